@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test unit sanity lint molecule bench docs build lab-up lab-down env clean
+
+HOSTS ?= 2
+SCENARIO ?= all
+NOX = tests/setup.sh test && .venv/bin/python -m nox --session
+
+# What `make test` runs, in this order: what fails soonest comes first.
+LINT = lint license-check extra-checks
+TESTS = $(LINT) unit docs lab installed sanity molecule browser demo
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## install everything the tests need: Debian packages, .venv, pinned Python requirements
+	@tests/setup.sh test
+
+demo: ## a true before/after report of RPS on two hosts of this machine, set-up included
+	@tests/setup.sh demo
+	@tests/demo/run
+
+test: ## every test, set-up included
+	@$(NOX) $(TESTS)
+
+unit: ## unit tests: code for targets on Python 3.6, 3.9 and 3.13, code for controllers on both ansible-core
+	@$(NOX) unit
+
+sanity: ## ansible-test sanity, on the newest and on the oldest supported ansible-core
+	@$(NOX) sanity
+
+lint: ## ansible-lint, ruff, yamllint, mypy, licences, changelog, role arguments
+	@$(NOX) $(LINT)
+
+molecule: ## the molecule scenarios; SCENARIO=name for one
+	@$(NOX) molecule -- $(SCENARIO)
+
+bench: ## figures, one line each, also in bench.json
+	@tests/setup.sh bench
+	@.venv/bin/python -m nox --session bench
+
+docs: ## check the documentation of all plugins and roles, and build it as HTML below build/docs
+	@$(NOX) docs
+
+build: ## the archive for ansible-galaxy, below build/
+	@$(NOX) build
+
+lab-up: ## start the lab of network namespaces; HOSTS=n for more than 2
+	@tests/setup.sh demo
+	@molecule/shared/lab up --hosts $(HOSTS)
+
+lab-down: ## take the lab away
+	@molecule/shared/lab down
+
+env: ## eval "$(make -s env)": a shell in which ansible and this collection's names work
+	@quoted=$$(pwd | sed "s/'/'\\\\''/g"); \
+	printf "export PATH='%s/.venv/bin':\"\$$PATH\"\n" "$$quoted"; \
+	printf "export ANSIBLE_COLLECTIONS_PATH='%s/.cache/collections'\n" "$$quoted"; \
+	test -e .venv/.python || echo "env: there is no .venv yet; run 'make setup' first" >&2
+
+clean: ## remove what these targets made, except results/
+	@molecule/shared/lab down >/dev/null 2>&1 || true
+	rm -rf .venv .nox .cache build bench.json .ansible .mypy_cache .ruff_cache .pytest_cache tests/output

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# setup.sh demo|test|bench: what the demo, the tests or the benchmarks need on this machine, as far as it is not there:
+# Debian packages, .venv with pinned requirements, and the folder in which ansible finds this checkout as a collection.
+set -eu
+cd "$(dirname "$0")/.."
+level=$1
+
+fail() {
+    echo "setup: $*" >&2
+    exit 1
+}
+
+have() {
+    PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null 2>&1
+}
+
+command -v python3 >/dev/null || fail "python3 is missing; please install it (Debian package python3)."
+python=$(python3 tests/pythons.py 3.13 3.12 3.11) ||
+    fail "ansible-core needs Python 3.11, 3.12 or 3.13 on this machine, and none of them is here."
+
+missing=
+have ip || missing="$missing iproute2"
+have sshd || missing="$missing openssh-server"
+have ssh-keygen || missing="$missing openssh-client"
+have unshare || missing="$missing util-linux"
+"$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+if [ "$level" != demo ]; then
+    have git || missing="$missing git"
+    have chromium || missing="$missing chromium"
+    have shellcheck || missing="$missing shellcheck"
+fi
+if [ "$level" = bench ]; then
+    have sockperf || missing="$missing sockperf"
+fi
+
+if [ -n "$missing" ]; then
+    if [ "$(id -u)" = 0 ]; then
+        as_root=
+    elif sudo -n true 2>/dev/null; then
+        as_root="sudo -n"
+    else
+        fail "please install these Debian packages as root, then start again:$missing"
+    fi
+    have apt-get || fail "please install what Debian calls:$missing"
+    echo "setup: installing Debian packages:$missing"
+    log=$(mktemp)
+    install="$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing"
+    # A machine that was never updated knows no package: only then is the list of packages fetched.
+    if ! $install >"$log" 2>&1; then
+        $as_root apt-get update >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get update failed, see above."; }
+        $install >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get could not install$missing, see above."; }
+    fi
+    rm -f "$log"
+fi
+
+wanted="-r requirements.txt"
+[ "$level" = demo ] || wanted="$wanted -r requirements-dev.txt"
+stamp=.venv/.setup-$level
+[ "$level" = bench ] && stamp=.venv/.setup-test
+now=$("$python" --version; cat requirements.txt requirements-dev.txt constraints.txt; pwd)
+if [ ! -x .venv/bin/python ] || [ "$(cat .venv/.python 2>/dev/null)" != "$python in $(pwd)" ]; then
+    echo "setup: making .venv with $python"
+    rm -rf .venv
+    "$python" -m venv .venv
+    echo "$python in $(pwd)" >.venv/.python
+fi
+if [ "$(cat "$stamp" 2>/dev/null)" != "$now" ]; then
+    echo "setup: installing Python requirements into .venv"
+    # shellcheck disable=SC2086  # several words on purpose
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $wanted
+    echo "$now" >"$stamp"
+fi
+
+mkdir -p .cache/collections/ansible_collections/zpower
+[ -e .cache/collections/ansible_collections/zpower/sap_tuning ] ||
+    ln -sfn ../../../.. .cache/collections/ansible_collections/zpower/sap_tuning
