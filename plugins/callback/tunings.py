@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of tunings at the end of a run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+name: tunings
+type: aggregate
+short_description: Table of tunings at the end of a run
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - Prints one line for each tuning record of the run with its host, subject, running value, stored value, value of
+    the next
+    boot and verdict, and a line for each reason and conflict.
+  - Loads by itself in the playbooks of this collection. For playbooks of your own, name C(zpower.sap_tuning.tunings) in
+    C(callbacks_enabled) of ansible.cfg.
+options:
+  format:
+    description: V(table) for people, V(json) for one line of JSON, V(none) for nothing.
+    type: str
+    choices: [table, json, none]
+    default: table
+    env:
+      - name: ZPOWER_TUNINGS_FORMAT
+    ini:
+      - section: callback_zpower_tunings
+        key: format
+"""
+
+import json
+from typing import Any
+
+from ansible.plugins.callback import CallbackBase
+
+_COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
+_COLOURS = {"compliant": "green", "changed": "yellow", "failed": "red", "drifted": "red", "pending_restart": "yellow"}
+
+
+def plain(text: object) -> str:
+    """Text from a host without what would move the cursor or colour the terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text))
+
+
+def short(value: object) -> str:
+    """One place of a record in one cell; receive queues that agree stand in it once: {rx-0: 3, rx-1: 3} is "3"."""
+    if not isinstance(value, dict):
+        return "-" if value is None else plain(value)
+    distinct = list(dict.fromkeys(str(text) for text in value.values()))
+    if len(distinct) <= 1:
+        return plain(distinct[0]) if distinct else "-"
+    return plain(", ".join(f"{item}={text}" for item, text in value.items()))
+
+
+def arrow(before: object, after: object) -> str:
+    """ "0 → 3" for a value that changes."""
+    one, other = short(before), short(after)
+    return one if one == other else f"{one} → {other}"
+
+
+def row(host: str, record: dict[str, Any]) -> tuple[str, ...]:
+    """The cells of one tuning record."""
+    before, after = record.get("before") or {}, record.get("after") or {}
+    places = [arrow(before.get(place), after.get(place)) for place in ("running", "stored", "next_boot")]
+    return (host, plain(record.get("name")), plain(record.get("subject")), *places, plain(record.get("verdict")))
+
+
+def table(rows: list[tuple[str, ...]]) -> list[str]:
+    """The rows below their header, in columns."""
+    lines = [_COLUMNS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_COLUMNS))]
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    return ["  ".join(line).rstrip() for line in padded]
+
+
+def notes(host: str, record: dict[str, Any]) -> list[str]:
+    """What the table cannot hold: why a record is not simply as wanted, and who else would set the value."""
+    lines = []
+    if record.get("verdict") not in ("compliant", "changed") and record.get("reason"):
+        lines.append(f"{host}: {plain(record['reason'])}")
+    for other in record.get("conflicts") or []:
+        where = f"{plain(other.get('file'))} line {plain(other.get('line'))}"
+        value = f" to {plain(other['value'])}" if other.get("value") else ""
+        how = f"({plain(other.get('what'))}; wins at boot: {plain(other.get('wins'))})"
+        lines.append(f"{host}: {where} also sets {plain(record.get('subject'))}{value} {how}")
+    return lines
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "zpower.sap_tuning.tunings"
+    CALLBACK_NEEDS_ENABLED = True
+
+    # named by the user and loaded by a playbook of the collection: one table is enough
+    _owner: CallbackModule | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._records: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self._format = "table"
+
+    def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
+        super().set_options(task_keys=task_keys, var_options=var_options, direct=direct)
+        self._format = self.get_option("format")
+
+    def _keep(self, outcome: Any) -> None:
+        result = getattr(outcome, "result", None) or outcome._result
+        host = getattr(outcome, "host", None) or outcome._host
+        records = result.get("tuning") if isinstance(result, dict) else None
+        for record in records if isinstance(records, list) else []:
+            if isinstance(record, dict) and {"name", "subject", "verdict"} <= record.keys():
+                # the last word on a subject counts: before_after sets and takes back many times
+                self._records[str(host), str(record["name"]), str(record["subject"])] = record
+
+    def _empty(self, key: tuple[str, str, str]) -> bool:
+        """Whether this is the record that says "nothing to do" of a tuning that another record says more of."""
+        return key[2] == "all" and any(other[:2] == key[:2] for other in self._records if other != key)
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        self._keep(result)
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        self._keep(result)
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        cls = globals()["CallbackModule"]
+        if not self._records or self._format == "none" or cls._owner not in (None, self):
+            return
+        cls._owner = self
+        found = sorted((key, record) for key, record in self._records.items() if not self._empty(key))
+        if self._format == "json":
+            self._display.display(json.dumps([{"host": key[0], **record} for key, record in found], sort_keys=True))
+            return
+        self._display.banner("TUNINGS")
+        header, *lines = table([row(plain(key[0]), record) for key, record in found])
+        self._display.display(header)
+        for (_key, record), line in zip(found, lines, strict=True):
+            self._display.display(line, color=_COLOURS.get(str(record["verdict"])))
+        for key, record in found:
+            for note in notes(plain(key[0]), record):
+                self._display.display(note)

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How RPS is kept over a reboot (udev rules), and who else would set it at boot."""
+
+import os
+import re
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts
+
+NET = "/sys/class/net"
+DEFAULT_MASK = "net.core.rps_default_mask"
+# above 80-net-setup-link.rules, which decides the interface's final name
+RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules"
+RULES_HEADER = (
+    "# Receive Packet Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
+    "# A rule for the interface names the receive queues that are there at boot, while the interface gets its name;\n"
+    "# a rule for queues sets those that come later.\n"
+)
+
+
+def rules(interface, queues, values):
+    """The udev rules that give each receive queue of the interface its values ({"rps_cpus": "ff"}), as one text."""
+    lines = []
+    for queue in queues:
+        writes = ", ".join('ATTR{queues/%s/%s}="%s"' % (queue, name, values[name]) for name in sorted(values))
+        # NAME is empty where nothing renames the interface
+        for match in ('NAME=="%s"' % interface, 'NAME=="", KERNEL=="%s"' % interface):
+            lines.append('SUBSYSTEM=="net", ACTION!="remove", %s, %s' % (match, writes))
+    writes = ", ".join('ATTR{%s}="%s"' % (name, values[name]) for name in sorted(values))
+    lines.append('SUBSYSTEM=="queues", ACTION!="remove", KERNEL=="rx-*", KERNELS=="%s", %s' % (interface, writes))
+    return "\n".join(lines)
+
+
+def values_of(text):
+    """The {"rps_cpus": "ff"} that a block of rules() sets, or None where it sets different values (edited by hand)."""
+    found = {}
+    for name, value in re.findall(r'ATTR\{(?:queues/rx-\d+/)?(rps_\w+)\}="([^"]*)"', text):
+        if found.setdefault(name, value) != value:
+            return None
+    return found or None
+
+
+def conflict(what, setting, wins):
+    """One entry of the tuning record's conflicts; wins: yes, no, or possible."""
+    return {"what": what, "file": setting.file, "line": setting.line, "value": setting.value, "wins": wins}
+
+
+def interface_conflicts(host, name, queues):
+    """Who else would set rps_cpus of this interface: a list of conflict()."""
+    found = _udev_conflicts(host, name)
+    for queue in queues:
+        for setting in _conflicts.tmpfiles(host, "%s/%s/queues/%s/rps_cpus" % (NET, name, queue)):
+            # it runs once, early: before some interfaces are there, after others
+            found.append(conflict("tmpfiles.d", setting, "possible"))
+    for setting in _conflicts.sysctls(host, DEFAULT_MASK):
+        found.append(conflict(DEFAULT_MASK, setting, "no"))
+    for enabled, setting in _conflicts.tuned(host, "rps_cpus"):
+        found.append(conflict("tuned", setting, "yes" if enabled else "possible"))
+    for setting in _conflicts.boot_scripts(host, "rps_cpus"):
+        found.append(conflict("boot script", setting, "possible"))
+    return found
+
+
+def sysctl_conflicts(host, key, own):
+    """The other sysctl.d files that set key: those that are read after our own win."""
+    settings = _conflicts.sysctls(host, key)
+    found = []
+    for setting in settings:
+        if setting.file != own:
+            later = setting.file == "/etc/sysctl.conf" or os.path.basename(setting.file) > os.path.basename(own)
+            found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
+    return found
+
+
+def _udev_conflicts(host, name):
+    found = []
+    for file, line, tokens in _conflicts.udev_rules(host, "rps_cpus"):
+        relevance = _relevance(host, name, tokens)
+        if file == RULES or relevance == "no":
+            continue
+        writes = [token for token in tokens if token.key == "ATTR" and (token.attribute or "").endswith("rps_cpus")]
+        writes = [token for token in writes if token.operator in ("=", ":=")]
+        program = any(token.key in ("RUN", "PROGRAM") and "rps_cpus" in token.value for token in tokens)
+        if not writes and not program:
+            continue
+        later = os.path.basename(file) > os.path.basename(RULES)
+        on_queues = any(token.key == "SUBSYSTEM" and token.value == "queues" for token in tokens)
+        if program:
+            wins = "yes"  # programs run after the last rule
+        elif on_queues:
+            wins = "possible" if later else "no"  # lost at boot where the interface is renamed meanwhile
+        else:
+            wins = "yes" if later else "no"
+        if relevance == "maybe" and wins == "yes":
+            wins = "possible"
+        value = writes[-1].value if writes else None
+        found.append(conflict("udev rule", _conflicts.Setting(file, line, "", value), wins))
+    return found
+
+
+def _relevance(host, name, tokens):
+    """Whether a udev rule is about this interface: yes, no, or maybe (it depends on what only udev knows)."""
+    driver = os.path.basename(os.path.realpath(host.path("%s/%s/device/driver" % (NET, name))))
+    known = {
+        "NAME": name,
+        "KERNELS": name,
+        "ENV{INTERFACE}": name,
+        "ENV{ID_NET_NAME}": name,
+        "DRIVERS": driver,
+        "ATTR{address}": host.value("%s/%s/address" % (NET, name)) or "",
+    }
+    maybe = False
+    for token in tokens:
+        if token.operator not in ("==", "!=") or token.key in ("SUBSYSTEM",):
+            continue
+        label = token.key + ("{%s}" % token.attribute if token.attribute else "")
+        if label == "ACTION":
+            if token.operator == "==" and not _conflicts.udev_match(token.value, "add"):
+                return "no"
+        elif label == "KERNEL":
+            # an interface's kernel name at boot may be another than today's, a queue's is rx-N
+            maybe = maybe or not (_conflicts.udev_match(token.value, name) or token.value.startswith("rx-"))
+        elif label in known:
+            if _conflicts.udev_match(token.value, known[label]) != (token.operator == "=="):
+                return "no"
+        else:
+            maybe = True
+    return "maybe" if maybe else "yes"

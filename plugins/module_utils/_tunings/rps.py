@@ -1,0 +1,330 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Receive Packet Steering: rps_cpus of every receive queue, rps_flow_cnt, net.core.rps_sock_flow_entries.
+
+Kernel: Documentation/networking/scaling.rst; net/core/net-sysfs.c (store_rps_map) for formats and errors.
+"""
+
+import errno
+import fnmatch
+import os
+import re
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
+    RUNNING,
+    STORED,
+    InputError,
+    Knob,
+    Subject,
+    Tuning,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
+    RULES,
+    RULES_HEADER,
+    interface_conflicts,
+    rules,
+    sysctl_conflicts,
+    values_of,
+)
+
+NET = "/sys/class/net"
+FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
+SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
+SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
+
+_ERRORS = {
+    errno.EPERM: "the kernel allows it to root only: run with become: true",
+    errno.EACCES: "the kernel allows it to root only: run with become: true",
+    errno.EROFS: "/sys is read-only here, as in a container: set RPS on the machine that owns the interface",
+    errno.ENOENT: "the interface or its receive queue vanished meanwhile",
+    errno.ENODEV: "the interface or its receive queue vanished meanwhile",
+    errno.EOVERFLOW: "the mask names a CPU that this kernel cannot have",
+    errno.EINVAL: "the kernel refuses it: all its CPUs are isolated (isolcpus, nohz_full), or it is too large",
+}
+
+
+def wanted_mask(cpus, every, online, possible):
+    """The mask of a request: cpus is "all" or a CPU list, every takes the CPUs whose number is a multiple of it.
+
+    By number, not by rank, so that the mask of the others stays as it is when one CPU goes offline, and so that with
+    SMT-2 every: 2 is one thread of each core. Raises InputError for CPUs that are not there or offline.
+    """
+    if cpus == "all":
+        chosen = online
+    else:
+        try:
+            chosen = _cpus.parse_list(cpus)
+        except ValueError as error:
+            raise InputError("cpus: %s" % error) from error
+        missing = [cpu for cpu in chosen if cpu not in possible]
+        if missing:
+            raise InputError(
+                "cpus: this machine has no CPU %s; it has %s"
+                % (_cpus.format_list(missing), _cpus.format_list(possible))
+            )
+        offline = [cpu for cpu in chosen if cpu not in online]
+        if offline:
+            raise InputError(
+                "cpus: CPU %s is offline, and the kernel would silently leave it out of the mask; bring it online "
+                "first or leave it out (online: %s)" % (_cpus.format_list(offline), _cpus.format_list(online))
+            )
+    mask = _cpus.mask_of(cpu for cpu in chosen if cpu % every == 0)
+    if not mask:
+        raise InputError(
+            "cpus: no CPU is left of '%s' with every: %d (online: %s); state: off switches RPS off"
+            % (cpus, every, _cpus.format_list(online))
+        )
+    return mask
+
+
+def rounded(number):
+    """The kernel rounds flow tables up to a power of two; 0 stays 0."""
+    return 1 << (number - 1).bit_length() if number > 0 else 0
+
+
+class Rps(Tuning):
+    """RPS of one host. params: the module's, see plugins/modules/rps.py."""
+
+    name = "rps"
+    sources = (
+        "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.8",
+        "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), 4.2.2",
+        "Linux kernel, Documentation/networking/scaling.rst",
+    )
+
+    def __init__(self, host, params):
+        self.host = host
+        self.params = params
+        self.online = _cpus.online(host)
+        self.width = _cpus.width(host)
+        self.rules = DropIn(host, RULES, RULES_HEADER)
+        self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
+        self.mask = None
+        self._check()
+        if params["state"] == "present" and host.exists(NET):
+            possible = _cpus.present(host) or self.online
+            self.mask = wanted_mask(params["cpus"], params["every"], self.online, possible)
+        elif params["state"] == "off":
+            self.mask = 0
+
+    def _check(self):
+        """The limits of the kernel's flow tables: u32 for a queue, 1 << 29 entries for the system (net/core)."""
+        for option, low, high in (("every", 1, 8192), ("flow_cnt", 0, 1 << 31), ("sock_flow_entries", 0, 1 << 29)):
+            number = self.params[option]
+            if number is not None and not low <= number <= high:
+                raise InputError("%s: %d is out of range; use %d to %d" % (option, number, low, high))
+        if not self.params["interfaces"]:
+            raise InputError("interfaces: the list is empty; name interfaces or use auto")
+
+    # which interfaces
+
+    def select(self):
+        if not self.host.exists(NET):
+            return [Subject("all", verdict="not_applicable", reason="RPS is a facility of the Linux kernel")]
+        chosen, reasons = [], []
+        for pattern in self.params["interfaces"]:
+            found, why = self._matching(pattern)
+            chosen += [name for name in found if name not in chosen]
+            reasons += why
+        subjects = [self.observe(name) for name in chosen]
+        if not chosen:
+            subjects.append(Subject("all", verdict="not_applicable", reason="; ".join(reasons)))
+        if self.params["sock_flow_entries"] is not None:
+            subjects.append(self.observe(FLOW_ENTRIES))
+        return subjects
+
+    def selects(self, name):
+        return (
+            name == FLOW_ENTRIES
+            or "auto" in self.params["interfaces"]
+            or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.params["interfaces"])
+        )
+
+    def _matching(self, pattern):
+        names = self.host.listdir(NET)
+        if pattern == "auto":
+            verdicts = [(name, self._unfit(name)) for name in names]
+            return [name for name, why in verdicts if not why], ["%s: %s" % pair for pair in verdicts if pair[1]]
+        if pattern == "lo":
+            raise InputError("interfaces: lo is the loopback interface, which this tuning leaves alone; name another")
+        found = [name for name in names if fnmatch.fnmatchcase(name, pattern) and self._queues(name)]
+        if not found and not re.search(r"[*?\[]", pattern):
+            raise InputError(
+                "interfaces: this host has no interface %s with receive queues; it has %s" % (pattern, ", ".join(names))
+            )
+        return [name for name in found if name != "lo"], ["no interface matches %s" % pattern]
+
+    def _unfit(self, name):
+        """Why auto leaves an interface out, or an empty text."""
+        base = os.path.join(NET, name)
+        queues = self._queues(name)
+        reasons = [
+            ("loopback", name == "lo"),
+            ("no receive queues", not queues),
+            ("it receives through the one below", self.host.glob(base, "lower_*")),
+        ]
+        if self.params["state"] == "off":
+            masks = [self._mask(self.host.value(self._path(name, queue, "rps_cpus"))) for queue in queues]
+            reasons.append(("RPS is off", not any(masks) and not self.rules.block(name)))
+        else:
+            reached = "its %d receive queues reach all %d CPUs" % (len(queues), len(self.online))
+            received = self.host.value(base + "/statistics/rx_packets") or "0"
+            reasons += [
+                ("it is down", self.host.value(base + "/operstate") == "down"),
+                ("it has received nothing", received == "0"),
+                (reached, len(queues) >= len(self.online)),
+            ]
+        return next((why for why, unfit in reasons if unfit), "")
+
+    # observe
+
+    def observe(self, name):
+        return self._observe_system() if name == FLOW_ENTRIES else self._observe_interface(name)
+
+    def _observe_interface(self, name):
+        queues = self._queues(name)
+        knobs = []
+        for queue in queues:
+            for attribute in self._attributes():
+                path = self._path(name, queue, attribute)
+                text = self.host.value(path)
+                if text is not None:
+                    item = queue if attribute == "rps_cpus" else "%s %s" % (queue, attribute)
+                    knobs.append(Knob(path, RUNNING, item, "%s %s" % (name, attribute), text))
+        if queues and not any(knob.key.endswith("/rps_cpus") for knob in knobs):
+            return Subject(name, verdict="unsupported", reason="this kernel was built without RPS (CONFIG_RPS)")
+        if self.rules.usable():
+            knobs.append(Knob("%s %s" % (RULES, name), STORED, "udev rule", RULES + name, self.rules.block(name)))
+        subject = Subject(name, knobs, conflicts=interface_conflicts(self.host, name, queues))
+        if not self.rules.usable():
+            subject.reason = "there is no udev here, so nothing keeps the mask over a reboot"
+        return subject
+
+    def _observe_system(self):
+        text = self.host.value("/proc/sys/" + FLOW_ENTRIES.replace(".", "/"))
+        if text is None:
+            reason = "this kernel or network namespace has no %s" % FLOW_ENTRIES
+            return Subject(FLOW_ENTRIES, verdict="unsupported", reason=reason)
+        knobs = [
+            Knob("/proc/sys/" + FLOW_ENTRIES.replace(".", "/"), RUNNING, "value", FLOW_ENTRIES, text),
+            Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(FLOW_ENTRIES)),
+        ]
+        return Subject(FLOW_ENTRIES, knobs, conflicts=sysctl_conflicts(self.host, FLOW_ENTRIES, SYSCTL))
+
+    def _attributes(self):
+        wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"
+        return ("rps_cpus", "rps_flow_cnt") if wanted else ("rps_cpus",)
+
+    def _queues(self, name):
+        names = self.host.glob(os.path.join(NET, name, "queues"), "rx-*")
+        return sorted((os.path.basename(path) for path in names), key=lambda queue: int(queue[3:]))
+
+    def _path(self, interface, queue, attribute):
+        return os.path.join(NET, interface, "queues", queue, attribute)
+
+    # plan
+
+    def want(self, subject):
+        subject.wanted = {"state": self.params["state"]}
+        if subject.name == FLOW_ENTRIES:
+            number = str(rounded(self.params["sock_flow_entries"]))
+            subject.wanted[FLOW_ENTRIES] = number
+            wanted = {RUNNING: number, STORED: "%s = %s" % (FLOW_ENTRIES, number)}
+            for knob in subject.knobs:
+                knob.wanted = wanted[knob.place]
+            return
+        values = {"rps_cpus": _cpus.format_mask(self.mask, self.width)}
+        if self.params["flow_cnt"] is not None:
+            values["rps_flow_cnt"] = str(rounded(self.params["flow_cnt"]))
+        subject.wanted.update(values)
+        queues = sorted({knob.item.split()[0] for knob in subject.at(RUNNING)}, key=lambda queue: int(queue[3:]))
+        for knob in subject.at(RUNNING):
+            knob.wanted = values[os.path.basename(knob.key)]
+        for knob in subject.at(STORED):
+            knob.wanted = rules(subject.name, queues, values)
+
+    def boot(self, subject, stored):
+        if subject.name == FLOW_ENTRIES:
+            text = stored.get("sysctl.d")
+            return self._boot(subject, FLOW_ENTRIES, {FLOW_ENTRIES: text.split("=")[1].strip()} if text else {})
+        if "udev rule" not in stored:
+            return {}, []
+        text = stored["udev rule"]
+        values = (values_of(text) if text else {}) or ({"rps_cpus": "edited by hand"} if text else {})
+        return self._boot(subject, "rps_cpus", values)
+
+    def _boot(self, subject, name, values):
+        """What the conflicts leave of the stored values; without a stored value also those count that it would beat."""
+        values, lost = dict(values), []
+        for other in subject.conflicts:
+            if other["wins"] == "yes" or (other["wins"] == "no" and name not in values):
+                if name in values and not self._same_value(name, other["value"], values[name]):
+                    lost.append(
+                        "%s: at the next boot %s line %d sets %s to %s, after the stored rule has set %s"
+                        % (subject.name, other["file"], other["line"], name, other["value"] or "its own", values[name])
+                    )
+                values[name] = other["value"] or "set by %s" % other["file"]
+        values.setdefault(name, "0")
+        return values, lost
+
+    # act
+
+    def set(self, subject, knob):
+        if knob.place == STORED:
+            (self.sysctl if knob.item == "sysctl.d" else self.rules).put(subject.name, knob.wanted)
+            return
+        try:
+            self.host.put(knob.key, knob.wanted)
+        except HostError as error:
+            raise HostError(
+                "%s: %s" % (error, _ERRORS.get(error.errno, "the old value stands")), error.errno
+            ) from error
+
+    # words
+
+    def same(self, knob, one, other):
+        if knob.place == STORED or one is None or other is None:
+            return one == other
+        return self._same_value(os.path.basename(knob.key), one, other)
+
+    def _same_value(self, name, one, other):
+        try:
+            return _cpus.parse_mask(one) == _cpus.parse_mask(other) if name == "rps_cpus" else int(one) == int(other)
+        except (ValueError, TypeError, AttributeError):
+            return one == other
+
+    def show(self, knob, text):
+        if text is None:
+            return "absent"
+        if knob.place == STORED:
+            return self.value(knob, text)
+        if not knob.key.endswith("/rps_cpus"):
+            return text
+        mask = self._mask(text)
+        return "%s (mask %s)" % ("CPUs " + _cpus.format_list(_cpus.cpus_of(mask)) if mask else "off", text)
+
+    def value(self, knob, text):
+        if knob.place == RUNNING or text is None:
+            return text
+        if knob.item == "sysctl.d":
+            return text.split("=")[-1].strip()
+        values = values_of(text)
+        return ", ".join("%s=%s" % pair for pair in sorted(values.items())) if values else "edited by hand"
+
+    def explain(self, knob, now):
+        if knob.place == STORED or not knob.key.endswith("/rps_cpus"):
+            return ""
+        if now is None:
+            return "the receive queue is gone"
+        left = self._mask(knob.wanted) & ~self._mask(now)
+        if not left:
+            return "someone else wrote it at the same time"
+        cpus = _cpus.format_list(_cpus.cpus_of(left))
+        return "the kernel left out CPU %s, which is offline or isolated (isolcpus, nohz_full)" % cpus
+
+    @staticmethod
+    def _mask(text):
+        return _cpus.parse_mask(text) if text else 0

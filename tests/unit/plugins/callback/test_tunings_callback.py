@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+import json
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.callback import tunings
+
+RECORD = {
+    "name": "rps",
+    "subject": "hsi0",
+    "wanted": {},
+    "before": {"running": {"rx-0": "0", "rx-1": "0"}, "stored": None, "next_boot": {"rps_cpus": "0"}},
+    "after": {
+        "running": {"rx-0": "f", "rx-1": "f"},
+        "stored": {"udev rule": "rps_cpus=f"},
+        "next_boot": {"rps_cpus": "f"},
+    },
+    "verdict": "changed",
+    "reason": "3 values set and read back",
+    "conflicts": [],
+}
+
+
+class Outcome:
+    def __init__(self, host, result):
+        self._host = host
+        self._result = result
+
+
+class Display:
+    def __init__(self):
+        self.lines = []
+
+    def display(self, text, color=None):
+        self.lines.append(text)
+
+    def banner(self, text):
+        self.lines.append(text)
+
+
+@pytest.fixture
+def callback(monkeypatch):
+    monkeypatch.setattr(tunings.CallbackModule, "_owner", None)
+
+    def make():
+        made = tunings.CallbackModule()
+        made._display = Display()
+        return made
+
+    return make
+
+
+def test_the_table_has_a_line_a_record(callback):
+    one = callback()
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
+    one.v2_runner_on_ok(Outcome("app1", {"stdout": "tuning"}))
+    one.v2_playbook_on_stats(None)
+    assert one._display.lines == [
+        "TUNINGS",
+        "host  tuning  subject  running  stored          next boot  verdict",
+        "app1  rps     hsi0     0 → f    - → rps_cpus=f  0 → f      changed",
+    ]
+
+
+def test_the_last_record_of_a_subject_counts(callback):
+    one = callback()
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [dict(RECORD, verdict="compliant")]}))
+    one.v2_playbook_on_stats(None)
+    assert len(one._display.lines) == 3
+    assert one._display.lines[2].endswith("compliant")
+
+
+def test_a_record_of_nothing_stands_only_where_there_is_no_other(callback):
+    nothing = dict(RECORD, subject="all", verdict="compliant")
+    one, other = callback(), callback()
+    for made, records in ((one, [nothing]), (other, [nothing, RECORD])):
+        made._owner = None
+        made.v2_runner_on_ok(Outcome("app1", {"tuning": records}))
+        made.v2_playbook_on_stats(None)
+        tunings.CallbackModule._owner = None
+    assert [line.split()[2] for line in one._display.lines[2:]] == ["all"]
+    assert [line.split()[2] for line in other._display.lines[2:]] == ["hsi0"]
+
+
+def test_failures_and_conflicts_are_explained(callback):
+    conflict = {"what": "tuned", "file": "/etc/tuned/x/script.sh", "line": 2, "value": None, "wins": "yes"}
+    record = dict(RECORD, verdict="drifted", reason="hsi0 rx-0 is off", conflicts=[conflict])
+    one = callback()
+    one.v2_runner_on_failed(Outcome("app1", {"tuning": [record]}))
+    one.v2_playbook_on_stats(None)
+    assert "app1: hsi0 rx-0 is off" in one._display.lines
+    assert "app1: /etc/tuned/x/script.sh line 2 also sets hsi0 (tuned; wins at boot: yes)" in one._display.lines
+
+
+def test_json_holds_the_records_whole(callback):
+    one = callback()
+    one._format = "json"
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
+    one.v2_playbook_on_stats(None)
+    assert [json.loads(line) for line in one._display.lines] == [[dict(RECORD, host="app1")]]
+
+
+def test_nothing_is_printed_without_records_or_when_not_wanted(callback):
+    one = callback()
+    one.v2_playbook_on_stats(None)
+    one._format = "none"
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
+    one.v2_playbook_on_stats(None)
+    assert one._display.lines == []
+
+
+def test_named_by_the_user_too_it_prints_once(callback):
+    first, second = callback(), callback()
+    for one in (first, second):
+        one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
+        one.v2_playbook_on_stats(None)
+    assert first._display.lines and not second._display.lines
+
+
+@pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
+def test_results_of_other_modules_are_passed_over(callback, tuning):
+    one = callback()
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": tuning}))
+    one.v2_playbook_on_stats(None)
+    assert one._display.lines == []
+
+
+def test_a_host_cannot_write_to_the_terminal(callback):
+    one = callback()
+    record = dict(RECORD, subject="\x1b[2Jhsi0", verdict="drifted", reason="a\x1b]0;title\x07b")
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [record]}))
+    one.v2_playbook_on_stats(None)
+    assert not any("\x1b" in line or "\x07" in line for line in one._display.lines)
+
+
+def test_queues_that_differ_stand_one_by_one():
+    assert tunings.short({"rx-0": "f", "rx-1": "f"}) == "f"
+    assert tunings.short({"rx-0": "f", "rx-1": "0"}) == "rx-0=f, rx-1=0"
+    assert tunings.short(None) == "-"
+    assert tunings.short({}) == "-"

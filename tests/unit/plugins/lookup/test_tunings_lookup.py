@@ -1,0 +1,60 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+import pytest
+from ansible.errors import AnsibleError
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import (
+    LookupModule,
+    check_spelling,
+    choose,
+    known_tunings,
+    role_variables,
+)
+
+
+def test_the_tunings_are_the_files_of_the_folder():
+    assert "rps" in known_tunings()
+    assert not any(name.startswith("_") for name in known_tunings())
+
+
+@pytest.mark.parametrize(
+    "chosen, names",
+    [
+        ([], []),
+        (["b"], ["b"]),
+        ("b", ["b"]),
+        (["b", "a", "b"], ["b", "a"]),
+        (["all"], ["a", "b"]),
+        (["b", "all"], ["a", "b"]),
+    ],
+)
+def test_choose(chosen, names):
+    assert choose(chosen, ["a", "b"]) == names
+
+
+@pytest.mark.parametrize(
+    "chosen, words",
+    [
+        (None, "no tunings are chosen: set zpower_tunings to a list of some of a, b"),
+        (["rsp"], "there is no tuning 'rsp': zpower_tunings takes a, b, or all"),
+    ],
+)
+def test_what_cannot_be_chosen_is_one_sentence(chosen, words):
+    with pytest.raises(ValueError, match="^" + words.replace("(", "\\(")):
+        choose(chosen, ["a", "b"])
+
+
+def test_a_mistyped_variable_is_an_error_and_one_of_the_users_own_is_not():
+    assert "rps_every" in role_variables("rps")
+    check_spelling("rps", role_variables("rps"), ["rps_every", "rps_result", "rpm_every", "other"])
+    with pytest.raises(ValueError, match="there is no variable 'rps_evry'; did you mean rps_every\\?"):
+        check_spelling("rps", role_variables("rps"), ["rps_every", "rps_evry"])
+    with pytest.raises(AnsibleError, match="did you mean rps_interfaces"):
+        LookupModule().run([["rps"]], variables={"rps_interface": ["hsi0"]})
+
+
+def test_the_plugin_fails_as_ansible_expects():
+    assert LookupModule().run([["rps"]]) == ["rps"]
+    assert LookupModule().run([]) == []
+    with pytest.raises(AnsibleError):
+        LookupModule().run([None])

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+import errno
+import os
+import stat
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+
+
+def test_paths_stay_below_the_root(tmp_path):
+    (tmp_path / "sys").mkdir()
+    (tmp_path / "sys" / "x").write_text("7\n")
+    host = Host(str(tmp_path))
+    assert host.value("/sys/x") == "7"
+    assert host.value("/sys/y") is None
+    assert host.value("/sys/x/below") is None
+    assert host.listdir("/nowhere") == []
+
+
+def test_write_keeps_owner_mode_and_leaves_no_rest(tmp_path):
+    target = tmp_path / "etc" / "x.conf"
+    target.parent.mkdir()
+    target.write_text("old\n")
+    target.chmod(0o640)
+    if os.getuid() == 0:
+        os.chown(str(target), 1234, 2345)
+    before = os.stat(str(target))
+    Host(str(tmp_path)).write("/etc/x.conf", "new \u00e4\n", mode=0o600)
+    after = os.stat(str(target))
+    assert target.read_bytes() == "new \u00e4\n".encode("utf-8")
+    assert (after.st_uid, after.st_gid, stat.S_IMODE(after.st_mode)) == (before.st_uid, before.st_gid, 0o640)
+    assert os.listdir(str(target.parent)) == ["x.conf"]
+
+
+def test_a_new_file_gets_the_mode_asked_for_and_its_folder(tmp_path):
+    Host(str(tmp_path)).write("/var/lib/deep/x", "text", mode=0o600)
+    assert stat.S_IMODE(os.stat(str(tmp_path / "var/lib/deep/x")).st_mode) == 0o600
+
+
+def test_write_goes_through_a_link_and_keeps_it(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    Host(str(tmp_path)).write("/link", "new")
+    assert (tmp_path / "real").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file_and_nothing_beside(tmp_path, monkeypatch):
+    target = tmp_path / "x"
+    target.write_text("old")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(_host.os, "fsync", full)
+    with pytest.raises(HostError) as error:
+        Host(str(tmp_path)).write("/x", "new")
+    assert str(error.value) == "cannot write /x: No space left on device"
+    assert error.value.errno == errno.ENOSPC
+    assert target.read_text() == "old"
+    assert os.listdir(str(tmp_path)) == ["x"]
+
+
+def test_put_names_path_value_and_the_kernels_reason(tmp_path):
+    with pytest.raises(HostError) as error:
+        Host(str(tmp_path)).put("/sys/none", "3")
+    assert str(error.value) == "cannot write 3 to /sys/none: No such file or directory"
+    assert error.value.errno == errno.ENOENT
+
+
+def test_remove_is_content_with_what_is_gone(tmp_path):
+    (tmp_path / "x").write_text("")
+    host = Host(str(tmp_path))
+    host.remove("/x")
+    host.remove("/x")
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What stands for the next boot: the udev rules, and who else would set the mask."""
+
+import os
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import udev_tokens
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn, effective_files, numbered_lines
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES, rules, values_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from kernel import KernelHost, rps_params
+
+FOLDER = "/var/lib/zpower_sap_tuning"
+
+
+NET_RULE = 'SUBSYSTEM=="net", %s, ATTR{queues/rx-0/rps_cpus}="1"'
+
+
+@pytest.fixture
+def host(tmp_path):
+    host = KernelHost(tmp_path)
+    host.interface("hsi0", queues=2)
+    return host
+
+
+def record_of(host, check=True, **params):
+    params = rps_params(interfaces=["hsi0"], **params)
+    return Run(Rps(host, params), Journal(host, "rps", FOLDER), params["state"], check).run()["tuning"][0]
+
+
+def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
+    text = rules("enc1", ["rx-0", "rx-1"], {"rps_cpus": "ff,00000001"})
+    parsed = [udev_tokens(line) for line in text.splitlines()]
+    on_net = [tokens for tokens in parsed if ("SUBSYSTEM", None, "==", "net") in tokens]
+    on_queues = [tokens for tokens in parsed if ("SUBSYSTEM", None, "==", "queues") in tokens]
+    # with the name that udev decided, and with the kernel's where udev decides none
+    for queue in ("rx-0", "rx-1"):
+        write = ("ATTR", "queues/%s/rps_cpus" % queue, "=", "ff,00000001")
+        named = [tokens for tokens in on_net if write in tokens]
+        assert any(("NAME", None, "==", "enc1") in tokens for tokens in named)
+        assert any(("NAME", None, "==", "") in tokens and ("KERNEL", None, "==", "enc1") in tokens for tokens in named)
+    assert len(on_queues) == 1
+    assert ("KERNELS", None, "==", "enc1") in on_queues[0]
+    assert ("ATTR", "rps_cpus", "=", "ff,00000001") in on_queues[0]
+    # the final name is decided by 80-net-setup-link.rules
+    assert os.path.basename(RULES) > "80-net-setup-link.rules"
+    assert values_of(text) == {"rps_cpus": "ff,00000001"}
+
+
+def test_a_rule_edited_by_hand_is_drift_and_restore_leaves_it(host):
+    record_of(host, check=False)
+    host.write(RULES, host.read(RULES).replace('"f"', '"1"', 1))
+    record = record_of(host)
+    assert record["verdict"] == "drifted"
+    assert record["before"]["stored"] == {"udev rule": "edited by hand"}
+    restored = record_of(host, check=False, state="restored")
+    assert restored["verdict"] == "drifted" and "left alone" in restored["reason"]
+    assert host.exists(RULES)
+
+
+def test_the_block_of_another_interface_and_foreign_lines_stay(host):
+    drop_in = DropIn(host, RULES, "# header\n")
+    drop_in.put("a", "rule a")
+    drop_in.put("b", "rule b1\nrule b2")
+    host.write(RULES, host.read(RULES) + "# by hand\n")
+    drop_in.put("a", "rule a2")
+    assert drop_in.block("a") == "rule a2" and drop_in.block("b") == "rule b1\nrule b2"
+    drop_in.put("a", None)
+    drop_in.put("b", None)
+    assert host.read(RULES) == "# header\n# by hand\n"
+    host.write(RULES, "# header\n")
+    drop_in.put("a", None)
+    assert not host.exists(RULES)
+
+
+def test_files_in_etc_hide_those_in_usr_and_run(host):
+    for path in ("/usr/lib/udev/rules.d/50-a.rules", "/run/udev/rules.d/50-a.rules", "/lib/udev/rules.d/60-b.rules"):
+        host.fill(path, "x")
+    found = effective_files(host, "udev/rules.d", ".rules")
+    assert found == ["/run/udev/rules.d/50-a.rules", "/lib/udev/rules.d/60-b.rules"]
+    host.fill("/etc/udev/rules.d/50-a.rules", "x")
+    assert effective_files(host, "udev/rules.d", ".rules")[0] == "/etc/udev/rules.d/50-a.rules"
+
+
+def test_lines_that_go_on_count_from_where_they_begin(host):
+    host.fill("/etc/x", "# c\n\none, \\\n  two\nthree")
+    assert list(numbered_lines(host, "/etc/x")) == [(3, "one, two"), (5, "three")]
+
+
+@pytest.mark.parametrize(
+    "path, line, wins",
+    [
+        ("95-site.rules", NET_RULE % 'NAME=="hsi0"', "yes"),
+        ("70-site.rules", NET_RULE % 'NAME=="hsi0"', "no"),
+        ("95-site.rules", 'SUBSYSTEM=="queues", KERNEL=="rx-*", KERNELS=="hsi0", ATTR{rps_cpus}="1"', "possible"),
+        ("71-site.rules", 'SUBSYSTEM=="queues", KERNEL=="rx-*", KERNELS=="hsi*", ATTR{rps_cpus}="1"', "no"),
+        ("95-site.rules", NET_RULE % 'DRIVERS=="qeth", NAME=="hsi0"', None),
+        ("95-site.rules", NET_RULE % 'ENV{X}=="y", NAME=="hsi0"', "possible"),
+        ("95-site.rules", NET_RULE % 'NAME=="eth*"', None),
+        ("95-site.rules", NET_RULE % 'NAME!="eth*"', "yes"),
+        ("95-site.rules", NET_RULE % 'ACTION=="remove", NAME=="hsi0"', None),
+        ("95-site.rules", NET_RULE % 'KERNEL=="eth0"', "possible"),
+        ("60-site.rules", 'SUBSYSTEM=="net", NAME=="hsi0", RUN+="/bin/set-rps rps_cpus 1"', "yes"),
+    ],
+)
+def test_other_udev_rules(host, path, line, wins):
+    record_of(host, check=False)
+    host.fill("/etc/udev/rules.d/" + path, "# site\n" + line)
+    record = record_of(host)
+    conflicts = record["conflicts"]
+    if wins is None:
+        assert conflicts == []
+    else:
+        found = [(one["file"], one["line"], one["wins"]) for one in conflicts]
+        assert found == [("/etc/udev/rules.d/" + path, 2, wins)]
+    # a conflict that wins makes the next boot wrong, even where the running value is right
+    if wins == "yes":
+        assert record["verdict"] == "drifted"
+        assert "at the next boot /etc/udev/rules.d/%s line 2 sets rps_cpus" % path in record["reason"]
+        assert record["after"]["next_boot"]["rps_cpus"] != "f"
+    else:
+        assert record["verdict"] == "compliant"
+        assert record["after"]["next_boot"] == {"rps_cpus": "f"}
+
+
+def test_a_conflict_that_sets_the_same_mask_does_no_harm(host):
+    record_of(host, check=False)
+    host.fill("/etc/udev/rules.d/95-site.rules", NET_RULE.replace('"1"', '"0000000f"') % 'NAME=="hsi0"')
+    assert record_of(host)["verdict"] == "compliant"
+
+
+def test_without_a_stored_rule_the_next_boot_is_what_the_others_say(host):
+    host.fill("/etc/udev/rules.d/70-site.rules", NET_RULE.replace('"1"', '"2"') % 'NAME=="hsi0"')
+    assert record_of(host)["before"]["next_boot"] == {"rps_cpus": "2"}
+
+
+def test_tmpfiles_default_mask_tuned_and_scripts_are_found(host):
+    record_of(host, check=False)
+    host.fill("/etc/tmpfiles.d/rps.conf", "w /sys/class/net/hsi*/queues/rx-0/rps_cpus - - - - 1")
+    host.fill("/etc/sysctl.d/50-rps.conf", "net.core.rps_default_mask = 3")
+    host.fill("/etc/tuned/active_profile", "site")
+    host.fill("/etc/tuned/site/tuned.conf", "[main]\ninclude=base\n[script]\nscript=script.sh")
+    host.fill("/usr/lib/tuned/base/tuned.conf", "[main]")
+    host.fill("/usr/lib/tuned/base/script.sh", "#!/bin/sh\necho 1 > /sys/class/net/hsi0/queues/rx-0/rps_cpus")
+    host.fill("/etc/rc.d/rc.local", "echo 1 > /sys/class/net/hsi0/queues/rx-0/rps_cpus")
+    found = {one["what"]: (one["file"], one["line"], one["wins"]) for one in record_of(host)["conflicts"]}
+    assert found == {
+        "tmpfiles.d": ("/etc/tmpfiles.d/rps.conf", 1, "possible"),
+        "net.core.rps_default_mask": ("/etc/sysctl.d/50-rps.conf", 1, "no"),
+        "tuned": ("/usr/lib/tuned/base/script.sh", 2, "possible"),
+        "boot script": ("/etc/rc.d/rc.local", 1, "possible"),
+    }
+    assert record_of(host)["verdict"] == "compliant"
+    host.fill("/etc/systemd/system/multi-user.target.wants/tuned.service", "")
+    record = record_of(host)
+    assert record["verdict"] == "drifted" and "/usr/lib/tuned/base/script.sh line 2" in record["reason"]
+
+
+def test_a_tuned_profile_that_includes_itself_ends(host):
+    host.fill("/etc/tuned/active_profile", "a")
+    host.fill("/etc/tuned/a/tuned.conf", "[main]\ninclude=a,b")
+    host.fill("/etc/tuned/b/tuned.conf", "[main]\ninclude=a")
+    assert record_of(host)["conflicts"] == []
+
+
+def test_irqbalance_is_no_conflict(host):
+    host.fill("/etc/systemd/system/irqbalance.service", "[Service]\nExecStart=/usr/sbin/irqbalance")
+    assert record_of(host)["conflicts"] == []
+
+
+def test_a_later_sysctl_file_wins_over_ours(host):
+    host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
+    params = rps_params(interfaces=["hsi0"], sock_flow_entries=1024)
+    Run(Rps(host, params), Journal(host, "rps", FOLDER), "present").run()
+    host.fill("/etc/sysctl.d/10-early.conf", "net.core.rps_sock_flow_entries=1")
+    host.fill("/etc/sysctl.conf", "net/core/rps_sock_flow_entries = 64")
+    record = Run(Rps(host, params), Journal(host, "rps", FOLDER), "present", True).run()["tuning"][1]
+    assert [(one["file"], one["wins"]) for one in record["conflicts"]] == [
+        ("/etc/sysctl.d/10-early.conf", "no"),
+        ("/etc/sysctl.conf", "yes"),
+    ]
+    assert record["verdict"] == "drifted"
+    assert record["after"]["next_boot"] == {"net.core.rps_sock_flow_entries": "64"}
