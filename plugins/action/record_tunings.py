@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keep the tuning records of a host beside its measurements; documented in plugins/modules/record_tunings.py."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
+
+ARGUMENTS: dict[str, Any] = {
+    "change": {"type": "str", "required": True},
+    "phase": {"type": "str", "required": True},
+    "round": {"type": "int", "default": 1},
+    "results": {"type": "path", "default": "results"},
+    "tunings": {"type": "list", "elements": "dict", "required": True},
+}
+
+
+class ActionModule(ActionBase):
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        record = {
+            "schema": _records.TUNINGS,
+            "change": options["change"],
+            "phase": options["phase"],
+            "round": options["round"],
+            "host": (task_vars or {})["inventory_hostname"],
+            "at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "check_mode": self._task.check_mode,
+            "tunings": options["tunings"],
+        }
+        # ansible-core 2.19 and later hand over subclasses of str and int
+        record = json.loads(json.dumps(record))
+        if self._task.check_mode:
+            return {**result, "changed": True, "msg": "check mode: the tuning records are not kept"}
+        try:
+            path = _records.tunings_path(options["results"], record)
+            if path.exists():
+                raise ValueError(f"{path} exists already; name another change, or move its folder away")
+            path = _records.store(options["results"], record)
+        except (OSError, ValueError) as error:
+            raise AnsibleActionFail(f"the tuning records of {record['host']} could not be kept: {error}") from error
+        return {**result, "changed": True, "path": str(path)}

@@ -1,0 +1,179 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether two states may be compared at all: equal surroundings, and a tuning that took effect and stayed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import MUST_MATCH, SHOWN, Items, Round
+
+WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections")
+SIDES = ("client", "server")
+TOOK_EFFECT = ("changed", "compliant")
+NO_EFFECT_WANTED = ("not_applicable", "unsupported", "waived")
+"""The knob was left alone on purpose or does not exist: that blocks nothing, and is no change either."""
+
+NOTHING_CHANGED = "nothing was changed between the phases: no knob of either end differs"
+
+
+class Difference(NamedTuple):
+    """An item that is not the same in both states; several values within a state are all named."""
+
+    item: str
+    before: str
+    after: str
+    must_match: bool
+
+
+def differences(before: Sequence[Round], after: Sequence[Round]) -> list[Difference]:
+    """Items of workload and fingerprints that differ between the states or within one.
+
+    Rounds without a fingerprint of an end tell nothing about it; one that is known in a single state differs.
+    """
+    found = list(_differing(WORKLOAD_MUST_MATCH, "workload.", _workloads(before), _workloads(after), True))
+    for index, side in enumerate(SIDES):
+        ends = [{item.ends[index] for item in rounds} - {None} for rounds in (before, after)]
+        if ends[0] == ends[1] and len(ends[0]) <= 1:
+            continue
+        for names, field_name, must in ((MUST_MATCH, "must", True), (SHOWN, "shown", False)):
+            old, new = ({getattr(end, field_name) for end in known} for known in ends)
+            found += _differing(names, f"{side}.", old, new, must)
+    return found
+
+
+def _workloads(rounds: Sequence[Round]) -> set[Items]:
+    kinds = {item.workload for item in rounds}
+    return {tuple(_plain(getattr(kind, name)) for name in WORKLOAD_MUST_MATCH) for kind in kinds}
+
+
+def _plain(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _differing(
+    names: Sequence[str], prefix: str, before: set[Items], after: set[Items], must: bool
+) -> Iterator[Difference]:
+    for index, name in enumerate(names):
+        old, new = ({items[index] for items in state} - {None} for state in (before, after))
+        if old != new or len(old) > 1:
+            yield Difference(prefix + name, _listed(old), _listed(new), must)
+
+
+def _listed(values: Iterable[str | None]) -> str:
+    return ", ".join(sorted(value for value in values if value is not None)) or "unknown"
+
+
+@dataclass(slots=True)
+class Knob:
+    """One tuning of one host over the whole change."""
+
+    name: str
+    subject: str
+    states: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "after": set()})
+    """What was in force while each phase was measured, as canonical JSON."""
+    first: Mapping[str, Any] | None = None
+    """The state of the first ``before`` file."""
+    last: Mapping[str, Any] | None = None
+    """The last record of the phase ``after``."""
+    blocks: str | None = None
+    """Why the tuning cannot be taken as in force after and gone before."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the states have nothing in common."""
+        return bool(self.states["before"] and self.states["after"]) and not self.states["before"] & self.states["after"]
+
+    @property
+    def took_effect(self) -> bool | None:
+        """None where no effect was wanted or nothing is known."""
+        if self.last is None or self.last["verdict"] in NO_EFFECT_WANTED:
+            return None
+        return self.blocks is None
+
+
+class Tunings:
+    """Every knob of every host of a change, from its tunings files."""
+
+    def __init__(self, files: Iterable[Mapping[str, Any]]) -> None:
+        self.hosts: dict[str, dict[tuple[str, str], Knob]] = {}
+        for item in sorted(files, key=lambda item: (item["host"], item["phase"], item["round"])):
+            if item["phase"] in ("before", "after"):
+                for tuning in item["tunings"]:
+                    self._add(item, tuning)
+        for host in self.hosts.values():
+            for knob in host.values():
+                _finish(knob)
+
+    def _add(self, item: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
+        key = tuning["name"], tuning["subject"]
+        knob = self.hosts.setdefault(item["host"], {}).setdefault(key, Knob(*key))
+        phase, verdict = item["phase"], tuning["verdict"]
+        # Check mode only predicts "after"; what was in force during the measurement is what it found.
+        state = tuning.get("before" if item["check_mode"] else "after")
+        if state is not None:
+            knob.states[phase].add(_in_force(state))
+        where = f"{knob.name} {knob.subject}".strip() + f" on {item['host']}"
+        if phase == "before":
+            knob.first = knob.first or state
+            if verdict == "failed":
+                knob.blocks = knob.blocks or f"{where} could not be taken back before round {item['round']}"
+            return
+        knob.last = tuning
+        if item["check_mode"]:
+            knob.blocks = knob.blocks or f"{where} was only tried in check mode"
+        elif verdict not in TOOK_EFFECT + NO_EFFECT_WANTED:
+            knob.blocks = knob.blocks or f"{where} did not take effect before round {item['round']} ({verdict})"
+
+    def blocks(self, hosts: Sequence[str]) -> str | None:
+        """Why the states of a pair of hosts may not be compared; None where they may, or no tuning was recorded."""
+        if not self.hosts:
+            return None
+        knobs = [knob for host in hosts for _key, knob in sorted(self.hosts.get(host, {}).items())]
+        for knob in knobs:
+            if knob.blocks:
+                return knob.blocks
+        return None if any(knob.differs for knob in knobs) else NOTHING_CHANGED
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The section "what changed" of the report: one entry a knob and host."""
+        return [
+            _entry(host, knob) for host, knobs in sorted(self.hosts.items()) for _key, knob in sorted(knobs.items())
+        ]
+
+
+def _finish(knob: Knob) -> None:
+    if not knob.states["before"] and knob.last is not None and knob.last.get("before") is not None:
+        # Nobody recorded the first state; the tuning itself saw it.
+        knob.first = knob.last["before"]
+        knob.states["before"].add(_in_force(knob.last["before"]))
+    shared = knob.states["before"] & knob.states["after"]
+    if shared and knob.states["before"] != knob.states["after"] and knob.blocks is None and knob.took_effect:
+        knob.blocks = f"{knob.name} {knob.subject} had the same value in rounds of both phases".replace("  ", " ")
+
+
+def _in_force(state: Mapping[str, Any]) -> str:
+    running = state.get("running")
+    return json.dumps(state if running is None else running, sort_keys=True)
+
+
+def _entry(host: str, knob: Knob) -> dict[str, Any]:
+    last = knob.last or {}
+    effect = knob.took_effect
+    return {
+        "host": host,
+        "name": knob.name,
+        "subject": knob.subject,
+        "wanted": last.get("wanted"),
+        "before": knob.first,
+        "after": last.get("after"),
+        "verdict": last.get("verdict"),
+        "took_effect": effect,
+        "reason": f"{knob.blocks}." if effect is False else last.get("reason") or "",
+        "conflicts": last.get("conflicts") or [],
+        "sources": last.get("sources") or [],
+        "undo": last.get("undo") or "",
+    }

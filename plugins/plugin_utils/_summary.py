@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the comparisons say together: overall verdict, headline, what to do next, and how it was done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median_high
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pair import Comparison
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import (
+    IMPROVED,
+    INCONCLUSIVE,
+    NO_DATA,
+    NOT_COMPARABLE,
+    REGRESSED,
+    UNCHANGED,
+    VERDICTS,
+    Limits,
+)
+
+UNDECIDED = (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA)
+"""Of several that stand beside decided comparisons, the first one names the whole."""
+
+FACT = {
+    IMPROVED: "The change improved",
+    REGRESSED: "The change made worse",
+    UNCHANGED: "The change made no material difference in",
+    INCONCLUSIVE: "Nothing can be concluded for",
+    NOT_COMPARABLE: "The two states are not comparable in",
+    NO_DATA: "There are no data for",
+}
+
+ADVICE = {
+    "data": "Look at the errors of the failed runs and at the hosts that were not measured, and measure again.",
+    "fingerprint": "Make both states equal in what Comparability lists, and measure both again.",
+    "tuning": "Find out under What changed why the tuning was not in force, and measure both states again.",
+    "failed": "Remove the cause of the failed runs before measuring again.",
+    "control": "Something else changed between the states: measure again at a quieter time, the states taking turns.",
+}
+
+
+def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
+    """How many comparisons have each verdict, without the controls."""
+    counts = Counter(item.verdict for item in comparisons if not item.control)
+    return {word: counts[word] for word in VERDICTS}
+
+
+def overall(comparisons: Sequence[Comparison]) -> str:
+    """REGRESSED if anything is; then the first of UNDECIDED that stands; then IMPROVED if anything is, or UNCHANGED.
+
+    Controls never count. NO DATA without any comparison.
+    """
+    counts = count(comparisons)
+    for word in (REGRESSED, *UNDECIDED, IMPROVED, UNCHANGED):
+        if counts[word]:
+            return word
+    return NO_DATA
+
+
+def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int) -> str:
+    """One sentence: the verdict, in how many comparisons, by how much."""
+    counts, total = count(comparisons), sum(count(comparisons).values())
+    if not total:
+        return "No measurement of this change was found."
+    sentence = f"{FACT[verdict]} {counts[verdict]} of {total} comparisons"
+    ratios = [
+        item.estimate.ratio
+        for item in comparisons
+        if not item.control and item.verdict == verdict and item.estimate is not None
+    ]
+    if verdict in (IMPROVED, REGRESSED) and ratios:
+        percent = 100.0 * (median(ratios) - 1.0)
+        sentence += f", by a ratio of {median(ratios):.3g} in the median ({percent:+.1f} %, above 0 is better)"
+    warned = sum(bool(item.entry["warnings"]) for item in comparisons)
+    others = [f"{number} {word}" for word, number in counts.items() if number and word != verdict]
+    if warned:
+        others.append(f"{warned} with warnings")
+    if not_measured:
+        others.append("1 host not measured" if not_measured == 1 else f"{not_measured} hosts not measured")
+    return f"{sentence}; {', '.join(others)}." if others else f"{sentence}."
+
+
+def next_steps(
+    verdict: str, comparisons: Sequence[Comparison], missing: Sequence[Mapping[str, str]], limits: Limits
+) -> list[str]:
+    """What a reader should do now, the most urgent first."""
+    ours = [item for item in comparisons if not item.control]
+    causes = Counter(item.cause for item in ours)
+    steps = []
+    if verdict == REGRESSED:
+        steps.append(
+            "Take the change back (ansible-playbook zpower.sap_tuning.rollback), or limit it to where it helps."
+        )
+    if any(item.entry["warnings"] for item in ours):
+        steps.append("Look at the side effects named in the guards before the change goes any further.")
+    steps += [text for cause, text in ADVICE.items() if causes[cause]]
+    needed = [item.entry["rounds_needed"] for item in ours if item.cause in ("rounds", "noise")]
+    if needed:
+        rounds = median_high([number or limits.min_rounds for number in needed])
+        steps.append(
+            f"Measure about {rounds} rounds of each state, or on a quieter system: {len(needed)} comparisons need more."
+        )
+    if any(item.alternates is False for item in ours):
+        steps.append("Let the states take turns (before, after, after, before, ...), so that a drift is no effect.")
+    if verdict == IMPROVED:
+        steps.append("Keep the change, and let the verify playbook watch that it stays.")
+    if verdict == UNCHANGED:
+        steps.append("Keep the change only if there is another reason for it: it makes no material difference here.")
+    if missing:
+        steps.append("See Not measured for the hosts that are missing, and why.")
+    if not ours:
+        steps.append("Measure both states: ansible-playbook zpower.sap_tuning.before_after.")
+    return steps
+
+
+def evidence(comparisons: Sequence[Comparison]) -> tuple[str, str]:
+    """(design, sentence) as the start times show it, whatever the protocol was called."""
+    known = {item.alternates for item in comparisons if not item.control}
+    if not known:
+        return "unknown", "there is nothing to judge"
+    if known == {True}:
+        return "alternate", "the rounds of both states alternate, so that a drift falls on both alike"
+    if known == {False}:
+        return "blocks", "weaker evidence: the states were measured in blocks, and a drift would look like an effect"
+    return "mixed", "weaker evidence: not every comparison has rounds of both states that alternate"
+
+
+def method(limits: Limits) -> list[str]:
+    """How the figures came about and what they cannot say."""
+    return [
+        "A round is several runs after a warm-up run that is thrown away; the median of its runs is one sample.",
+        "The estimate is the Hodges-Lehmann ratio of the round medians, turned so that above 1 is better;"
+        f" the interval ({limits.confidence_pct:g} %) is the Mann-Whitney test inverted, exact, ties by midranks.",
+        f"Improved and regressed need an interval that leaves out 1 and an estimate beyond material"
+        f" ({limits.material_pct:g} %, or one step of the clock where that is more);"
+        " unchanged needs the whole interval within material.",
+        f"Fewer than {limits.min_rounds} rounds a state, more than {limits.max_failed_pct:g} % failed runs or a control"
+        " workload that moved by more than material leave the result inconclusive.",
+        "One primary metric a workload decides; CPU costs are tested beside it with Holm's correction and only flag.",
+        "CPU time per round trip is a ratio of sums, less what the idle machine uses; ITR needs 5 % utilization.",
+        "The tools send one message at a time: averages mean something, percentiles do not and are not shown.",
+        "Failed runs stay failed; a missing value is never taken for 0.",
+    ]

@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action.record_tunings import ActionModule
+
+TUNING = {
+    "name": "rps",
+    "subject": "hsi0",
+    "wanted": {"state": "present", "rps_cpus": "f"},
+    "before": {"running": {"rx-0": "0"}, "stored": None, "next_boot": {"rps_cpus": "0"}},
+    "after": {"running": {"rx-0": "f"}, "stored": {"udev rule": "rps_cpus=f"}, "next_boot": {"rps_cpus": "f"}},
+    "verdict": "changed",
+    "reason": "2 values set and read back",
+    "restart": "none",
+    "conflicts": [],
+    "sources": ["x"],
+    "undo": "y",
+}
+
+
+def run(check_mode=False, **arguments):
+    task = SimpleNamespace(
+        args=arguments, check_mode=check_mode, async_val=0, action="record_tunings", diff=False, environment=[]
+    )
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp"))
+    action = ActionModule(task, connection, SimpleNamespace(check_mode=check_mode), None, None, None)
+    return action.run(task_vars={"inventory_hostname": "app1"})
+
+
+def test_the_records_are_kept_where_the_report_looks(tmp_path):
+    result = run(change="c1", phase="after", round=2, results=str(tmp_path), tunings=[TUNING])
+    path = tmp_path / "c1" / "app1" / "tunings-after-2.json"
+    assert result["path"] == str(path)
+    kept = json.loads(path.read_text())
+    assert kept["tunings"] == [TUNING]
+    assert (kept["host"], kept["phase"], kept["round"]) == ("app1", "after", 2)
+
+
+def test_check_mode_writes_nothing(tmp_path):
+    assert run(check_mode=True, change="c1", phase="after", results=str(tmp_path), tunings=[TUNING])["changed"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("change", ["../x", "a/b", "", "."])
+def test_no_change_leads_out_of_the_results(tmp_path, change):
+    with pytest.raises(AnsibleActionFail, match="could not be kept"):
+        run(change=change, phase="after", results=str(tmp_path / "r"), tunings=[TUNING])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_round_that_is_there_already_is_never_overwritten(tmp_path):
+    run(change="c1", phase="after", results=str(tmp_path), tunings=[TUNING])
+    path = tmp_path / "c1" / "app1" / "tunings-after-1.json"
+    before = path.read_bytes()
+    with pytest.raises(AnsibleActionFail, match="tunings-after-1.json exists already"):
+        run(change="c1", phase="after", results=str(tmp_path), tunings=[])
+    assert path.read_bytes() == before

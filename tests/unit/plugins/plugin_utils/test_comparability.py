@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether two states may be compared: surroundings, tunings in force, and a control that stood still."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import NOTHING_CHANGED
+from comparing import BETTER, fail, main, records_of, report_of, spoil
+
+# Comparability
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+@pytest.mark.parametrize(
+    ("item", "value"),
+    [
+        ("system", "AIX"),
+        ("arch", "x86_64"),
+        ("kernel", "6.4.0-150700"),
+        ("machine", "3906"),
+        ("cpus_online", 4),
+        ("interface", "eth0"),
+        ("mtu", 1500),
+        ("kernel", None),
+    ],
+)
+def test_a_different_end_is_not_comparable(side, item, value):
+    report = report_of(spoil(records_of(), lambda record: record["fingerprint"][side].update({item: value}), "after"))
+    found = main(report)
+    assert found["verdict"] == "NOT COMPARABLE"
+    assert f"{side}.{item}" in found["reason"]
+    assert found["ratio"] is None
+    (entry,) = report["comparability"]
+    assert (entry["item"], entry["must_match"], entry["after"]) == (f"{side}.{item}", True, str(value or "unknown"))
+
+
+@pytest.mark.parametrize(
+    ("item", "value"), [("tool", "niping"), ("version", "2"), ("bytes", 999), ("loops", 1), ("connections", 5)]
+)
+def test_a_different_workload_is_not_comparable(item, value):
+    report = report_of(spoil(records_of(), lambda record: record["workload"].update({item: value}), "after"))
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert report["comparability"][0]["item"] == f"pingpong-1000B.{item}"
+
+
+def test_a_change_within_a_state_is_not_comparable():
+    records = records_of()
+    spoil([r for r in records if r["round"] > 3], lambda record: record["fingerprint"]["client"].update(mtu=1500))
+    report = report_of(records)
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert report["comparability"][0]["before"] == "1500, 8192"
+
+
+def test_items_that_are_only_shown_decide_nothing():
+    def change(record):
+        record["fingerprint"]["client"].update(python="3.11.2", rps_cpus={"rx-0": "ffff"}, boot_id="other")
+
+    report = report_of(spoil(records_of(), change, "after"))
+    assert main(report)["verdict"] == "IMPROVED"
+    assert [item["item"] for item in report["comparability"]] == ["client.boot_id", "client.python", "client.rps_cpus"]
+
+
+def test_a_failed_round_without_fingerprint_spoils_nothing():
+    records = records_of()
+
+    def lose(record):
+        fail(record, 5)
+        record["fingerprint"] = {"client": None, "server": None}
+
+    spoil([record for record in records if record["round"] == 6], lose, "after")
+    assert main(report_of(records))["verdict"] == "IMPROVED"
+
+
+# Did the tuning take effect?
+
+
+def tunings_of(**changes):
+    """The tunings files of both hosts; ``changes`` replace items of the single tuning in those of the phase after."""
+    files = list(factory.change_tunings(BETTER))
+    for item in files:
+        if item["phase"] == "after":
+            item["tunings"][0].update(changes)
+    return files
+
+
+def test_a_tuning_in_force_is_comparable_and_listed():
+    report = report_of(records_of(), tunings_of())
+    assert main(report)["verdict"] == "IMPROVED"
+    assert [(item["host"], item["took_effect"]) for item in report["changes"]] == [("app1", True), ("app2", True)]
+    assert report["changes"][0]["before"]["running"] == {"rx-0": "00000000"}
+    assert report["changes"][0]["after"]["running"] == {"rx-0": "0000ffff"}
+    assert {item["tuning"] for item in report["published"]} == {"rps"}
+
+
+@pytest.mark.parametrize("verdict", ["failed", "drifted", "pending_restart"])
+def test_a_tuning_that_did_not_take_effect(verdict):
+    report = report_of(records_of(), tunings_of(verdict=verdict))
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert f"rps hsi0 on app1 did not take effect before round 1 ({verdict})" in main(report)["reason"]
+    assert report["changes"][0]["took_effect"] is False
+
+
+@pytest.mark.parametrize("verdict", ["not_applicable", "unsupported", "waived"])
+def test_a_knob_left_alone_blocks_nothing_but_is_no_change(verdict):
+    alone = tunings_of(verdict=verdict, after=factory.knob({"rx-0": "00000000"}))
+    report = report_of(records_of(), alone)
+    assert NOTHING_CHANGED in main(report)["reason"]
+    assert report["changes"][0]["took_effect"] is None
+    other = {**alone[0]["tunings"][0], "name": "other", "verdict": "changed"}
+    for item in alone:
+        state = factory.knob("1" if item["phase"] == "after" else "0")
+        item["tunings"].append({**other, "after": state})
+    assert main(report_of(records_of(), alone))["verdict"] == "IMPROVED"
+
+
+def test_the_same_value_in_both_phases_means_that_nothing_was_changed():
+    report = report_of(records_of(), tunings_of(after=factory.knob({"rx-0": "00000000"}), verdict="compliant"))
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert NOTHING_CHANGED in main(report)["reason"]
+
+
+def test_a_value_that_fell_back_between_rounds():
+    files = tunings_of()
+    late = next(item for item in files if (item["host"], item["phase"], item["round"]) == ("app2", "after", 4))
+    late["tunings"][0]["after"] = factory.knob({"rx-0": "00000000"})
+    assert "rps hsi0 had the same value in rounds of both phases" in main(report_of(records_of(), files))["reason"]
+
+
+def test_a_tuning_that_could_not_be_taken_back():
+    files = tunings_of()
+    next(item for item in files if item["phase"] == "before")["tunings"][0]["verdict"] = "failed"
+    assert "could not be taken back before round 1" in main(report_of(records_of(), files))["reason"]
+
+
+def test_check_mode_changes_nothing():
+    files = [{**item, "check_mode": item["phase"] == "after"} for item in tunings_of()]
+    assert "only tried in check mode" in main(report_of(records_of(), files))["reason"]
+
+
+def test_a_first_state_that_only_the_tuning_saw():
+    files = [item for item in tunings_of() if item["phase"] == "after"]
+    assert main(report_of(records_of(), files))["verdict"] == "IMPROVED"
+
+
+def test_tunings_of_other_hosts_do_not_help():
+    files = [{**item, "host": "db1"} for item in tunings_of()]
+    assert NOTHING_CHANGED in main(report_of(records_of(), files))["reason"]
+
+
+def test_conflicts_are_warned_of():
+    report = report_of(records_of(), tunings_of(conflicts=[{"what": "a udev rule", "file": "/etc/x", "line": 1}]))
+    assert "rps hsi0 on app1 has conflicts: see what changed." in report["warnings"]
+
+
+# Control
+
+
+def test_a_control_that_moved_leaves_nothing_to_conclude():
+    report = report_of(records_of(replace(BETTER, control_effect=-0.08)))
+    found = main(report)
+    assert (found["verdict"], report["verdict"]) == ("INCONCLUSIVE", "INCONCLUSIVE")
+    assert "the control workload moved" in found["reason"]
+    (control,) = [item for item in report["comparisons"] if item["control"]]
+    assert control["verdict"] == "IMPROVED"
+    assert report["counts"]["IMPROVED"] == 0
+    assert any("control workload moved" in warning for warning in report["warnings"])
+
+
+def test_the_control_of_another_host_does_not_count():
+    records = [*records_of(), *records_of(replace(BETTER, control_effect=-0.2), host="app2")]
+    found = {item["host"]: item["verdict"] for item in report_of(records)["comparisons"] if not item["control"]}
+    assert found == {"app1": "IMPROVED", "app2": "INCONCLUSIVE"}
+
+
+def test_without_a_control_the_report_says_so():
+    report = report_of(records_of(replace(BETTER, control=False)))
+    assert main(report)["verdict"] == "IMPROVED"
+    assert any("no control workload" in flag for flag in main(report)["flags"])
+    assert any("No control workload" in warning for warning in report["warnings"])

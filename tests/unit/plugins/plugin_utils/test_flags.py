@@ -1,0 +1,182 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is told beside the verdict, and that none of it makes a verdict better."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import records_factory as factory
+from comparing import BETTER, SAME, fail, main, records_of, report_of, spoil
+
+# Guards
+
+
+def longer(record):
+    for run in record["runs"]:
+        run["metrics"]["max_us"] *= 2.5
+
+
+def retransmitting(record):
+    for run in record["runs"]:
+        run["net"]["server"]["retransmits"] = 1
+
+
+def stolen(record):
+    for run in record["runs"]:
+        run["cpu"]["client"]["steal_s"] = 0.2
+
+
+GUARDS = [
+    (lambda record: fail(record, 1), "errors: 6 runs failed"),
+    (longer, "the longest round trip of a run rose"),
+    (retransmitting, "TCP retransmits rose from 0 in 30 runs to 30 in 30"),
+    (stolen, "the hypervisor took 10"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), GUARDS, ids=["errors", "longest", "retransmits", "steal"])
+def test_guards_turn_improved_into_improved_with_warnings(change, sentence):
+    report = report_of(spoil(records_of(), change, "after"))
+    found = main(report)
+    assert (found["verdict"], found["warnings"]) == ("IMPROVED", True)
+    assert any(sentence in guard for guard in found["guards"])
+    assert "1 with warnings" in report["headline"]
+
+
+@pytest.mark.parametrize(("change", "sentence"), GUARDS, ids=["errors", "longest", "retransmits", "steal"])
+@pytest.mark.parametrize(("effect", "word"), [(0.0, "UNCHANGED"), (0.10, "REGRESSED")])
+def test_guards_never_change_another_verdict(change, sentence, effect, word):
+    found = main(report_of(spoil(records_of(replace(BETTER, effect=effect)), change, "after")))
+    assert (found["verdict"], found["warnings"], len(found["guards"])) == (word, False, 1)
+    assert sentence in found["guards"][0]
+
+
+def test_fewer_errors_and_retransmits_afterwards_never_help():
+    def change(record):
+        fail(record, 1)
+        for run in record["runs"]:
+            if run["net"]:
+                run["net"]["server"]["retransmits"] = 50
+
+    found = main(report_of(spoil(records_of(SAME), change, "before")))
+    assert (found["verdict"], found["guards"]) == ("UNCHANGED", [])
+
+
+# Flags
+
+
+def noisy_runs(record):
+    for index, run in enumerate(record["runs"]):
+        run["metrics"]["av2_us"] *= 0.8 + 0.1 * index
+
+
+def slow_start(record):
+    record["runs"][1]["metrics"]["av2_us"] *= 1.3
+
+
+def clusters(record):
+    for run in record["runs"][:3]:
+        run["metrics"]["av2_us"] *= 0.6
+
+
+def busy(record):
+    record["idle"]["server"] = factory.cpu(1.0, 2, 0.6)
+
+
+def stepped(record):
+    record["fingerprint"]["server"]["clock_step_s"] = -0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (noisy_runs, "the runs of a round vary by"),
+        (slow_start, "the first counted run is 3"),
+        (clusters, "fall into two clusters"),
+        (busy, "the server was 30 % busy with other work"),
+        (stepped, "a clock stepped by 0.5 s"),
+    ],
+)
+@pytest.mark.parametrize(("effect", "words"), [(-0.10, {"IMPROVED"}), (0.0, {"UNCHANGED", "INCONCLUSIVE"})])
+def test_flags_are_told_and_improve_nothing(change, sentence, effect, words):
+    found = main(report_of(spoil(records_of(replace(BETTER, effect=effect)), change)))
+    assert any(sentence in flag for flag in found["flags"])
+    assert found["verdict"] in words
+    assert found["warnings"] is False
+
+
+def test_a_trend_is_flagged():
+    found = main(report_of(records_of(replace(SAME, drift=0.01))))
+    assert any("drift in one direction" in flag for flag in found["flags"])
+
+
+# Design
+
+
+def test_blocks_are_weaker_evidence():
+    report = report_of(records_of(replace(BETTER, design="blocks")))
+    assert main(report)["flags"][0].startswith("weaker evidence: the states did not take turns in time;")
+    assert (report["protocol"]["design"], "weaker" in report["protocol"]["evidence"]) == ("blocks", True)
+
+
+def test_a_design_is_not_believed_but_verified():
+    records = records_of(replace(BETTER, design="blocks"))
+    for record in records:
+        record["protocol"]["design"] = "alternate"
+    report = report_of(records)
+    assert report["protocol"]["design"] == "blocks"
+    assert "although the protocol says that they did" in main(report)["flags"][0]
+    honest = records_of()
+    for record in honest:
+        record["protocol"]["design"] = "blocks"
+    assert report_of(honest)["protocol"]["design"] == "alternate"
+
+
+def test_without_start_times_the_order_is_unknown():
+    records = spoil(records_of(), lambda record: record.update(started="at ten"))
+    report = report_of(records)
+    assert "the order of the rounds is unknown" in main(report)["flags"][0]
+    assert report["protocol"]["design"] == "mixed"
+
+
+# CPU
+
+
+def test_cpu_costs_are_tested_and_flag_but_do_not_decide():
+    def costly(record):
+        for run in record["runs"]:
+            for side in ("client", "server"):
+                run["cpu"][side] = {**run["cpu"][side], "system_s": 2 * run["cpu"][side]["system_s"]}
+
+    found = main(report_of(spoil(records_of(), costly, "after")))
+    assert found["verdict"] == "IMPROVED"
+    for entry, side in zip(found["secondary"], ("client", "server"), strict=True):
+        assert entry["metric"] == f"cpu_us_per_round_trip_{side}"
+        assert entry["before"] == pytest.approx(20.0, rel=0.02)
+        assert entry["p_holm"] == pytest.approx(2 * 2 / math.comb(12, 6), rel=1e-4)
+        assert entry["ratio"] < 0.7
+        assert "after Holm" in entry["flag"]
+    assert found["kpi"]["client"]["after"]["cpu_us_per_round_trip"] > 30
+
+
+def test_ends_that_share_a_kernel_are_shown_once():
+    def share(record):
+        for side in ("client", "server"):
+            record["fingerprint"][side]["boot_id"] = "one"
+
+    found = main(report_of(spoil(records_of(), share)))
+    assert (found["kpi"]["shared_kernel"], found["kpi"]["server"]) == (True, None)
+    assert [entry["metric"] for entry in found["secondary"]] == ["cpu_us_per_round_trip"]
+
+
+def test_without_cpu_windows_there_are_no_costs():
+    def forget(record):
+        for run in record["runs"]:
+            run["cpu"] = run["net"] = None
+
+    found = main(report_of(spoil(records_of(), forget)))
+    assert (found["verdict"], found["secondary"]) == ("IMPROVED", [])
+    assert found["kpi"] == {"shared_kernel": False, "client": None, "server": None}

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU cost, ETR and ITR."""
+
+from __future__ import annotations
+
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import (
+    CpuSum,
+    add,
+    background,
+    cpu_sum,
+    idle_pct,
+    idle_rate,
+    kpi,
+)
+
+
+def run(busy, elapsed=1.0, trips=20000, steal=0.0, ncpu=2):
+    window = factory.cpu(elapsed, ncpu, busy, steal)
+    return {"elapsed_s": elapsed, "metrics": {"round_trips": trips}, "cpu": {"client": window, "server": None}}
+
+
+def test_cost_is_a_ratio_of_sums_net_of_the_background():
+    total = cpu_sum([run(0.5, trips=10000), run(0.3, trips=30000)], "client")
+    # 0.8 s in 2 s, of which the idle machine would have used 0.1 s a second: 0.6 s for 40,000 round trips.
+    found = kpi(total, 0.1)
+    assert found.cpu_us_per_round_trip == pytest.approx(15.0)
+    assert found.utilization_pct == pytest.approx(100 * 0.6 / 4)
+    assert found.etr_per_h == pytest.approx(40000 * 3600 / 2)
+    assert found.itr_per_h == pytest.approx(found.etr_per_h / 0.15)
+    assert found.net
+
+
+def test_without_an_idle_window_the_figures_are_gross_and_say_so():
+    found = kpi(cpu_sum([run(0.4)], "client"), None)
+    assert found.cpu_us_per_round_trip == pytest.approx(20.0)
+    assert not found.net
+
+
+def test_itr_needs_five_percent_of_net_utilization():
+    assert kpi(cpu_sum([run(0.099)], "client"), 0.0).itr_per_h is None
+    assert kpi(cpu_sum([run(0.101)], "client"), 0.0).itr_per_h is not None
+    assert kpi(cpu_sum([run(0.101)], "client"), 0.01).itr_per_h is None
+
+
+def test_itr_agrees_with_the_published_table():
+    """S80206B1: 60 million accounts in 14,146 s at 85 % give ETR 15.27 and ITR 17.96 million an hour."""
+    found = kpi(CpuSum(0.85 * 14146, 0.0, 14146, 14146, 14146, 60e6), 0.0)
+    assert found.etr_per_h / 1e6 == pytest.approx(15.27, abs=0.005)
+    assert found.itr_per_h / 1e6 == pytest.approx(17.96, abs=0.01)
+
+
+def test_a_background_larger_than_the_work_is_unknown_and_not_zero():
+    found = kpi(cpu_sum([run(0.05)], "client"), 0.1)
+    assert found.cpu_us_per_round_trip is None
+    assert found.utilization_pct is None
+    assert found.itr_per_h is None
+    assert found.etr_per_h == pytest.approx(20000 * 3600)
+
+
+@pytest.mark.parametrize("name", ["user_s", "system_s", "softirq_s", "elapsed_s", "ncpu"])
+def test_incomplete_windows_are_left_out_with_their_work(name):
+    broken = run(0.4)
+    broken["cpu"]["client"][name] = None
+    assert cpu_sum([broken], "client") is None
+    both = cpu_sum([broken, run(0.2, trips=5000)], "client")
+    assert (both.busy_s, both.round_trips) == (pytest.approx(0.2), 5000)
+    assert background(broken["cpu"]["client"]) is None
+
+
+def test_counters_that_went_backwards_are_unknown():
+    window = run(0.4)
+    window["cpu"]["client"]["system_s"] = -0.1
+    assert cpu_sum([window], "client") is None
+    stolen = run(0.4)
+    stolen["cpu"]["client"]["steal_s"] = -0.1
+    assert kpi(cpu_sum([stolen, run(0.4)], "client"), None).steal_pct is None
+
+
+def test_runs_without_windows_give_nothing():
+    assert cpu_sum([], "client") is None
+    assert cpu_sum([run(0.4)], "server") is None
+    assert cpu_sum([{**run(0.4), "cpu": None}], "client") is None
+    assert cpu_sum([run(0.4, trips=None)], "client") is None
+
+
+def test_steal_is_shown_apart():
+    found = kpi(cpu_sum([run(0.4, steal=0.2)], "client"), None)
+    assert found.steal_pct == pytest.approx(10.0)
+    assert found.utilization_pct == pytest.approx(20.0)
+
+
+def test_sums_of_sums():
+    one, two = cpu_sum([run(0.4)], "client"), cpu_sum([run(0.2, trips=5000)], "client")
+    assert add([one, two]) == cpu_sum([run(0.4), run(0.2, trips=5000)], "client")
+    assert add([one, two._replace(steal_s=None)]).steal_s is None
+
+
+def test_background():
+    windows = [background(factory.cpu(1.0, 2, 0.4)), background(factory.cpu(3.0, 2, 0.4))]
+    assert idle_rate(windows) == pytest.approx(0.2)
+    assert idle_pct(windows) == pytest.approx(10.0)
+    assert idle_rate([]) is None
+    assert idle_pct([]) is None
+    assert background(None) is None

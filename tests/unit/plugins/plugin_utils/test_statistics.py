@@ -1,0 +1,227 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The statistics against scipy and against brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _statistics as stats
+from scipy.stats import kendalltau, mannwhitneyu
+
+TINY = 1e-12
+SIZES = [(3, 3), (4, 6), (5, 5), (6, 6), (6, 4), (8, 7)]
+
+
+def sample(rng, n, digits=None, centre=50.0):
+    values = [centre * math.exp(rng.gauss(0, 0.05)) for _ in range(n)]
+    return values if digits is None else [round(value, digits) for value in values]
+
+
+def midranks(values):
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) + 1) / 2 for value in values
+    ]
+
+
+def permutation_p(before, after):
+    """Every split of all values into two groups, ranked anew."""
+    together = list(before) + list(after)
+    ranks = midranks(together)
+    seen = sum(ranks[len(before) :])
+    sums = [sum(chosen) for chosen in itertools.combinations(ranks, len(after))]
+    lower = sum(total <= seen + 1e-9 for total in sums) / len(sums)
+    upper = sum(total >= seen - 1e-9 for total in sums) / len(sums)
+    return min(1.0, 2 * min(lower, upper))
+
+
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_mann_whitney_is_scipys_exact_one_without_ties(n, m):
+    rng = random.Random(n * 100 + m)
+    for _ in range(30):
+        before, after = sample(rng, n), sample(rng, m, centre=rng.choice([45.0, 50.0, 53.0]))
+        u, p = stats.mann_whitney(before, after)
+        oracle = mannwhitneyu(after, before, method="exact", alternative="two-sided")
+        assert u == oracle.statistic
+        assert p == pytest.approx(oracle.pvalue, abs=TINY)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (4, 6), (5, 5), (6, 6), (6, 4)])
+def test_mann_whitney_with_ties_is_the_exhaustive_permutation(n, m):
+    rng = random.Random(n * 10 + m)
+    for _ in range(8):
+        before = [float(rng.randint(74, 78)) for _ in range(n)]
+        after = [float(rng.randint(73, 77)) for _ in range(m)]
+        _, p = stats.mann_whitney(before, after)
+        assert p == pytest.approx(permutation_p(before, after), abs=TINY)
+
+
+def test_mann_whitney_of_large_samples_is_scipys_approximation():
+    rng = random.Random(5)
+    for digits in (None, 0):
+        before, after = sample(rng, 25, digits), sample(rng, 30, digits, centre=51.0)
+        _, p = stats.mann_whitney(before, after)
+        oracle = mannwhitneyu(after, before, method="asymptotic", use_continuity=True)
+        assert p == pytest.approx(oracle.pvalue, abs=TINY)
+
+
+def test_smallest_p_values_that_few_rounds_can_reach():
+    assert stats.mann_whitney([1, 2, 3], [4, 5, 6])[1] == pytest.approx(0.1)
+    assert stats.mann_whitney([1, 2, 3, 4], [5, 6, 7, 8])[1] == pytest.approx(2 / 70)
+    assert stats.mann_whitney([7.0] * 6, [7.0] * 6) == (18.0, 1.0)
+
+
+@pytest.mark.parametrize("digits", [None, 0])
+def test_hodges_lehmann_is_the_median_of_all_ratios(digits):
+    rng = random.Random(3)
+    for n, m in SIZES:
+        before, after = sample(rng, n, digits), sample(rng, m, digits)
+        brute = math.exp(statistics.median(math.log(new) - math.log(old) for new in after for old in before))
+        assert stats.hodges_lehmann_ratio(before, after) == pytest.approx(brute, abs=TINY)
+
+
+def brute_interval(before, after, alpha):
+    """Test every difference of logarithms and every space between two by exhaustive permutation; the outer hull."""
+    logs = [round(math.log(value), 11) for value in before], [round(math.log(value), 11) for value in after]
+    points = sorted({round(new - old, 10) for new in logs[1] for old in logs[0]})
+    spaces = [points[0] - 1, *((a + b) / 2 for a, b in itertools.pairwise(points)), points[-1] + 1]
+
+    def kept(shift):
+        moved = [round(new - shift, 10) for new in logs[1]]
+        return permutation_p([round(old, 10) for old in logs[0]], moved) > alpha
+
+    edges = []
+    for place, space in enumerate(spaces):
+        if kept(space):
+            edges += [points[place - 1] if place else -math.inf, points[place] if place < len(points) else math.inf]
+    edges += [point for point in points if kept(point)]
+    return math.exp(min(edges)), math.exp(max(edges)) if max(edges) < math.inf else math.inf
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "digits"), [(3, 3, None), (4, 4, None), (5, 4, None), (5, 5, 0), (4, 6, 0), (3, 4, 0)]
+)
+def test_interval_is_the_inverted_test(n, m, digits):
+    rng = random.Random(n + 10 * m)
+    for _ in range(6):
+        before, after = sample(rng, n, digits), sample(rng, m, digits, centre=47.0)
+        low, high = stats.interval(before, after)
+        wanted = brute_interval(before, after, 0.05)
+        assert (low, high) == (pytest.approx(wanted[0], abs=1e-9), pytest.approx(wanted[1], abs=1e-9))
+
+
+def test_both_ways_to_the_interval_agree_without_ties():
+    rng = random.Random(8)
+    for _ in range(50):
+        before, after = sample(rng, 6), sample(rng, 6)
+        logs = stats._logs(before), stats._logs(after)
+        searched = stats._tied_interval(*logs, stats._differences(before, after), 1 - 0.95)
+        assert stats.interval(before, after) == pytest.approx(searched, abs=TINY)
+
+
+def test_interval_of_six_and_six_ends_at_the_sixth_ratio():
+    rng = random.Random(2)
+    before, after = sample(rng, 6), sample(rng, 6)
+    ratios = sorted(new / old for new in after for old in before)
+    assert stats.interval(before, after) == (pytest.approx(ratios[5], abs=TINY), pytest.approx(ratios[-6], abs=TINY))
+
+
+def test_interval_covers_the_truth_as_often_as_it_says():
+    rng = random.Random(9)
+    covered = 0
+    for _ in range(2000):
+        low, high = stats.interval(sample(rng, 6), sample(rng, 6, centre=45.0))
+        covered += low <= 0.9 <= high
+    assert 0.945 <= covered / 2000 <= 0.975
+
+
+def test_interval_without_ends_and_of_constants():
+    assert stats.interval([1.0, 2.0, 3.0], [1.5, 2.5, 3.5]) == (0.0, math.inf)
+    assert stats.interval([50.0] * 6, [50.0] * 6) == (1.0, 1.0)
+    assert stats.interval([50.0] * 6, [55.0] * 6) == (pytest.approx(1.1), pytest.approx(1.1))
+
+
+def test_interval_of_large_samples_is_near_the_exact_one(monkeypatch):
+    rng = random.Random(4)
+    before, after = sample(rng, 15), sample(rng, 15)
+    exact = stats.interval(before, after)
+    monkeypatch.setattr(stats, "EXACT_MOST", 4)
+    stats._critical.cache_clear()
+    near = stats.interval(before, after)
+    stats._critical.cache_clear()
+    assert near == pytest.approx(exact, rel=0.01)
+
+
+def test_order_and_scale_do_not_matter():
+    rng = random.Random(6)
+    before, after = sample(rng, 6), sample(rng, 6)
+    shuffled = rng.sample(before, 6), rng.sample(after, 6)
+    for function in (stats.hodges_lehmann_ratio, stats.interval, stats.mann_whitney):
+        assert function(before, after) == function(*shuffled)
+    low, high = stats.interval(before, after)
+    assert stats.interval(after, before) == (pytest.approx(1 / high), pytest.approx(1 / low))
+    assert stats.interval([8 * value for value in before], [8 * value for value in after]) == pytest.approx((low, high))
+
+
+def test_holm_is_the_step_down_procedure():
+    assert stats.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert stats.holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
+    assert stats.holm([]) == []
+
+
+def test_errors_name_what_is_wrong():
+    with pytest.raises(ValueError, match="at least one value of each state"):
+        stats.mann_whitney([], [1.0])
+    with pytest.raises(ValueError, match="positive"):
+        stats.hodges_lehmann_ratio([0.0], [1.0])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        stats.interval([1.0], [1.0], level=95)
+    with pytest.raises(ValueError, match="median"):
+        stats.median([])
+
+
+def test_detectable_and_rounds():
+    assert stats.detectable(0.9, 1 / 0.9) == pytest.approx(-math.log(0.9))
+    assert stats.detectable(0.0, math.inf) is None
+    band = math.log(1.05)
+    assert stats.rounds_needed(3, None, 0.0, band, 5) == 5
+    # Twice too wide: four times the rounds.
+    assert stats.rounds_needed(6, 2 * band, 0.0, band, 5) == 24
+    assert stats.rounds_needed(6, 0.2, 0.1, band, 5) == 24
+    # Already narrow enough for this estimate, and still undecided: at least one more.
+    assert stats.rounds_needed(6, 0.01, 0.0, band, 5) == 7
+    # At the very edge of the band the distance counts as half of it.
+    assert stats.rounds_needed(6, band, band, band, 5) == 24
+
+
+def test_trend_is_kendalls_test():
+    rng = random.Random(7)
+    for values in ([*range(12)], sample(rng, 12), sample(rng, 12, 0)):
+        n = len(values)
+        score = sum((b > a) - (b < a) for a, b in itertools.combinations(values, 2))
+        ties = [values.count(value) for value in set(values)]
+        variance = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties)) / 18
+        assert stats.trend(values) == pytest.approx(math.erfc(max(abs(score) - 1, 0) / math.sqrt(2 * variance)))
+        # scipy has no continuity correction, so its p is the smaller one, but the same side of any doubt.
+        assert kendalltau(range(n), values, method="asymptotic").pvalue <= stats.trend(values) + TINY
+    assert stats.trend([5.0] * 8) == 1.0
+
+
+def test_two_clusters_are_seen_and_one_with_spikes_is_not():
+    rng = random.Random(1)
+    slow, fast = sample(rng, 14, centre=50.0), [0.7 * value for value in sample(rng, 16, centre=50.0)]
+    low, high = stats.two_clusters(slow + fast)
+    assert (low, high) == (pytest.approx(35, rel=0.05), pytest.approx(50, rel=0.05))
+    assert stats.two_clusters(sample(rng, 30)) is None
+    assert stats.two_clusters([*sample(rng, 27), 120.0, 121.0, 122.0]) is None
+    assert stats.two_clusters([5.0] * 30) is None
+
+
+def test_variation():
+    assert stats.variation_pct([9.0, 11.0]) == pytest.approx(100 * math.sqrt(2) / 10)
+    assert stats.variation_pct([9.0]) is None
+    assert stats.variation_pct([0.0, 0.0]) is None

@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tests of the comparison share: sound records of one host, to be spoilt, and the report of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import Options, compare_change
+
+Record = dict[str, Any]
+
+BETTER = factory.Plan(hosts=("app1", "app2"), effect=-0.10)
+SAME = factory.Plan(hosts=("app1", "app2"))
+
+
+def records_of(plan: factory.Plan = BETTER, host: str = "app1") -> list[Record]:
+    """The records of one host of a two-host change, to be spoilt by a test."""
+    return [record for record in factory.make_change(plan) if record["host"] == host]
+
+
+def report_of(records: Iterable[Record], tunings: Iterable[Record] = (), **options: Any) -> dict[str, Any]:
+    """The report of these records, with these options."""
+    return compare_change(factory.load(records, tunings), options=Options(**options))
+
+
+def main(report: dict[str, Any]) -> dict[str, Any]:
+    """The one comparison that is no control."""
+    found: list[dict[str, Any]] = [item for item in report["comparisons"] if not item["control"]]
+    assert len(found) == 1
+    return found[0]
+
+
+def spoil(
+    records: list[Record], change: Callable[[Record], object], phase: str | None = None, control: bool = False
+) -> list[Record]:
+    """Apply ``change`` to every record of a phase (None: both), controls left alone unless asked for."""
+    for record in records:
+        if phase in (None, record["phase"]) and record["workload"]["control"] == control:
+            change(record)
+    return records
+
+
+def fail(record: Record, count: int) -> None:
+    """Let the first counted runs fail."""
+    counted = [index for index, run in enumerate(record["runs"]) if not run["warmup"]]
+    for index in counted[:count]:
+        record["runs"][index] = factory.fail_run(record["runs"][index])

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measurement servers and rounds for tests: short, on loopback, ended in every case."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, processes, request, rounds, wire
+
+# The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STANDIN = os.path.join(os.path.dirname(UNIT), "standins", "niping")
+OPTIONS = {
+    "address": "127.0.0.1",
+    "bytes": [1000],
+    "loops": 100,
+    "calibrated": {},
+    "run_seconds": 0.02,
+    "runs": 2,
+    "warmup": 1,
+    "connections": 1,
+    "timeout": 5.0,
+    "idle_seconds": 0,
+    "control": False,
+    "round": 1,
+    "protocol": {},
+    "port": 0,
+    "control_port": 0,
+    "lifetime": 60,
+}
+
+
+@contextlib.contextmanager
+def server(tool="pingpong", **options):
+    """The session of a running server, which is ended afterwards whatever the test did to it."""
+    session = agent.start(tool, **options)
+    try:
+        yield session
+    finally:
+        processes.end(session["pid"], session["start_time"])
+
+
+def target(session, token=None):
+    return wire.Target("127.0.0.1", session["control_port"], token or session["token"])
+
+
+def round_of(session, binary=None, **options):
+    """The records of one short round; options as in OPTIONS."""
+    return request.measure(dict(OPTIONS, **options), session, binary)
+
+
+def plan(**options):
+    return request.plan(dict(OPTIONS, **options))
+
+
+def kill(session):
+    """Kill a server in a way that lets it run no code, and wait until it is gone."""
+    os.kill(session["pid"], signal.SIGKILL)
+    assert processes.wait_gone(session["pid"], session["start_time"], 5)
+
+
+def signal_later(session, number, seconds):
+    """A process that sends a server a signal after some seconds."""
+    return subprocess.Popen(["sh", "-c", "sleep %s; kill -%d %d" % (seconds, number, session["pid"])])
+
+
+def wait_until(condition, seconds=5.0):
+    """Whether a condition came true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def listens(port):
+    with socket.socket() as sock:
+        sock.settimeout(1)
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def errors(record):
+    return [run["error"] for run in record["runs"]]
+
+
+class QuietEngine:
+    """An engine of exact round trips, without a network: for the order of things in a round."""
+
+    tool, version = "pingpong", "1"
+
+    def __init__(self, round_trip_us=50.0):
+        self.calls = []
+        self.round_trip_us = round_trip_us
+
+    def argv(self, size, loops, connections):
+        return [self.tool, str(size), str(loops), str(connections)]
+
+    def run(self, size, loops, connections, timeout, window):
+        with window:
+            self.calls.append((size, loops))
+        return {"avg_us": self.round_trip_us, "av2_us": self.round_trip_us, "round_trips": loops}, "text", 0.1
+
+
+ALONE = rounds.Ends(channel=None)
