@@ -1,0 +1,215 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The measurement server of a host: started as a daemon by the module, described by its session, stopped by it."""
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    daemon,
+    niping,
+    pingpong,
+    processes,
+    serving,
+    wire,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
+READY_TIMEOUT = 20.0
+NIPING_READY_TIMEOUT = 5.0
+
+
+def _serve(listeners, token, lifetime, start_child, say_ready):
+    """The daemon's whole life. start_child returns (Popen of niping, its port), or is None."""
+    child, lifeline, port = None, None, None
+    server = serving.Server(listeners, token, lifetime)
+    try:
+        if start_child is not None:
+            child, port = start_child()
+            lifeline = _guard(child.pid)
+            server.keep_private(lifeline)
+        say_ready({"pid": os.getpid(), "start_time": processes.start_time(os.getpid()), "port": port})
+        server.run(child.pid if child else None)
+    finally:
+        if child is not None:
+            _end_child(child)
+        if lifeline is not None:
+            os.close(lifeline)
+
+
+def _end_child(child):
+    processes.end(child.pid, processes.start_time(child.pid), 2.0)
+    with contextlib.suppress(subprocess.TimeoutExpired):  # hanging in the kernel: init takes it over
+        child.wait(1.0)
+
+
+def _guard(pid):
+    """Fork a process that ends pid when this process ends in a way that runs no code (SIGKILL).
+
+    It waits for the end of file of a pipe whose write end, returned here, only this process holds.
+    """
+    began = processes.start_time(pid)
+    read_end, write_end = os.pipe()
+    if os.fork() == 0:
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            # The listening sockets, too: a server that was killed shall refuse its clients at once.
+            daemon.close_others({read_end})
+            os.read(read_end, 1)
+            processes.end(pid, began, 2.0)
+        finally:
+            os._exit(0)
+    os.close(read_end)
+    return write_end
+
+
+def _start_niping(binary, port, avoid):
+    """Start niping's server on port, or on the first free one; return (Popen, port) once it accepts connections.
+
+    niping has no documented option for an address: it listens on every one.
+    """
+    listeners, number = serving.listen("", port, avoid)
+    for listener in listeners:
+        listener.close()
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(
+            niping.server_argv(binary, number),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=niping.environment(binary, os.environ),
+        )
+        if _accepts(child, number):
+            return child, number
+        _end_child(child)
+        output.seek(0)
+        said = niping.first_lines(output.read(4096).decode("utf-8", "replace"))
+    raise MeasureError("%s did not come up as a server on port %d: %s" % (binary, number, said))
+
+
+def _accepts(child, port):
+    deadline = time.monotonic() + NIPING_READY_TIMEOUT
+    while child.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1.0).close()
+            return True
+        except OSError:
+            time.sleep(0.05)
+    return False
+
+
+def start(tool, address="", port=0, *, control_port=0, lifetime=3600, binary=None):
+    """Start the server of tool ("pingpong" or "niping", the latter with its binary); return the session.
+
+    Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
+    """
+    token = secrets.token_hex(16)
+    with_niping = tool == niping.TOOL
+    version = niping.version(binary) if with_niping else pingpong.VERSION
+    # niping gets the wanted port; the control channel never takes it.
+    avoid = {port} if port else {serving.FIRST_PORT}
+    listeners, own = serving.listen(address, control_port, avoid) if with_niping else serving.listen(address, port)
+    keep = [listener.fileno() for listener in listeners]
+
+    def start_child():
+        return _start_niping(binary, port, {own})
+
+    def main(say_ready):
+        _serve(listeners, token, lifetime, start_child if with_niping else None, say_ready)
+
+    try:
+        answer = daemon.spawn(main, keep, READY_TIMEOUT)
+    finally:
+        for listener in listeners:
+            listener.close()
+    return {
+        "tool": tool,
+        "version": version,
+        "address": address,
+        "port": answer["port"] or own,
+        "control_port": own,
+        "token": token,
+        "pid": answer["pid"],
+        "start_time": answer["start_time"],
+        "lifetime": lifetime,
+        "started": processes.utc_now(),
+    }
+
+
+def local_target(session):
+    """Where the host of a session reaches its own server."""
+    return wire.Target(session.get("address") or "127.0.0.1", session["control_port"], session["token"])
+
+
+def is_running(session):
+    """Whether the server of this session is still the process that was started."""
+    return processes.is_same(session["pid"], session["start_time"])
+
+
+def _asked_to_stop(session):
+    """False where the server hangs, or another program answers at its port."""
+    try:
+        lines = wire.open_lines(local_target(session), 5.0)
+    except OSError:
+        return False
+    try:
+        return bool(wire.ask(lines, "stop"))
+    except (OSError, EOFError, MeasureError):
+        return False
+    finally:
+        lines.sock.close()
+
+
+def stop(session):
+    """End the server of this session on its own host; False when it was gone already.
+
+    Asks through the control channel, then ends the process by its id after its identity was checked. MeasureError when
+    it outlives both.
+    """
+    if not is_running(session):
+        return False
+    if _asked_to_stop(session) and processes.wait_gone(session["pid"], session["start_time"], 8.0):
+        return True
+    try:
+        ended = processes.end(session["pid"], session["start_time"])
+    except PermissionError as error:
+        raise MeasureError(
+            "the measurement server (process %d) belongs to another user: stop it as the user who started it"
+            % session["pid"]
+        ) from error
+    if not ended:
+        raise MeasureError("the measurement server (process %d) could not be ended" % session["pid"])
+    return True
+
+
+class LocalServer:
+    """A server on loopback for the control workload, as a context: a child process, not a daemon."""
+
+    def __init__(self, lifetime):
+        self._lifetime = lifetime
+        self._pid = None
+        self.target = None
+
+    def __enter__(self):
+        listeners = [serving.bind_loopback()]
+        token = secrets.token_hex(16)
+        self.target = wire.Target("127.0.0.1", listeners[0].getsockname()[1], token)
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                serving.Server(listeners, token, self._lifetime).run()
+            finally:
+                os._exit(0)
+        listeners[0].close()
+        return self
+
+    def __exit__(self, *_details):
+        os.kill(self._pid, signal.SIGTERM)
+        os.waitpid(self._pid, 0)

@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU time and network counters of this machine, as snapshots and the differences between two of them.
+
+A counter that the platform does not have (AIX has no /proc/stat) is None in snapshots and differences, never 0.
+"""
+
+import os
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+
+# Columns of the "cpu" line of /proc/stat (proc(5)); guest time is contained in user time already.
+_CPU_COLUMNS = {"user_s": (0, 1), "system_s": (2,), "idle_s": (3, 4), "softirq_s": (5, 6), "steal_s": (7,)}
+_RPS_COLUMN = 9  # received_rps, the tenth hexadecimal column of /proc/net/softnet_stat
+
+
+def parse_cpu(text, ticks_per_second):
+    """CPU seconds since boot from /proc/stat: user_s (with nice), system_s, softirq_s (with irq), steal_s, idle_s
+    (with iowait), and ncpu, the number of online CPUs. None without a usable "cpu" line."""
+    total, ncpu = None, 0
+    for line in text.splitlines():
+        fields = line.split()
+        if not fields or not fields[0].startswith("cpu"):
+            continue
+        if fields[0] == "cpu":
+            total = fields[1:]
+        elif fields[0][3:].isdigit():
+            ncpu += 1
+    if total is None or len(total) < 8 or not all(field.isdigit() for field in total[:8]):
+        return None
+    result = {
+        name: sum(int(total[column]) for column in columns) / float(ticks_per_second)
+        for name, columns in _CPU_COLUMNS.items()
+    }
+    result["ncpu"] = ncpu
+    return result
+
+
+def parse_retransmits(text):
+    """RetransSegs from the Tcp line of /proc/net/snmp (IPv6 counts there, too), found by the header line's name."""
+    names = None
+    for line in text.splitlines():
+        fields = line.split()
+        if not fields or fields[0] != "Tcp:":
+            continue
+        if names is None:
+            names = fields
+        elif "RetransSegs" in names and names.index("RetransSegs") < len(fields):
+            value = fields[names.index("RetransSegs")]
+            return int(value) if value.isdigit() else None
+    return None
+
+
+def parse_received_rps(text):
+    """received_rps of every CPU from /proc/net/softnet_stat, in the order of its lines; None on old layouts."""
+    values = []
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) <= _RPS_COLUMN:
+            return None
+        try:
+            values.append(int(fields[_RPS_COLUMN], 16))
+        except ValueError:
+            return None
+    return values or None
+
+
+def _read(host, path):
+    try:
+        return host.read(path)
+    except HostError:
+        return None
+
+
+def snapshot(root="/"):
+    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), retransmits, received_rps."""
+    host = Host(root)
+    stat, snmp, softnet = (_read(host, path) for path in ("/proc/stat", "/proc/net/snmp", "/proc/net/softnet_stat"))
+    return {
+        "mono_s": time.monotonic(),
+        "wall_s": time.time(),
+        "cpu": parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None,
+        "retransmits": parse_retransmits(snmp) if snmp else None,
+        "received_rps": parse_received_rps(softnet) if softnet else None,
+    }
+
+
+def cpu_between(before, after):
+    """A record's cpu entry from two snapshots: seconds of all CPUs together, ncpu and the wall time elapsed_s.
+
+    None without counters. idle_s and steal_s can step back by a tick on some kernels: that is 0 seconds, not less.
+    """
+    first, last = before.get("cpu"), after.get("cpu")
+    if not first or not last:
+        return None
+    result = {name: round(max(0.0, last[name] - first[name]), 4) for name in _CPU_COLUMNS}
+    result["ncpu"] = last["ncpu"]
+    result["elapsed_s"] = round(after["mono_s"] - before["mono_s"], 6)
+    return result
+
+
+def _rps_between(first, last):
+    if not first or not last or len(first) != len(last):
+        return None
+    # Each CPU's counter is an unsigned 32-bit number that wraps by itself.
+    return sum((last[cpu] - first[cpu]) & 0xFFFFFFFF for cpu in range(len(first)))
+
+
+def net_between(before, after):
+    """A record's net entry from two snapshots: retransmits of this network namespace, rps_received of this kernel."""
+    first, last = before.get("retransmits"), after.get("retransmits")
+    known = first is not None and last is not None and last >= first
+    return {
+        "retransmits": last - first if known else None,
+        "rps_received": _rps_between(before.get("received_rps"), after.get("received_rps")),
+    }
+
+
+def clock_step(before, after):
+    """By how many seconds the wall clock was set between two snapshots (a slew of NTP stays far below a step)."""
+    step = (after["wall_s"] - before["wall_s"]) - (after["mono_s"] - before["mono_s"])
+    return round(step, 6) + 0.0  # no -0.0

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Leaving Ansible's module process: a daemon that needs no file any more, and that says when it is ready.
+
+Ansible removes a module's folder (and the archive that Python imports from) as soon as the module has ended, and it
+waits until every descriptor of the module's output is closed. So the daemon imports nothing after the fork, and keeps
+no descriptor but its own.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
+_FALLBACK_DESCRIPTORS = 4096
+
+
+def close_others(keep):
+    """Close every descriptor above 2 that is not in keep."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        try:
+            numbers = [int(name) for name in os.listdir(folder)]
+            break
+        except (OSError, ValueError):
+            continue
+    else:
+        numbers = range(3, _FALLBACK_DESCRIPTORS)
+    for number in numbers:
+        if number > 2 and number not in keep:
+            try:
+                os.close(number)
+            except OSError:
+                continue  # the descriptor of the listing itself
+
+
+def _detach(keep):
+    os.chdir("/")
+    os.umask(0o077)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    close_others(keep)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def spawn(main, keep, timeout):
+    """Run main(say_ready) in a daemon; return the dict that main gave to say_ready.
+
+    keep: the descriptors that the daemon needs (listening sockets). MeasureError with main's own sentence when it fails
+    before it is ready, or when that takes longer than timeout seconds.
+    """
+    answer, write_end = os.pipe()
+    first = os.fork()
+    if first == 0:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                _grandchild(main, set(keep) | {write_end}, write_end)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    os.waitpid(first, 0)
+    try:
+        return _read_answer(answer, timeout)
+    finally:
+        os.close(answer)
+
+
+def _grandchild(main, keep, write_end):
+    def say_ready(details):
+        os.write(write_end, json.dumps(details).encode("utf-8") + b"\n")
+        os.close(write_end)
+
+    try:
+        _detach(keep)
+        main(say_ready)
+    except Exception as error:
+        with contextlib.suppress(OSError):  # it was ready already: nobody listens any more
+            os.write(write_end, json.dumps({"error": str(error)}).encode("utf-8") + b"\n")
+    finally:
+        os._exit(0)
+
+
+def _read_answer(descriptor, timeout):
+    deadline, data = time.monotonic() + timeout, b""
+    while b"\n" not in data:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+            raise MeasureError("the measurement server was not ready within %g s" % timeout)
+        more = os.read(descriptor, 65536)
+        if not more:
+            raise MeasureError("the measurement server ended before it was ready")
+        data += more
+    details = json.loads(data.decode("utf-8"))
+    if "error" in details:
+        raise MeasureError(details["error"])
+    return details

@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can go wrong while measuring, as sentences a user can act on."""
+
+import socket
+
+
+class MeasureError(Exception):
+    """A measurement, a server or a run failed; the text is one sentence for the user."""
+
+
+class ServerGone(MeasureError):
+    """The measurement server does not answer any more; no further run can succeed."""
+
+
+def explain(error, address, port):
+    """Turn an exception of a socket call into one sentence that names the other end.
+
+    The order matters: timeouts and refusals are OSErrors, too.
+    """
+    where = "%s port %s" % (address, port)
+    if isinstance(error, MeasureError):
+        return str(error)
+    if isinstance(error, ConnectionRefusedError):
+        return "nothing listens at %s (connection refused)" % where
+    # A blocking socket with SO_RCVTIMEO reports its time limit as EAGAIN.
+    if isinstance(error, (socket.timeout, BlockingIOError)):
+        return "no answer from %s within the time limit" % where
+    if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, EOFError)):
+        return "the server at %s closed the connection" % where
+    if isinstance(error, socket.gaierror):
+        return "the name %s cannot be resolved: %s" % (address, error.strerror or error)
+    return "%s: %s" % (where, getattr(error, "strerror", None) or error)

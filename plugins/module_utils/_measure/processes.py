@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is this process still the one that was started? A process id alone is not an identity: it is used again."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from datetime import datetime, timezone
+
+_PS_SLACK_S = 3
+
+
+def utc_now():
+    """The time of day as records have it: UTC, microseconds, Z."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _linux_start(pid, root):
+    try:
+        with open(os.path.join(root, "proc", str(pid), "stat"), "rb") as stream:
+            # The name in parentheses may hold blanks and parentheses itself.
+            fields = stream.read().rsplit(b")", 1)[1].split()
+    except (OSError, IndexError):
+        return None
+    if len(fields) < 20 or fields[0] in (b"Z", b"X"):
+        return None
+    return "ticks %d" % int(fields[19])
+
+
+def parse_etime(text):
+    """Seconds of POSIX ps's elapsed time, [[dd-]hh:]mm:ss; None for anything else."""
+    match = re.match(r"\s*(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)\s*\Z", text)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _ps_start(pid):
+    environment = dict(os.environ, LC_ALL="C")
+    try:
+        process = subprocess.Popen(
+            ["ps", "-o", "etime=", "-p", str(pid)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+    except OSError:
+        return None
+    try:
+        output = process.communicate(timeout=10)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return None
+    elapsed = parse_etime(output.decode("utf-8", "replace").strip())
+    return None if elapsed is None else "epoch %d" % (time.time() - elapsed)
+
+
+def start_time(pid, root="/"):
+    """When a process began, as an opaque text ("ticks N" on Linux, "epoch N" from ps elsewhere); None: not running.
+
+    Source: field 22 of /proc/PID/stat; where there is no /proc/self/stat (AIX), ps -o etime=.
+    """
+    if os.path.exists(os.path.join(root, "proc", "self", "stat")):
+        return _linux_start(pid, root)
+    return _ps_start(pid)
+
+
+def is_same(pid, began, root="/"):
+    """True when process pid is running and began at that start_time()."""
+    now = start_time(pid, root) if pid and pid > 0 and began else None
+    if now is None:
+        return False
+    if now.startswith("epoch ") and began.startswith("epoch "):
+        return abs(int(now[6:]) - int(began[6:])) <= _PS_SLACK_S
+    return now == began
+
+
+def wait_gone(pid, began, seconds):
+    """Wait until the process has ended; False when it has not within that time."""
+    deadline = time.monotonic() + seconds
+    while is_same(pid, began):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def end(pid, began, seconds=5.0):
+    """End a process that is surely the one meant: SIGTERM, then SIGKILL. False when it outlives both."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if not is_same(pid, began):
+            return True
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return True
+        if wait_gone(pid, began, seconds):
+            return True
+    return False

@@ -1,0 +1,254 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the controller does around the module: ids, calibration, storing, facts, and what failed."""
+
+import copy
+import errno
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import niping
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
+from measuring import ALONE, QuietEngine, plan
+
+SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
+
+
+def measured(name="pingpong-1000B", good=True, control=False, started="2026-11-20T10:00:00.000000Z"):
+    """A record as the module returns it."""
+    record = rounds.measure_workload(QuietEngine(), name, 1000, plan(loops=700), ALONE)
+    record.update(started=started, idle={"client": None, "server": None}, fingerprint={"client": None, "server": None})
+    record["workload"]["control"] = control
+    if control:
+        record["peer"] = "loopback"
+    for run in record["runs"]:
+        if good:
+            run["metrics"].update(av2_us=50.0 + run["run"], tr2_kib_per_s=1000.0, avg_us=51.0)
+        else:
+            run.update(ok=False, error="nothing listens there", metrics={})
+    return record
+
+
+class Action(niping.ActionModule):
+    """The action with a module that returns what the test says; seen: the arguments it was called with."""
+
+    def __init__(self, task, outcome):
+        connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp"))
+        super().__init__(task, connection, SimpleNamespace(check_mode=task.check_mode), None, None, None)
+        self.outcome, self.seen = outcome, None
+
+    def _execute_module(self, module_name=None, module_args=None, task_vars=None, **_others):
+        assert module_name == "zpower.sap_tuning.niping"
+        self.seen = copy.deepcopy(module_args)
+        return copy.deepcopy(self.outcome)
+
+
+@pytest.fixture
+def call(tmp_path):
+    def run(*records, facts=None, outcome=None, **arguments):
+        values = {
+            "side": "client",
+            "address": "10.0.0.2",
+            "session": SESSION,
+            "bytes": [1000],
+            "results": str(tmp_path),
+        }
+        values.update(arguments)
+        task = SimpleNamespace(
+            args={name: value for name, value in values.items() if value is not None},
+            check_mode=False,
+            async_val=0,
+            action="niping",
+            diff=False,
+            environment=[],
+        )
+        action = Action(task, {"changed": False, "records": list(records)} if outcome is None else outcome)
+        result = action.run(task_vars={"inventory_hostname": "app1", "ansible_facts": facts or {}})
+        return result, action.seen
+
+    return run
+
+
+BEFORE = {"change": "c1", "phase": "before", "round": 1, "peer": "app2"}
+
+
+def test_records_are_stored_with_their_ids(call, tmp_path):
+    result, seen = call(measured(), measured("control-pingpong-1000B", control=True), **BEFORE)
+    names = ["before-1-pingpong-1000B-app2.json", "before-1-control-pingpong-1000B-loopback.json"]
+    assert result["paths"] == [str(tmp_path / "c1" / "app1" / name) for name in names]
+    record, control = (json.loads((tmp_path / "c1" / "app1" / name).read_text()) for name in names)
+    assert _records.validate(record) is None and _records.validate(control) is None
+    assert (record["change"], record["phase"], record["round"]) == ("c1", "before", 1)
+    assert (record["host"], record["peer"], control["peer"]) == ("app1", "app2", "loopback")
+    assert set(record["collector"]) == {"collection", "ansible_core"} and record["runs"][0]["raw"] == "text"
+    assert "results" not in seen and seen["calibrated"] == {}
+    loaded = _records.load_change(tmp_path, "c1")
+    assert len(loaded.records) == 2 and loaded.problems == []
+
+
+def test_the_result_is_small_and_has_no_raw_text(call):
+    result, _seen = call(measured(), **BEFORE)
+    assert "records" not in result and "raw" not in json.dumps(result) and not result.get("failed")
+    assert result["summary"] == [
+        {
+            "workload": "pingpong-1000B",
+            "peer": "app2",
+            "av2_us": 51.5,
+            "tr2_kib_per_s": 1000.0,
+            "control": False,
+            "runs_ok": 2,
+            "runs_failed": 0,
+            "error": None,
+            "record": result["paths"][0],
+        }
+    ]
+
+
+def test_without_a_change_nothing_is_stored_and_everything_returned(call, tmp_path):
+    result, _seen = call(measured())
+    assert list(tmp_path.iterdir()) == [] and "paths" not in result
+    (record,) = result["records"]
+    assert record["peer"] == "10.0.0.2" and record["host"] == "app1" and "raw" not in record["runs"][0]
+    assert result["ansible_facts"]["zpower_measurements"]["pingpong-1000B"]["10.0.0.2"]["record"] is None
+
+
+def test_facts_are_merged_by_workload_and_peer(call):
+    old = {
+        "pingpong-1B": {"app2": {"av2_us": 1.0}},
+        "pingpong-1000B": {"app3": {"av2_us": 2.0}, "app2": {"av2_us": 3.0}},
+    }
+    result, _seen = call(measured(), facts={"zpower_measurements": old}, **BEFORE)
+    facts = result["ansible_facts"]["zpower_measurements"]
+    assert facts["pingpong-1B"] == old["pingpong-1B"] and facts["pingpong-1000B"]["app3"] == {"av2_us": 2.0}
+    new = facts["pingpong-1000B"]["app2"]
+    assert (new["av2_us"], new["phase"], new["round"], new["runs_ok"]) == (51.5, "before", 1, 2)
+    assert old["pingpong-1000B"]["app2"] == {"av2_us": 3.0}
+
+
+def test_every_later_round_takes_the_loops_of_the_first(call, tmp_path):
+    first = measured(started="2026-11-20T10:00:00.000000Z")
+    control = measured("control-pingpong-1000B", control=True)
+    call(first, control, **BEFORE)
+    later = measured(started="2026-11-20T11:00:00.000000Z")
+    later["workload"]["loops"] = 900
+    folder = tmp_path / "c1" / "app1"
+    (folder / "tunings-before-1.json").write_text("{}")
+    (folder / "other.json").write_text("no record")
+    _result, seen = call(later, **dict(BEFORE, phase="after"))
+    assert seen["calibrated"] == {"pingpong-1000B": 700, "control-pingpong-1000B": 700}
+    assert call(measured(), **dict(BEFORE, round=2))[1]["calibrated"]["pingpong-1000B"] == 700
+    assert "pingpong-1000B" not in call(measured(), **dict(BEFORE, peer="app9"))[1]["calibrated"]
+    assert call(measured(), **dict(BEFORE, round=3, calibrated={"x": 5}))[1]["calibrated"] == {"x": 5}
+
+
+def test_a_round_that_never_calibrated_is_no_example(call):
+    failed = measured(good=False)
+    failed["workload"]["loops"] = 0
+    call(failed, **BEFORE)
+    assert call(measured(), **dict(BEFORE, round=2))[1]["calibrated"] == {}
+
+
+def test_a_round_that_is_there_is_refused_before_it_is_measured_again(call, tmp_path):
+    call(measured(), **BEFORE)
+    path = tmp_path / "c1" / "app1" / "before-1-pingpong-1000B-app2.json"
+    text = path.read_text()
+    with pytest.raises(AnsibleActionFail, match="before-1-pingpong-1000B-app2.json exists already"):
+        call(measured(), **BEFORE)
+    assert path.read_text() == text
+    call(measured("pingpong-1000B-x8"), **dict(BEFORE, connections=8))
+
+
+def test_the_control_workload_is_measured_once_in_a_round(call):
+    call(measured(), measured("control-pingpong-1000B", control=True), **BEFORE)
+    assert call(measured(), **dict(BEFORE, peer="app3"))[1]["control"] is False
+    assert "control" not in call(measured(), **dict(BEFORE, round=2))[1]
+
+
+def test_all_runs_failed_is_a_failure_after_storing(call):
+    result, _seen = call(measured(good=False), measured("control-pingpong-1000B", control=True), **BEFORE)
+    assert result["failed"]
+    assert result["msg"] == "every run of pingpong-1000B with app2 failed: nothing listens there"
+    record = json.loads(Path(result["paths"][0]).read_text())
+    assert record["runs"][0]["ok"] is False and record["runs"][0]["metrics"] == {}
+    assert result["summary"][0]["av2_us"] is None and result["summary"][0]["runs_failed"] == 2
+
+
+def test_a_failed_control_alone_is_no_failure(call):
+    result, _seen = call(measured(), measured("control-pingpong-1000B", good=False, control=True), **BEFORE)
+    assert not result.get("failed") and len(result["paths"]) == 2
+
+
+def test_a_full_disk_says_what_was_measured_and_not_stored(call, monkeypatch, tmp_path):
+    store = _records.store
+
+    def full(results, record):
+        if record["workload"]["name"] == "pingpong-1000B":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return store(results, record)
+
+    monkeypatch.setattr(niping._records, "store", full)
+    result, _seen = call(measured(), measured("pingpong-1B"), **BEFORE)
+    assert result["failed"] and len(result["paths"]) == 1
+    assert result["msg"] == f"measured, but not stored below {tmp_path}: pingpong-1000B: No space left on device"
+    assert result["summary"][0]["av2_us"] == 51.5
+
+
+def test_a_results_folder_that_is_none(call, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    result, _seen = call(measured(), **dict(BEFORE, results=str(blocked)))
+    assert result["failed"] and "not stored below" in result["msg"]
+
+
+@pytest.mark.parametrize(
+    "change, words", [({"change": "../x"}, "change is"), ({"phase": None}, "phase is"), ({"phase": "a/b"}, "phase is")]
+)
+def test_ids_that_lead_out_of_the_results_stop_before_the_measurement(call, tmp_path, change, words):
+    with pytest.raises(AnsibleActionFail, match=words):
+        call(measured(), **dict(BEFORE, **change))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("wrong", [{"round": "first"}, {"bytes": ["many"]}, {"connections": "x"}])
+def test_what_is_no_number_is_refused(call, wrong):
+    with pytest.raises(AnsibleActionFail, match="invalid literal"):
+        call(measured(), **dict(BEFORE, **wrong))
+
+
+def test_hostile_names_stay_in_their_folder(call, tmp_path):
+    result, _seen = call(measured(), **dict(BEFORE, peer="../../etc/passwd"))
+    assert result["paths"] == [str(tmp_path / "c1" / "app1" / "before-1-pingpong-1000B-_._.._etc_passwd.json")]
+
+
+def test_a_server_call_is_handed_on(call, tmp_path):
+    outcome = {"changed": True, "session": SESSION}
+    result, seen = call(outcome=outcome, side="server", address=None, bytes=None, session=None)
+    assert result["session"] == SESSION and seen == {"side": "server"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_module_and_check_mode_store_nothing(call, tmp_path):
+    result, _seen = call(outcome={"failed": True, "msg": "bytes is empty"}, **BEFORE)
+    assert result["failed"] and result["msg"] == "bytes is empty" and "summary" not in result
+    result, _seen = call(outcome={"changed": False, "records": [], "msg": "check mode"}, **BEFORE)
+    assert not result.get("failed") and "ansible_facts" not in result
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes_in_every_shape_that_yaml_gives(call):
+    for sizes in ("1,1000", ["1", 1000], 1000):
+        names = niping.expected_names({"session": SESSION, "bytes": sizes})
+        assert names[-1] == "pingpong-1000B"
+    assert len(niping.expected_names({"session": SESSION})) == 7
+
+
+def test_version_of_a_checkout_and_of_an_installed_collection(tmp_path):
+    assert niping.collection_version(tmp_path) == "unknown"
+    (tmp_path / "galaxy.yml").write_text("namespace: zpower\nversion: '1.2.3'\n")
+    assert niping.collection_version(tmp_path) == "1.2.3"
+    (tmp_path / "MANIFEST.json").write_text('{"collection_info": {"version": "1.2.4"}}')
+    assert niping.collection_version(tmp_path) == "1.2.4"

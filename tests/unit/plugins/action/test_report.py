@@ -1,0 +1,256 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report action: what it writes, what it returns, when it fails, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible_collections.zpower.sap_tuning.plugins.action import report as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
+from records_factory import Plan, change_tunings, make_change, write_change
+
+CHANGE = "rps-2026-11"
+SMALL = Plan(change=CHANGE, effect=-0.15)
+
+
+def run(arguments: dict[str, Any], check: bool = False, **variables: Any) -> dict[str, Any]:
+    """The action as a task of a play would call it; the connection may be touched by nobody."""
+    task = SimpleNamespace(args=arguments, check_mode=check, async_val=0, action="zpower.sap_tuning.report", diff=False)
+    plugin = action.ActionModule(
+        task=task,
+        connection=MagicMock(spec_set=["_shell", "become", "_load_name", "ansible_name", "has_pipelining"]),
+        play_context=MagicMock(),
+        loader=MagicMock(),
+        templar=MagicMock(),
+        shared_loader_obj=MagicMock(),
+    )
+    plugin._load_name = "report"  # the plugin loader of a play sets it
+    return plugin.run(task_vars={"inventory_hostname": "app1", "groups": {"all": ["app1", "app2"]}, **variables})
+
+
+@pytest.fixture(name="results")
+def fixture_results(tmp_path: Path) -> Path:
+    write_change(tmp_path, make_change(SMALL), change_tunings(SMALL))
+    return tmp_path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
+    result = run({"results": str(results), "change": CHANGE})
+    assert result["changed"] is True
+    assert not result.get("failed")
+    assert result["verdict"] == result["verdict_text"] == "IMPROVED"
+    assert result["msg"] == result["headline"]
+    assert result["counts"]["IMPROVED"] == 2
+    assert result["measured"] == ["app1", "app2"]
+    assert result["not_measured"] == []
+    assert list(result["paths"]) == list(RENDERERS)
+    for form, path in result["paths"].items():
+        assert path == str(results / CHANGE / f"report.{form}")
+        assert Path(path).stat().st_mode & 0o777 == 0o644
+    assert json.loads(Path(result["paths"]["json"]).read_text())["verdict"] == "IMPROVED"
+    json.dumps(result)
+
+
+def test_a_second_run_changes_nothing(results: Path) -> None:
+    run({"results": str(results), "change": CHANGE})
+    before, touched = files(results / CHANGE), (results / CHANGE / "report.html").stat().st_mtime_ns
+    result = run({"results": str(results), "change": CHANGE})
+    assert result["changed"] is False
+    assert files(results / CHANGE) == before
+    assert (results / CHANGE / "report.html").stat().st_mtime_ns == touched
+
+
+def test_one_byte_that_differs_is_mended(results: Path) -> None:
+    run({"results": str(results), "change": CHANGE})
+    path = results / CHANGE / "report.md"
+    good = path.read_bytes()
+    for wrong in (good + b"x", good[:-1], b"", good.replace(b"IMPROVED", b"REGRESSE", 1)):
+        path.write_bytes(wrong)
+        assert run({"results": str(results), "change": CHANGE}, check=True)["changed"] is True
+        assert path.read_bytes() == wrong
+        assert run({"results": str(results), "change": CHANGE})["changed"] is True
+        assert path.read_bytes() == good
+
+
+def test_check_mode_predicts_and_writes_nothing(results: Path) -> None:
+    before = files(results / CHANGE)
+    result = run({"results": str(results), "change": CHANGE}, check=True)
+    assert result["changed"] is True and result["verdict"] == "IMPROVED"
+    assert files(results / CHANGE) == before == {}
+    run({"results": str(results), "change": CHANGE})
+    assert run({"results": str(results), "change": CHANGE}, check=True)["changed"] is False
+
+
+def test_only_the_formats_asked_for(results: Path) -> None:
+    result = run({"results": str(results), "change": CHANGE, "formats": ["xml", "json"]})
+    assert set(files(results / CHANGE)) == {"report.xml", "report.json"}
+    assert set(result["paths"]) == {"xml", "json"}
+
+
+@pytest.mark.parametrize(
+    ("effect", "rounds", "fail_on", "failed"),
+    [
+        (0.3, 6, "never", False),
+        (0.3, 6, "regressed", True),
+        (0.3, 6, "inconclusive", True),
+        (-0.3, 6, "inconclusive", False),
+        (-0.3, 3, "regressed", False),
+        (-0.3, 3, "inconclusive", True),
+    ],
+)
+def test_fail_on_fails_after_everything_was_written(
+    tmp_path: Path, effect: float, rounds: int, fail_on: str, failed: bool
+) -> None:
+    write_change(tmp_path, make_change(Plan(change=CHANGE, effect=effect, rounds=rounds)))
+    result = run({"results": str(tmp_path), "change": CHANGE, "fail_on": fail_on})
+    assert result.get("failed", False) is failed
+    assert len(files(tmp_path / CHANGE)) == len(RENDERERS)
+    if failed:
+        assert result["msg"].startswith(f"{result['verdict']}: ")
+        assert f"fail_on is {fail_on}" in result["msg"]
+
+
+def test_a_change_without_records_is_no_data_and_says_what_there_is(results: Path) -> None:
+    result = run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
+    assert result["verdict"] == "NO DATA"
+    assert not result.get("failed")
+    assert "there is no measurement record of change rsp-2026-11" in result["msg"]
+    assert "1 other change: rps-2026-11" in result["msg"]
+    assert [entry["host"] for entry in result["not_measured"]] == ["app1", "app2"]
+    assert len(files(results / "rsp-2026-11")) == len(RENDERERS)
+    assert run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])["changed"] is False
+
+
+def test_no_data_is_nothing_proven_but_check_mode_measures_nothing(tmp_path: Path) -> None:
+    arguments = {"results": str(tmp_path / "results"), "change": CHANGE, "fail_on": "inconclusive"}
+    assert not run(arguments, check=True).get("failed")
+    assert not (tmp_path / "results").exists()
+    assert run(arguments)["failed"] is True
+
+
+def test_hosts_of_the_play_and_the_inventory_are_accounted_for(results: Path) -> None:
+    result = run(
+        {"results": str(results), "change": CHANGE},
+        ansible_play_hosts_all=["app1", "app2", "db1", "erp7"],
+        ansible_play_hosts=["app1", "app2", "db1"],
+        groups={"all": ["app1", "app2", "db1", "erp7", "web1", "localhost"]},
+    )
+    reasons = {entry["host"]: entry["reason"] for entry in result["not_measured"]}
+    assert list(reasons) == ["db1", "erp7", "web1"]
+    assert "no record" in reasons["db1"]
+    assert reasons["erp7"] == action.FAILED
+    assert reasons["web1"] == action.LEFT_OUT
+
+
+def test_expected_hosts_replace_what_the_play_says(results: Path) -> None:
+    result = run(
+        {"results": str(results), "change": CHANGE, "expected_hosts": ["app1", "db9"]},
+        ansible_play_hosts_all=["localhost"],
+        ansible_play_hosts=["localhost"],
+        groups={"all": ["web1"]},
+    )
+    assert [entry["host"] for entry in result["not_measured"]] == ["db9"]
+
+
+def test_a_broken_record_is_a_warning_and_a_problem(results: Path) -> None:
+    (results / CHANGE / "app1" / "before-1-pingpong-1000B-app2.json").write_text("{")
+    for number in range(7):
+        (results / CHANGE / "app1" / f"\x1b[31m{number}.txt").write_text("")
+    result = run({"results": str(results), "change": CHANGE})
+    assert len(result["warnings"]) == action.PROBLEMS_SHOWN + 1
+    assert result["warnings"][-1] == "3 more problems stand in the report"
+    assert "\x1b" not in "".join(result["warnings"])
+    report = json.loads((results / CHANGE / "report.json").read_text())
+    assert len(report["problems"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"change": "../outside"}, "../outside"),
+        ({"change": ""}, "change"),
+        ({"change": CHANGE, "material_pct": 0}, "material_pct"),
+    ],
+)
+def test_values_that_cannot_be_used_are_said_in_one_sentence(
+    results: Path, arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(AnsibleActionFail) as caught:
+        run({"results": str(results), **arguments})
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"change": CHANGE, "formats": ["pdf"]}, {"change": CHANGE, "fail": "never"}])
+def test_wrong_options_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(AnsibleError):
+        run(arguments)
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_one_sentence() -> None:
+    with pytest.raises(AnsibleActionFail) as caught:
+        run({"results": "/proc", "change": CHANGE})
+    assert str(caught.value).startswith(f"the report cannot be written into /proc/{CHANGE}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_leaves_the_old_report_and_no_rubbish(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run({"results": str(results), "change": CHANGE})
+    (results / CHANGE / "report.html").write_text("old")
+    before = files(results / CHANGE)
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(AnsibleActionFail, match="No space left on device"):
+        run({"results": str(results), "change": CHANGE})
+    assert files(results / CHANGE) == before
+
+
+def test_links_lead_nowhere(results: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "precious").write_text("mine")
+    (results / CHANGE / "report.html").symlink_to(outside / "precious")
+    run({"results": str(results), "change": CHANGE})
+    assert (outside / "precious").read_text() == "mine"
+    assert not (results / CHANGE / "report.html").is_symlink()
+    (results / "linked").symlink_to(outside)
+    with pytest.raises(AnsibleActionFail, match="symbolic link"):
+        run({"results": str(results), "change": "linked"})
+    assert list(files(outside)) == ["precious"]
+
+
+class TestRepeat:
+    def test_it_is_the_run_without_its_extra_variables(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.chdir(tmp_path)
+        arguments = {
+            "inventory": (str(tmp_path / "in ventory.yml"), "/etc/hosts.yml"),
+            "subset": "sap:&prod",
+            "args": ("zpower.sap_tuning.before_after",),
+            "extra_vars": ("password=hunter2",),
+        }
+        command = action.repeat_command(arguments)
+        assert command.splitlines()[0] == (
+            "ansible-playbook -i 'in ventory.yml' -i /etc/hosts.yml --limit 'sap:&prod' zpower.sap_tuning.before_after"
+        )
+        assert "hunter2" not in command
+
+    @pytest.mark.parametrize("playbook", ["zpower.sap_tuning.report", "/x/playbooks/report.yml"])
+    def test_a_run_that_only_reports_names_the_playbook_that_measures(self, playbook: str) -> None:
+        assert action.repeat_command({"args": (playbook,)}) == "ansible-playbook zpower.sap_tuning.before_after"
+
+    def test_what_was_given_stands_in_the_report(self, results: Path) -> None:
+        run({"results": str(results), "change": CHANGE, "repeat": "make again"})
+        assert "make again" in (results / CHANGE / "report.html").read_text()

@@ -1,0 +1,232 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Servers that really run: their beginning, their guests, and above all their end."""
+
+import contextlib
+import os
+import signal
+import socket
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, clients, processes, serving, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
+from measuring import STANDIN, free_port, kill, listens, server, target, wait_until
+
+
+def alive(session):
+    return processes.is_same(session["pid"], session["start_time"])
+
+
+def test_a_session_says_what_client_and_stop_need():
+    with server(address="127.0.0.1", lifetime=30) as session:
+        assert alive(session)
+        assert session["port"] == session["control_port"]
+        assert serving.FIRST_PORT <= session["port"] <= serving.LAST_PORT
+        assert (session["tool"], session["version"], session["lifetime"]) == ("pingpong", "1", 30)
+        assert len(session["token"]) == 32 and session["started"].endswith("Z")
+        assert session["pid"] not in (os.getpid(), os.getppid())
+
+
+def test_two_servers_have_different_ports_and_tokens():
+    with server() as one, server() as two:
+        assert one["port"] != two["port"] and one["token"] != two["token"]
+
+
+def test_the_daemon_has_left_its_terminal_session_and_descriptors():
+    with server() as session:
+        assert os.getsid(session["pid"]) != os.getsid(0)
+        descriptors = os.listdir("/proc/%d/fd" % session["pid"])
+        targets = {os.readlink("/proc/%d/fd/%s" % (session["pid"], number)) for number in descriptors}
+        assert all(name == "/dev/null" or name.startswith(("socket:", "pipe:")) for name in targets)
+        assert os.readlink("/proc/%d/cwd" % session["pid"]) == "/"
+
+
+def test_stop_ends_it_once():
+    with server() as session:
+        assert agent.stop(session) is True
+        assert not alive(session) and not listens(session["port"])
+        assert agent.stop(session) is False
+
+
+def test_stop_never_ends_another_process():
+    with server() as session:
+        agent.stop(session)
+        other = dict(session, pid=os.getpid())
+        assert agent.stop(other) is False
+
+
+def test_stop_works_where_the_control_channel_does_not():
+    with server() as session:
+        assert agent.stop(dict(session, token="wrong")) is True
+        assert not alive(session)
+
+
+def test_the_lifetime_ends_server_and_connections():
+    with server(lifetime=1) as session:
+        lines = wire.open_lines(target(session))
+        wire.ask(lines, "hello")
+        begin = time.monotonic()
+        with pytest.raises((EOFError, OSError)):
+            lines.sock.settimeout(4)
+            lines.read()
+        assert time.monotonic() - begin < 3
+        lines.sock.close()
+        assert wait_until(lambda: not alive(session))
+
+
+def test_a_wrong_token_hears_nothing():
+    with server() as session:
+        for token in ("wrong", "", session["token"] + "0"):
+            lines = wire.open_lines(target(session, token or " "))
+            lines.sock.settimeout(3)
+            with pytest.raises((EOFError, OSError)):
+                wire.ask(lines, "hello")
+            lines.sock.close()
+        with pytest.raises(ServerGone, match="the session's token is not its own"):
+            wire.Channel(target(session, "wrong")).request("hello")
+        assert wire.Channel(target(session)).request("hello")["ok"]
+
+
+def test_noise_instead_of_a_token_is_cut_off():
+    with server() as session:
+        with socket.create_connection(("127.0.0.1", session["port"]), 3) as sock:
+            sock.sendall(b"x" * 5000)
+            with contextlib.suppress(ConnectionResetError):
+                assert sock.recv(1) == b""
+        assert alive(session) and wire.Channel(target(session)).request("sample")["ok"]
+
+
+def test_a_silent_guest_does_not_keep_the_others_waiting():
+    with server() as session, socket.create_connection(("127.0.0.1", session["port"]), 3):
+        assert wire.Channel(target(session)).request("sample")["ok"]
+
+
+@pytest.mark.parametrize(
+    "request_, words",
+    [
+        ({"op": "reboot"}, "no request of that name"),
+        ({"op": "exchange", "bytes": 0, "loops": 1, "timeout": 5}, "bytes must be a number from 1"),
+        ({"op": "exchange", "bytes": 1 << 40, "loops": 1, "timeout": 5}, "bytes must be"),
+        ({"op": "exchange", "bytes": 1, "loops": "many", "timeout": 5}, "loops must be"),
+        ({"op": "exchange", "bytes": 1, "loops": 1, "timeout": True}, "timeout must be"),
+    ],
+)
+def test_a_request_out_of_bounds_is_refused_in_words(request_, words):
+    with server() as session:
+        lines = wire.open_lines(target(session))
+        with pytest.raises(MeasureError, match=words):
+            wire.ask(lines, request_.pop("op"), **request_)
+        assert wire.ask(lines, "sample")["ok"]
+        lines.sock.close()
+
+
+def test_an_occupied_port_is_named_and_0_goes_round_it():
+    with server() as session:
+        with pytest.raises(MeasureError, match="port %d is in use on this host" % session["port"]):
+            agent.start("pingpong", port=session["port"])
+        with server() as other:
+            assert other["port"] != session["port"]
+
+
+@pytest.mark.parametrize(
+    "address, words", [("192.0.2.1", "cannot listen on 192.0.2.1 port"), ("no.such.invalid", "resolved")]
+)
+def test_an_address_that_is_not_here_is_an_error(address, words):
+    with pytest.raises(MeasureError, match=words):
+        agent.start("pingpong", address=address)
+
+
+def test_clients_started_together_on_one_server():
+    with server() as session:
+        job = clients.Job(target(session), 500, 300, 5)
+        with clients.Clients(job, 4) as group:
+            group.wait_ready()
+            elapsed = group.exchange()
+            summary = group.summary()
+    assert summary.count == 4 * 300
+    assert 0 < summary.smallest <= summary.total / summary.count <= summary.largest < elapsed * 1e6
+
+
+def test_no_client_process_is_left_behind():
+    with server() as session:
+        job = clients.Job(target(session), 1, 10 * 1000 * 1000, 1)
+        with pytest.raises(MeasureError, match="within the time limit of 1 s"), clients.Clients(job, 2) as group:
+            group.wait_ready()
+            pids = list(group._pids)
+            group.exchange()
+    assert len(pids) == 2
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_killed_server_refuses_new_guests():
+    with server() as session:
+        channel = wire.Channel(target(session))
+        assert channel.request("sample")["ok"]
+        kill(session)
+        with pytest.raises(ConnectionRefusedError):
+            clients.open_exchange(clients.Job(target(session), 1, 10, 2))
+        channel.close()
+
+
+def test_niping_is_started_waited_for_and_ended():
+    with server("niping", binary=STANDIN) as session:
+        assert session["port"] != session["control_port"]
+        assert listens(session["port"]) and session["version"] == "1"
+        assert wire.Channel(target(session)).request("hello")["ok"]
+        assert agent.stop(session)
+        assert not listens(session["port"]) and not listens(session["control_port"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_niping_never_outlives_its_server(number):
+    with server("niping", binary=STANDIN) as session:
+        os.kill(session["pid"], number)
+        assert wait_until(lambda: not listens(session["port"]) and not listens(session["control_port"]))
+        assert wait_until(lambda: not alive(session))
+
+
+def test_the_server_ends_with_niping(tmp_path):
+    program = tmp_path / "niping"
+    program.write_text('#!/bin/sh\n[ $1 = -t ] && exit\ntimeout 1 %s "$@"\n' % STANDIN)
+    program.chmod(0o755)
+    with server("niping", binary=str(program)) as session:
+        assert alive(session)
+        assert wait_until(lambda: not alive(session))
+
+
+def test_niping_that_does_not_come_up_says_why(tmp_path):
+    program = tmp_path / "niping"
+    program.write_text("#!/bin/sh\necho 'libsapcrypto.so: cannot open shared object file'\n")
+    program.chmod(0o755)
+    with pytest.raises(MeasureError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
+        agent.start("niping", binary=str(program))
+
+
+def test_a_busy_port_of_niping_is_named():
+    port = free_port()
+    with server(port=port), pytest.raises(MeasureError, match="port %d is in use" % port):
+        agent.start("niping", port=port, binary=STANDIN)
+
+
+def test_process_identity():
+    began = processes.start_time(os.getpid())
+    assert processes.is_same(os.getpid(), began)
+    assert not processes.is_same(os.getpid(), "ticks 1")
+    assert not processes.is_same(None, began) and not processes.is_same(os.getpid(), None)
+
+
+def test_process_identity_without_proc():
+    began = processes.start_time(os.getpid(), "/nowhere")
+    assert began.startswith("epoch ") and abs(time.time() - int(began[6:])) < 86400
+    assert processes.is_same(os.getpid(), began, "/nowhere")
+    assert not processes.is_same(os.getpid(), "epoch 1000", "/nowhere")
+
+
+@pytest.mark.parametrize(
+    "text, seconds", [("00:05", 5), ("12:00:01", 43201), ("2-00:00:10", 172810), ("<defunct>", None), ("", None)]
+)
+def test_elapsed_time_of_ps(text, seconds):
+    assert processes.parse_etime(text) == seconds

@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Counters and fingerprint from captured texts, from this machine, and from one that has none of them."""
+
+import ipaddress
+import json
+import socket
+import sys
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import counters, fingerprint
+
+STAT = "cpu  100 20 300 4000 50 6 7 8 0 0\ncpu0 50 10 150 2000 25 3 3 4 0 0\ncpu1 50 10 150 2000 25 3 4 4 0 0\nintr 1\n"
+SNMP = (
+    "Ip: Forwarding DefaultTTL\nIp: 1 64\n"
+    "Tcp: RtoAlgorithm RtoMin ActiveOpens RetransSegs InErrs\nTcp: 1 200 -1 42 0\nUdp: InDatagrams\nUdp: 7\n"
+)
+LINE = "00001c70 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 %s 00000000\n"
+
+
+def sample(**changes):
+    values = {
+        "mono_s": 10.0,
+        "wall_s": 1000.0,
+        "cpu": counters.parse_cpu(STAT, 100),
+        "retransmits": 42,
+        "received_rps": [5, 6],
+    }
+    values.update(changes)
+    return values
+
+
+def test_cpu_seconds_with_nice_irq_and_iowait():
+    assert counters.parse_cpu(STAT, 100) == {
+        "user_s": 1.2,
+        "system_s": 3.0,
+        "idle_s": 40.5,
+        "softirq_s": 0.13,
+        "steal_s": 0.08,
+        "ncpu": 2,
+    }
+
+
+@pytest.mark.parametrize("text", ["", "intr 1 2 3\n", "cpu  1 2 3\n", "cpu  a b c d e f g h\n"])
+def test_no_usable_cpu_line_is_none(text):
+    assert counters.parse_cpu(text, 100) is None
+
+
+def test_retransmits_are_found_by_name():
+    assert counters.parse_retransmits(SNMP) == 42
+    assert counters.parse_retransmits("Tcp: A B\nTcp: 1 2\n") is None
+    assert counters.parse_retransmits("") is None
+
+
+def test_received_rps_is_the_tenth_column_in_hex():
+    assert counters.parse_received_rps(LINE % "0000001f" + LINE % "00000001") == [31, 1]
+    assert counters.parse_received_rps("00001c70 00000000 00000000\n") is None
+    assert counters.parse_received_rps("") is None
+
+
+def test_differences():
+    later = STAT.replace("cpu  100 20 300 4000", "cpu  150 20 330 4100")
+    after = sample(mono_s=11.5, cpu=counters.parse_cpu(later, 100), retransmits=45, received_rps=[15, 6])
+    used = counters.cpu_between(sample(), after)
+    assert (used["user_s"], used["system_s"], used["idle_s"]) == (0.5, 0.3, 1.0)
+    assert (used["softirq_s"], used["steal_s"], used["ncpu"], used["elapsed_s"]) == (0, 0, 2, 1.5)
+    assert counters.net_between(sample(), after) == {"retransmits": 3, "rps_received": 10}
+
+
+def test_a_counter_that_wraps_or_goes_away():
+    after = sample(received_rps=[3, 6], retransmits=1)
+    before = sample(received_rps=[0xFFFFFFFE, 6])
+    assert counters.net_between(before, after) == {"retransmits": None, "rps_received": 5}
+    one_cpu_less = sample(received_rps=[3])
+    assert counters.net_between(before, one_cpu_less)["rps_received"] is None
+
+
+def test_a_machine_without_proc_has_none_and_never_zero(tmp_path):
+    before, after = (counters.snapshot(str(tmp_path)) for _ in range(2))
+    assert before["cpu"] is None and before["retransmits"] is None and before["received_rps"] is None
+    assert counters.cpu_between(before, after) is None
+    assert counters.net_between(before, after) == {"retransmits": None, "rps_received": None}
+    prints = fingerprint.fingerprint("10.0.0.1", "10.0.0.2", str(tmp_path))
+    assert prints["boot_id"] is None and prints["mtu"] is None and prints["rps_cpus"] is None
+    assert prints["interface"] is None and prints["address"] == "10.0.0.1"
+    assert prints["cpus_online"] >= 1 and prints["kernel"]
+
+
+def test_this_machine_has_them_all():
+    value = json.loads(json.dumps(counters.snapshot()))
+    assert value["cpu"]["ncpu"] >= 1 and value["cpu"]["idle_s"] > 0
+    assert value["retransmits"] >= 0 and len(value["received_rps"]) >= 1
+
+
+def test_clock_step():
+    assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=1002.0)) == 0
+    assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=902.0)) == -100
+
+
+def test_machine_type_of_s390():
+    text = "Manufacturer:         IBM\nType:                 8561\nModel:                T01\n"
+    assert fingerprint.parse_machine(text) == "8561"
+    assert fingerprint.parse_machine("") is None
+
+
+def as_kernel_prints(address):
+    return "%08X" % int.from_bytes(socket.inet_aton(address), "little" if sys.byteorder == "little" else "big")
+
+
+def test_the_longest_prefix_and_the_smallest_metric_win():
+    def row(interface, network, mask, flags="0001", metric=0):
+        columns = (
+            interface,
+            as_kernel_prints(network),
+            "00000000",
+            flags,
+            0,
+            0,
+            metric,
+            as_kernel_prints(mask),
+            0,
+            0,
+            0,
+        )
+        return "\t".join(str(column) for column in columns)
+
+    rows = [
+        "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
+        row("eth0", "0.0.0.0", "0.0.0.0", "0003"),
+        row("hsi1", "10.1.0.0", "255.255.0.0", metric=20),
+        row("hsi0", "10.1.0.0", "255.255.0.0", metric=10),
+        row("eth9", "10.1.2.0", "255.255.255.0", "0200"),
+        row("eth8", "10.1.3.0", "255.255.255.0", "0201"),
+    ]
+    routes = fingerprint.parse_routes4("\n".join(rows) + "\n")
+    for address, interface in (("10.1.2.3", "hsi0"), ("10.1.3.3", "hsi0"), ("192.0.2.1", "eth0")):
+        assert fingerprint.best_route(routes, ipaddress.ip_address(address)) == interface
+    assert fingerprint.best_route(routes[1:], ipaddress.ip_address("192.0.2.1")) is None
+
+
+def test_routes_of_ipv6():
+    text = (
+        "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 "
+        "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth0\n"
+        "fd0000000000000000000000000000aa 80 00000000000000000000000000000000 00 "
+        "00000000000000000000000000000000 00000000 00000001 00000000 80200001       lo\n"
+        "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+        "00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n"
+    )
+    routes = fingerprint.parse_routes6(text)
+    assert fingerprint.best_route(routes, ipaddress.ip_address("fd00::1")) == "eth0"
+    assert fingerprint.best_route(routes, ipaddress.ip_address("fd00::aa")) == "lo"
+    assert fingerprint.best_route(routes, ipaddress.ip_address("2001:db8::1")) is None
+
+
+def test_loopback_is_an_interface_too():
+    prints = fingerprint.fingerprint("127.0.0.1", "127.0.0.1")
+    assert prints["interface"] == "lo" and prints["mtu"] > 1000
+    assert fingerprint.fingerprint("::ffff:127.0.0.1", "127.0.0.1")["address"] == "127.0.0.1"
+    assert fingerprint.route_interface("no address", "127.0.0.1") is None
+
+
+def test_queues_of_the_route_in_number_order(tmp_path):
+    queues = tmp_path / "sys" / "class" / "net" / "lo" / "queues"
+    for number in range(20):
+        (queues / ("rx-%d" % number)).mkdir(parents=True)
+        (queues / ("rx-%d" % number) / "rps_cpus").write_text("%x\n" % number)
+    (queues / "tx-0").mkdir()
+    masks = fingerprint.fingerprint("127.0.0.1", "127.0.0.1", str(tmp_path))["rps_cpus"]
+    assert list(masks) == ["rx-%d" % number for number in range(16)] and masks["rx-11"] == "b"

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The engine: its arithmetic against a plain computation, and real exchanges over loopback."""
+
+import array
+import random
+import socket
+import threading
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import pingpong
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
+
+def plain_av2(samples):
+    inner = [sample for sample in samples if sample not in (max(samples), min(samples))]
+    return sum(inner) / len(inner)
+
+
+def in_clock_units(microseconds):
+    """Samples as exchange() returns them."""
+    kind = "q" if pingpong._code == "q" else "d"
+    return array.array(kind, [value * 1000 if kind == "q" else value / 1e6 for value in microseconds])
+
+
+def test_figures_are_those_of_niping():
+    values = [10, 10, 20, 30, 40, 90, 90]
+    figures = pingpong.metrics(pingpong.summarize(in_clock_units(values)), 1000)
+    assert figures["avg_us"] == pytest.approx(sum(values) / 7.0, abs=1e-4)
+    assert (figures["max_us"], figures["min_us"]) == (90, 10)
+    assert figures["av2_us"] == 30
+    assert figures["round_trips"] == 7
+    assert figures["tr2_kib_per_s"] == pytest.approx(2 * 1000 / 30e-6 / 1024, abs=1e-4)
+    assert figures["tr_kib_per_s"] == pytest.approx(2 * 1000 / (sum(values) / 7e6) / 1024, abs=1e-4)
+
+
+def test_several_connections_together_are_one_set_of_samples():
+    chance = random.Random(7)
+    parts = [[chance.randint(20, 60) for _ in range(50)] for _ in range(4)]
+    merged = pingpong.merge([pingpong.summarize(in_clock_units(part)) for part in parts])
+    everything = [value for part in parts for value in part]
+    figures = pingpong.metrics(merged, 1)
+    assert figures["av2_us"] == pytest.approx(plain_av2(everything), abs=1e-3)
+    assert figures["round_trips"] == 200
+    assert figures["avg_us"] == pytest.approx(sum(everything) / 200.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("values", [[20], [20, 30], [20, 20, 20], [20, 30, 30, 20]])
+def test_av2_of_nothing_is_an_error_and_not_a_zero(values):
+    with pytest.raises(MeasureError, match="raise loops"):
+        pingpong.metrics(pingpong.summarize(in_clock_units(values)), 1)
+
+
+@pytest.fixture
+def pair():
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1)
+    near = socket.create_connection(listener.getsockname())
+    far = listener.accept()[0]
+    listener.close()
+    for sock in (near, far):
+        pingpong.tune_socket(sock, 1)
+    yield near, far
+    near.close()
+    far.close()
+
+
+@pytest.mark.parametrize("size, loops", [(1, 200), (1000, 200), (100000, 20), (3 * 1024 * 1024, 3)])
+def test_every_byte_goes_there_and_back(pair, size, loops):
+    near, far = pair
+    other = threading.Thread(target=pingpong.echo, args=(far, size, loops))
+    other.start()
+    samples = pingpong.microseconds(pingpong.exchange(near, size, loops))
+    other.join(5)
+    assert not other.is_alive()
+    assert len(samples) == loops
+    assert all(0 < sample < 1e6 for sample in samples)
+    # Nothing is left on the wire.
+    near.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        near.recv(1)
+
+
+def test_a_message_that_arrives_in_pieces_is_put_together(pair):
+    near, far = pair
+    other = threading.Thread(target=pingpong.echo, args=(far, 6, 1))
+    other.start()
+    for piece in (b"ab", b"cd", b"ef"):
+        near.sendall(piece)
+        threading.Event().wait(0.05)
+    assert near.recv(6, socket.MSG_WAITALL) == b"abcdef"
+    other.join(5)
+
+
+def test_the_time_limit_ends_a_receive(pair):
+    with pytest.raises(BlockingIOError):
+        pingpong.exchange(pair[0], 10, 1)
+
+
+def test_a_closed_end_is_told_from_data(pair):
+    near, far = pair
+    far.close()
+    with pytest.raises((EOFError, ConnectionError)):
+        pingpong.exchange(near, 10, 2)
+
+
+def test_the_raw_text_says_the_figures(pair):
+    figures = pingpong.metrics(pingpong.summarize(in_clock_units([10, 20, 30])), 500)
+    text = pingpong.describe(figures, 500, 2)
+    assert "av2  20.000 us" in text and "(len 500) over 2 connection(s)" in text

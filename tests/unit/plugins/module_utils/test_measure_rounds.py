@@ -1,0 +1,231 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole rounds: order, calibration, failures, and the shape of the records."""
+
+import json
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import request, rounds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import ALONE, OPTIONS, STANDIN, QuietEngine, errors, free_port, plan, round_of, server, signal_later
+
+CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s"}
+METRICS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
+PRINT = {
+    "hostname", "system", "arch", "kernel", "machine", "cpus_online", "python",
+    "boot_id", "interface", "mtu", "address", "clock_step_s", "rps_cpus",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def session():
+    with server() as running:
+        yield running
+
+
+def test_records_of_a_round(session):
+    records = round_of(session, bytes=[1, 1000], control=True, idle_seconds=0.05)
+    assert [record["workload"]["name"] for record in records] == [
+        "pingpong-1B",
+        "pingpong-1000B",
+        "control-pingpong-1000B",
+    ]
+    for record in records:
+        control = record["workload"]["control"]
+        assert record["schema"] == "zpower.sap_tuning/measurement/1"
+        assert record["started"] < record["finished"]
+        assert record["protocol"] == {
+            "name": "custom", "rounds": 1, "design": "blocks", "runs": 2, "warmup": 1, "run_seconds": 0.02,
+        }  # fmt: skip
+        assert [(run["run"], run["warmup"]) for run in record["runs"]] == [(0, True), (1, False), (2, False)]
+        for run in record["runs"]:
+            assert run["ok"] and run["error"] is None and run["elapsed_s"] > 0
+            assert set(run["metrics"]) == METRICS and run["metrics"]["round_trips"] == 100
+            figures = run["metrics"]
+            assert figures["min_us"] <= figures["av2_us"] <= figures["max_us"]
+            expected = 2 * record["workload"]["bytes"] / (figures["av2_us"] / 1e6) / 1024
+            assert figures["tr2_kib_per_s"] == pytest.approx(expected, rel=1e-4)
+            assert set(run["cpu"]["client"]) == CPU and run["net"]["client"]["retransmits"] >= 0
+            assert (run["cpu"]["server"] is None) is control and (run["net"]["server"] is None) is control
+            assert "av2" in run["raw"]
+        assert set(record["fingerprint"]["client"]) == PRINT and set(record["idle"]["client"]) == CPU
+        assert abs(record["fingerprint"]["client"]["clock_step_s"]) < 1
+        if control:
+            assert record["fingerprint"]["server"] is None and record["idle"]["server"] is None
+            assert record["peer"] == "loopback"
+        else:
+            assert set(record["fingerprint"]["server"]) == PRINT and set(record["idle"]["server"]) == CPU
+            assert abs(record["fingerprint"]["server"]["clock_step_s"]) < 1
+            assert record["workload"]["argv"][:3] == ["pingpong", "--connect", "127.0.0.1"]
+            assert session["token"] not in json.dumps(record)
+
+
+def test_parallel_connections_are_a_workload_of_their_own(session):
+    record = round_of(session, connections=3, runs=1)[0]
+    assert record["workload"]["name"] == "pingpong-1000B-x3"
+    assert record["workload"]["connections"] == 3 and record["workload"]["loops"] == 100
+    assert [run["metrics"]["round_trips"] for run in record["runs"]] == [300, 300]
+
+
+def test_runs_last_about_as_long_as_wanted(session):
+    record = round_of(session, loops=0, run_seconds=0.1, runs=3)[0]
+    loops = record["workload"]["loops"]
+    assert loops == rounds.rounded_loops(loops) and loops > 100
+    assert errors(record) == [None] * 4
+    # One order of magnitude: other work on the machine stretches single runs.
+    assert 0.02 < sorted(run["elapsed_s"] for run in record["runs"])[1] < 1
+
+
+@pytest.mark.parametrize("round_trip_us, loops", [(50.0, 20000), (7.3, 140000), (3e5, 10), (0.01, 10000000)])
+def test_calibration_in_exact_numbers(round_trip_us, loops):
+    engine = QuietEngine(round_trip_us)
+    assert rounds.calibrate(engine, 1000, plan(run_seconds=1.0), ALONE) == loops
+    tried = [call[1] for call in engine.calls]
+    assert tried == sorted(set(tried)) and all(tried[i + 1] <= 10 * tried[i] for i in range(len(tried) - 1))
+    # No trial is much longer than a run would be.
+    assert tried[-1] * round_trip_us <= max(1e6, 50 * round_trip_us)
+
+
+@pytest.mark.parametrize(
+    "loops, rounded", [(1, 10), (10, 10), (11.6, 12), (99.6, 100), (123456, 120000), (1e9, 10000000), (19999, 20000)]
+)
+def test_loops_have_two_digits(loops, rounded):
+    assert rounds.rounded_loops(loops) == rounded
+
+
+def test_loops_known_from_another_round_are_taken():
+    engine = QuietEngine()
+    for options, loops in (({"loops": 0}, 777), ({"loops": 33}, 33)):
+        wanted = plan(calibrated={"pingpong-1000B": 777}, **options)
+        record = rounds.measure_workload(engine, "pingpong-1000B", 1000, wanted, ALONE)
+        assert record["workload"]["loops"] == loops
+    assert [call[1] for call in engine.calls] == [777] * 3 + [33] * 3
+
+
+def test_no_size_always_comes_first():
+    sizes = [1, 500, 1000]
+    orders = [rounds.rotated(sizes, number) for number in range(1, 5)]
+    assert orders == [[1, 500, 1000], [500, 1000, 1], [1000, 1, 500], [1, 500, 1000]]
+
+
+def test_nobody_there_is_a_record_of_failed_runs_without_waiting():
+    session = {"tool": "pingpong", "port": free_port(), "control_port": free_port(), "token": "x"}
+    begin = time.monotonic()
+    records = round_of(session, bytes=[1, 500, 1000], control=True, idle_seconds=1, runs=5)
+    assert time.monotonic() - begin < 2
+    assert [record["workload"]["control"] for record in records] == [False] * 3
+    for record in records:
+        assert len(record["runs"]) == 6 and not any(run["ok"] for run in record["runs"])
+        assert all("connection refused" in error for error in errors(record))
+        assert all(run["metrics"] == {} and run["cpu"] is None for run in record["runs"])
+        assert record["fingerprint"]["server"] is None and record["fingerprint"]["client"]["interface"] == "lo"
+
+
+def test_a_wrong_token_is_said(session):
+    record = round_of(dict(session, token="wrong"))[0]
+    assert all("the session's token is not its own" in error for error in errors(record))
+
+
+def test_a_name_that_does_not_exist_is_said(session):
+    record = round_of(session, address="no.such.invalid")[0]
+    assert all("no.such.invalid cannot be resolved" in error for error in errors(record))
+
+
+def test_a_server_that_is_killed_fails_the_rest_fast():
+    with server() as running:
+        killer = signal_later(running, 9, 0.5)
+        begin = time.monotonic()
+        record = round_of(running, loops=10000, runs=50, timeout=20)[0]
+        killer.wait(5)
+    good = [run["ok"] for run in record["runs"]]
+    assert good[0] and not good[-1] and good == sorted(good, reverse=True)
+    assert time.monotonic() - begin < 8
+    assert "connection refused" in record["runs"][-1]["error"]
+
+
+def test_a_stopped_server_is_gone_for_all_that_follows():
+    with server() as running:
+        killer = signal_later(running, 15, 0.4)
+        records = round_of(running, loops=5000, runs=20, bytes=[1, 500], timeout=20)
+        killer.wait(5)
+    last = records[-1]["runs"][-1]
+    assert not last["ok"] and "the server is gone" in last["error"] and last["elapsed_s"] < 0.5
+
+
+def test_a_run_over_its_time_fails_and_the_next_goes_on(session):
+    record = round_of(session, loops=10 * 1000 * 1000, runs=1, warmup=0, timeout=1.0)[0]
+    assert "within the time limit of 1 s" in errors(record)[0]
+    assert round_of(session, runs=1, warmup=0)[0]["runs"][0]["ok"]
+
+
+def test_too_few_loops_for_av2_fail_the_run(session):
+    record = round_of(session, loops=2)[0]
+    assert all("raise loops" in error for error in errors(record))
+
+
+@pytest.mark.parametrize("layout", ["ms", "usecs"])
+def test_niping_end_to_end(layout, monkeypatch):
+    monkeypatch.setenv("NIPING_STANDIN_LAYOUT", layout)
+    monkeypatch.setenv("NIPING_STANDIN_VERBOSE", "1")
+    with server("niping", binary=STANDIN) as running:
+        records = round_of(running, STANDIN, bytes=[1, 1000], runs=1, loops=50, connections=2)
+        assert [record["workload"]["name"] for record in records] == ["niping-1B-x2", "niping-1000B-x2"]
+        for record in records:
+            assert errors(record) == [None, None]
+            figures = record["runs"][1]["metrics"]
+            assert set(figures) == METRICS and figures["round_trips"] == 100
+            assert 1 < figures["av2_us"] < 1e6
+            assert record["runs"][1]["cpu"]["server"]["ncpu"] >= 1
+            assert record["workload"]["argv"][:4] == [STANDIN, "-c", "-H", "127.0.0.1"]
+            assert len(record["runs"][1]["raw"]) <= 4096
+
+
+def test_niping_refused_is_a_failed_run_with_its_code():
+    with server("niping", binary=STANDIN) as running:
+        record = round_of(dict(running, port=free_port()), STANDIN, runs=1)[0]
+    assert all("RC -10 NIECONN_REFUSED" in error for error in errors(record))
+
+
+def test_niping_calibrates_itself():
+    with server("niping", binary=STANDIN) as running:
+        record = round_of(running, STANDIN, loops=0, run_seconds=0.05, runs=1, warmup=0)[0]
+    assert record["workload"]["loops"] > 50 and errors(record) == [None]
+
+
+def test_a_record_stays_small_whatever_is_printed(session):
+    engine = QuietEngine()
+    engine.run = lambda *_details: ({"av2_us": 1.0}, "beginning" + "x" * 100000 + "end", 0.1)
+    record = rounds.measure_workload(engine, "w", 1, plan(runs=50, warmup=10), ALONE)
+    assert len(json.dumps(record)) < 60000
+    assert record["runs"][0]["raw"].startswith("beginning") and record["runs"][0]["raw"].endswith("end")
+    one = rounds.measure_workload(engine, "w", 1, plan(runs=1, warmup=0), ALONE)
+    assert 4000 < len(one["runs"][0]["raw"].encode()) <= 4096
+
+
+@pytest.mark.parametrize(
+    "option, value, words",
+    [
+        ("runs", 0, "runs is 0; it has to be from 1 to 50"),
+        ("bytes", [], "name at least one size"),
+        ("bytes", [0], "bytes has 0"),
+        ("bytes", [5, 5], "twice"),
+        ("connections", 251, "connections is 251"),
+        ("port", 70000, "port is 70000"),
+        ("timeout", 1.0, "timeout is shorter than run_seconds"),
+        ("calibrated", {"pingpong-1B": 0}, "calibrated has pingpong-1B: 0"),
+        ("lifetime", 0, "lifetime is 0"),
+    ],
+)
+def test_options_out_of_bounds(option, value, words):
+    with pytest.raises(MeasureError, match=words):
+        request.check(dict(OPTIONS, **dict({"run_seconds": 2.0}, **{option: value})))
+
+
+def test_which_tool():
+    assert request.choose_tool("pingpong", None, "") == ("pingpong", None, [])
+    assert request.choose_tool("auto", STANDIN, "") == ("niping", STANDIN, [])
+    tool, binary, warnings = request.choose_tool("auto", None, "/nowhere")
+    assert (tool, binary) == ("pingpong", None) and "niping was not found" in warnings[0]
+    with pytest.raises(MeasureError, match="not found in /usr/sap/<SID>/.*, /nowhere: set path"):
+        request.choose_tool("niping", None, "/nowhere")

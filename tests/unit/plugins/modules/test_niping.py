@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The face: a server and a client as Ansible calls them, check mode, and what a wrong call hears."""
+
+import json
+
+import pytest
+from ansible.module_utils import basic
+from ansible.module_utils.common.text.converters import to_bytes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, processes
+from ansible_collections.zpower.sap_tuning.plugins.modules import niping
+from measuring import STANDIN, free_port, listens, server
+
+QUICK = {
+    "side": "client",
+    "address": "127.0.0.1",
+    "bytes": [500],
+    "loops": 50,
+    "runs": 1,
+    "warmup": 0,
+    "idle_seconds": 0,
+    "control": False,
+    "run_seconds": 0.1,
+}
+SESSION = {"tool": "pingpong", "port": 1, "control_port": 1, "token": "0123456789abcdef"}
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    def run(**arguments):
+        arguments.setdefault("_ansible_remote_tmp", "/tmp")
+        text = to_bytes(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
+        monkeypatch.setattr(basic, "_ANSIBLE_ARGS", text)
+        monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
+        with pytest.raises(SystemExit) as end:
+            niping.main()
+        result = json.loads(capsys.readouterr().out)
+        assert bool(end.value.code) is bool(result.get("failed"))
+        return result
+
+    return run
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    """The warnings of a call; ansible-core itself keeps them for the life of a process."""
+    warnings = []
+    monkeypatch.setattr(basic.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
+    return warnings
+
+
+def test_start_measure_stop(call):
+    started = call(side="server", tool="pingpong", lifetime=30)
+    session = started["session"]
+    try:
+        assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
+        measured = call(session=session, **QUICK)
+        assert measured["changed"] is False
+        (record,) = measured["records"]
+        assert record["workload"]["name"] == "pingpong-500B" and record["runs"][0]["ok"]
+        assert session["token"] not in json.dumps(record)
+    finally:
+        stopped = call(side="server", state="stopped", session=session)
+    assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
+    assert call(side="server", state="stopped", session=session)["changed"] is False
+
+
+def test_check_mode_predicts_and_does_nothing(call):
+    port = free_port()
+    predicted = call(side="server", tool="pingpong", port=port, _ansible_check_mode=True)
+    assert predicted["changed"] and predicted["session"]["port"] == port
+    assert predicted["session"]["pid"] is None and not listens(port)
+    measured = call(session=predicted["session"], _ansible_check_mode=True, **QUICK)
+    assert measured["records"] == [] and measured["changed"] is False
+    assert measured["msg"] == "check mode: nothing was measured"
+    assert call(side="server", state="stopped", session=predicted["session"])["changed"] is False
+    with server() as session:
+        stop = dict(side="server", state="stopped", session=session)
+        assert call(_ansible_check_mode=True, **stop)["changed"]
+        assert agent.is_running(session)
+
+
+def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = call(side="server", _ansible_check_mode=True)
+    assert result["session"]["tool"] == "pingpong"
+    assert warned == ["SAP's niping was not found on this host: pingpong of this collection measures"]
+    result = call(side="server", tool="niping")
+    assert result["failed"] and "/usr/sap/hostctrl/exe, /nowhere" in result["msg"]
+
+
+def test_niping_from_a_path(call, warned):
+    with_path = call(side="server", path=STANDIN, lifetime=30)
+    session = with_path["session"]
+    try:
+        assert session["tool"] == "niping" and warned == []
+        record = call(session=session, path=STANDIN, **QUICK)["records"][0]
+        assert record["workload"]["tool"] == "niping" and record["runs"][0]["error"] is None
+    finally:
+        assert call(side="server", state="stopped", session=session)["changed"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"side": "client", "session": SESSION}, "address"),
+        ({"side": "client", "address": "x"}, "session"),
+        ({"side": "server", "state": "stopped"}, "session"),
+        ({"side": "server", "port": 70000}, "port is 70000; it has to be from 0 to 65535"),
+        ({"side": "client", "address": "x", "session": SESSION, "change": "c"}, "phase"),
+        ({"side": "client", "address": "x", "session": SESSION, "tool": "niping"}, "the server of the session serves"),
+        ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "every size has to be from 1"),
+        ({"side": "middle"}, "value of side must be one of"),
+    ],
+)
+def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
+    result = call(**arguments)
+    assert result["failed"] and words in result["msg"]
+
+
+def test_an_occupied_port_fails_with_its_number(call):
+    with server() as session:
+        result = call(side="server", tool="pingpong", port=session["port"])
+    assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]

@@ -1,0 +1,205 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON, CSV, JUnit XML and Markdown of the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, render, to_csv, to_markdown
+from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
+
+WARNED = "IMPROVED, WITH WARNINGS"
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_same_report_same_bytes(name: str, form: str) -> None:
+    shuffled = dict(reversed(sample(name).items()))
+    text = render(sample(name), form)
+    assert text == render(shuffled, form)
+    assert text.endswith("\n")
+    assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize("form", [form for form in RENDERERS if form != "json"])
+def test_no_format_lets_invisible_or_control_characters_through(form: str) -> None:
+    text = render(sample("hostile"), form)
+    assert not {char for char in text if not char.isprintable()} - {"\n"}
+    assert HOSTILE_INVISIBLE[0] not in text
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_text_that_is_no_unicode_can_be_written(form: str) -> None:
+    report = sample("mixed")
+    report["headline"] = report["comparisons"][0]["reason"] = "half a \ud83d pair, \ufffe and \x00"
+    for run in report["runs"]:
+        run["error"] = report["headline"]
+    text = render(report, form)
+    assert "half a" in text
+    assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_a_change_without_any_record_has_a_report(form: str) -> None:
+    report = sample("mixed")
+    report.update(
+        comparisons=[],
+        runs=[],
+        changes=[],
+        comparability=[],
+        published=[],
+        tools=[],
+        verdict="NO DATA",
+        period={"first": None, "last": None},
+        counts=dict.fromkeys(report["counts"], 0),
+    )
+    text = render(report, form)
+    assert text
+    if form in ("html", "md", "xml"):
+        assert "NO DATA" in text
+
+
+class TestJson:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_it_is_the_whole_report(self, name: str) -> None:
+        assert json.loads(render(sample(name), "json")) == sample(name)
+
+    def test_one_line_an_entry(self) -> None:
+        report = sample("mixed")
+        lines = render(report, "json").splitlines()
+        assert sum(line.startswith('  {"after"') for line in lines) == sum(
+            len(report[key]) for key in ("comparisons", "changes", "comparability")
+        )
+
+    def test_infinite_and_undefined_numbers_are_null(self) -> None:
+        report = sample("improved")
+        report["comparisons"][0].update(ratio=math.nan, high=math.inf)
+        report["comparisons"][0]["before"]["round_medians"] = [math.inf, 1.0]
+        text = render(report, "json")
+        entry = json.loads(text, parse_constant=pytest.fail)["comparisons"][0]
+        assert (entry["ratio"], entry["high"], entry["before"]["round_medians"]) == (None, None, [None, 1.0])
+
+
+class TestCsv:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_row_a_run(self, name: str) -> None:
+        report = sample(name)
+        rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+        assert tuple(rows[0]) == to_csv.HEADER
+        assert len(rows) == len(report["runs"])
+        for row, run in zip(rows, report["runs"], strict=True):
+            assert row["value"] == ("" if run["value"] is None else str(run["value"]))
+            assert (row["ok"], row["warmup"]) == tuple("yes" if run[key] else "no" for key in ("ok", "warmup"))
+            assert row["unit"] == "µs"
+
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n=1", " =1", "\uff1d1"])
+    def test_no_cell_is_a_formula(self, text: str) -> None:
+        report = sample("improved")
+        for run in report["runs"]:
+            run["host"] = text
+        rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+        assert {row["host"] for row in rows} == {"'" + text.strip()}
+
+    def test_a_number_is_no_text(self) -> None:
+        assert to_csv.text_cell("app-1") == "app-1"
+        assert to_csv.text_cell(None) == ""
+
+    def test_no_runs_leave_the_header(self) -> None:
+        assert render(fleet(1), "csv") == ",".join(to_csv.HEADER) + "\n"
+
+
+class TestJunit:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_case_a_pair_and_the_counts_add_up(self, name: str) -> None:
+        report = sample(name)
+        root = ET.fromstring(render(report, "xml"))
+        missing = report["not_measured"]
+        assert {s.get("name") for s in root} == {c["workload"] for c in report["comparisons"]} | (
+            {"not measured"} if missing else set()
+        )
+        assert int(root.get("tests", "")) == len(report["comparisons"]) + len(missing)
+        for element in (root, *root):
+            for attribute, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+                assert int(element.get(attribute, "")) == len(list(element.iter(tag)))
+
+    def test_only_regressed_fails_and_the_unproven_are_skipped(self) -> None:
+        for name in ("regressed", "mixed"):
+            report = sample(name)
+            root = ET.fromstring(render(report, "xml"))
+            verdicts = Counter(c["verdict"] for c in report["comparisons"] if not c["control"])
+            assert len(list(root.iter("failure"))) == verdicts["REGRESSED"]
+            unproven = verdicts["INCONCLUSIVE"] + verdicts["NOT COMPARABLE"] + verdicts["NO DATA"]
+            assert len(list(root.iter("skipped"))) == unproven + len(report["not_measured"])
+
+    def test_a_control_that_regressed_is_no_failure(self) -> None:
+        report = sample("improved")
+        control = next(c for c in report["comparisons"] if c["control"])
+        control["verdict"] = "REGRESSED"
+        root = ET.fromstring(render(report, "xml"))
+        assert not list(root.iter("failure"))
+        assert [e.get("message", "").split(",")[0] for e in root.iter("skipped")] == ["control workload"]
+
+    def test_texts_survive(self) -> None:
+        root = ET.fromstring(render(sample("hostile"), "xml"))
+        names = " ".join(case.get("name", "") for case in root.iter("testcase"))
+        for text in (*HOSTILE, HOSTILE_INVISIBLE[1]):
+            assert text in names
+
+
+class TestMarkdown:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_every_row_of_a_table_has_the_columns_of_its_header(self, name: str) -> None:
+        width = 0
+        for line in render(sample(name), "md").splitlines():
+            if not line.startswith("|"):
+                width = 0
+                continue
+            columns = line.replace("\\\\", "").replace("\\|", "").count("|")
+            width = width or columns
+            assert columns == width, line
+
+    @pytest.mark.parametrize(
+        ("text", "escaped"),
+        [
+            ("a|b", r"a\|b"),
+            ("`x`", r"\`x\`"),
+            ("<b>&", "&lt;b&gt;&amp;"),
+            ("**b** _i_", r"\*\*b\*\* \_i\_"),
+            ("[t](http://x)", r"\[t\](http:&#47;&#47;x)"),
+            ("@root #1", r"&#64;root \#1"),
+            ("a\nb", "a b"),
+            ("1. x", r"\1. x"),
+            ("\\|", "\\\\\\|"),
+        ],
+    )
+    def test_markup_is_taken_literally(self, text: str, escaped: str) -> None:
+        assert to_markdown.escape(text) == escaped
+
+    def test_no_markup_of_a_host_is_left(self) -> None:
+        text = render(sample("hostile"), "md")
+        body, command = text.split("\n## To repeat it\n\n")
+        assert "<" not in body
+        assert not re.search(r"(?<!\\)(`|\]\()", body)
+        assert "\\*\\*bold\\*\\*" in body
+        assert all(line.startswith("    ") for line in command.splitlines())
+
+    def test_it_says_verdict_reason_and_who_is_missing(self) -> None:
+        text = render(sample("regressed"), "md")
+        assert text.startswith("# ▼ REGRESSED: change rps-everywhere\n")
+        assert WARNED in text
+        assert "Retransmits rose" in text
+        assert "erp7, erp8" in render(sample("mixed"), "md")
+
+    def test_a_fleet_fits_a_ticket_and_says_what_is_left_out(self) -> None:
+        text = render(fleet(300), "md")
+        assert len(text) < 60_000
+        assert "The 50 comparisons to look at first, of 1,500; all are in report.json." in text
+        assert text.index("REGRESSED |") < text.index("▲ IMPROVED |")

@@ -1,0 +1,264 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The HTML report without a browser: well-formed, self-contained, escaped, accessible; tests/browser opens it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, render, text, to_html, view
+from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
+
+VOID = {"meta", "br"}
+CSS = (Path(to_html.__file__).parent / "page.css").read_text(encoding="utf-8")
+VERDICT_COLOURS = ("improved", "regressed", "unchanged", "inconclusive", "incomparable", "nodata", "muted", "accent")
+
+
+class Page(HTMLParser):
+    """Elements with their attributes and the text in them; fails on a tag that is not closed where it should be."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.open: list[str] = []
+        self.parents: list[tuple[str, str]] = []
+        self.text: list[tuple[str, str]] = []
+        self.feed(source)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _value in attrs}) == len(attrs), f"an attribute of {tag} stands twice"
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        self.parents.append((tag, self.open[-1] if self.open else ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def handle_data(self, data: str) -> None:
+        self.text.append((self.open[-1] if self.open else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def words(self) -> str:
+        return " ".join(data for parent, data in self.text if parent != "style")
+
+
+@pytest.fixture(name="page", params=[*NAMES, "fleet"])
+def fixture_page(request: pytest.FixtureRequest) -> Page:
+    return Page(render(fleet(100) if request.param == "fleet" else sample(request.param), "html"))
+
+
+def test_nothing_can_be_loaded_and_no_style_is_inline(page: Page) -> None:
+    loading = {"script", "img", "iframe", "object", "embed", "link", "base", "form"}
+    assert not {tag for tag, _ in page.elements} & loading
+    for tag, attributes in page.elements:
+        assert not {"style", "src", "srcset", "data", "xlink:href"} & set(attributes), tag
+        assert not [name for name in attributes if name.startswith("on")], tag
+        if "href" in attributes:
+            assert attributes["href"].startswith("#")
+    assert "url(" not in CSS and "@import" not in CSS
+
+
+def test_the_policy_names_the_one_style_sheet_by_its_hash() -> None:
+    source = render(sample("improved"), "html")
+    styles = re.findall(r"<style>(.*?)</style>", source, re.DOTALL)
+    assert len(styles) == 1
+    digest = base64.b64encode(hashlib.sha256(styles[0].encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in source
+    assert source.index("Content-Security-Policy") < source.index("<style>")
+
+
+def test_ids_are_unique_and_every_reference_leads_somewhere(page: Page) -> None:
+    ids = [attributes["id"] for _tag, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _tag, attributes in page.elements:
+        references = attributes.get("aria-labelledby", "").split() + [attributes.get("href", "#main")[1:]]
+        assert set(references) <= set(ids)
+
+
+def test_headings_descend_one_level_at_a_time(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+
+
+def test_tables_have_captions_and_scopes_and_can_be_scrolled_by_keyboard(page: Page) -> None:
+    tables = len(page.all("table"))
+    assert tables == len(page.all("caption")) >= 2
+    assert all(attributes.get("scope") in ("col", "row") for attributes in page.all("th"))
+    regions = [a for a in page.all("div") if a.get("class") == "scroll"]
+    assert all(a["tabindex"] == "0" and a["role"] == "region" for a in regions)
+    assert all("aria-label" in a or "aria-labelledby" in a for a in regions)
+
+
+def test_every_drawing_has_title_and_description_or_is_hidden(page: Page) -> None:
+    drawings = page.all("svg")
+    assert drawings
+    for attributes in drawings:
+        if attributes.get("aria-hidden") != "true":
+            assert attributes["role"] == "img"
+            assert len(attributes["aria-labelledby"].split()) == 2
+
+
+def test_landmarks_and_skip_link(page: Page) -> None:
+    for tag in ("header", "nav", "main", "footer"):
+        assert len(page.all(tag)) == 1, tag
+    assert page.all("a")[0] == {"class": "skip", "href": "#main"}
+    assert [a["id"] for a in page.all("section")] == [ident for ident, _title in to_html.SECTIONS]
+
+
+def test_hostile_texts_are_shown_as_they_are() -> None:
+    words = Page(render(sample("hostile"), "html")).words()
+    for text_ in (*HOSTILE, HOSTILE_INVISIBLE[1]):
+        assert words.count(text_) >= 10, text_
+    assert HOSTILE_INVISIBLE[0] not in words
+
+
+def test_verdicts_are_words_and_symbols_and_warnings_are_said() -> None:
+    words = Page(render(sample("regressed"), "html")).words()
+    assert "IMPROVED, WITH WARNINGS" in words
+    assert "Retransmits rose from 0 to 14" in words
+    mixed = Page(render(sample("mixed"), "html")).words()
+    for verdict in ("IMPROVED", "UNCHANGED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"):
+        assert text.VERDICTS[verdict].symbol in mixed
+        assert verdict in mixed
+
+
+def test_what_is_missing_is_never_a_zero() -> None:
+    report = sample("mixed")
+    source = render({**report, "comparisons": [c for c in report["comparisons"] if c["verdict"] == "NO DATA"]}, "html")
+    row = source[source.index('id="cap-pair-1"') :]
+    cells = re.findall(r'<td class="num">(.*?)</td>', row[: row.index("</tbody>")], re.DOTALL)
+    assert [re.sub(r"\s*<.*", "", cell, flags=re.DOTALL) for cell in cells[1:]] == ["–", "–", "–", "–"]
+
+
+def test_hosts_without_measurement_stand_below_their_reason() -> None:
+    words = " ".join(Page(render(sample("mixed"), "html")).words().split())
+    assert "unreachable or failed 2 erp7, erp8" in words
+    assert "in the play, but no records 1 web2" in words
+
+
+def test_the_same_change_on_several_hosts_is_told_once() -> None:
+    page = Page(render(sample("improved"), "html"))
+    assert len([a for a in page.all("div") if a.get("class") == "card"]) == 1
+    assert "app1, app2" in page.words()
+
+
+class TestFleet:
+    def test_a_thousand_hosts_fit_and_what_is_left_out_is_said(self) -> None:
+        source = render(fleet(1000), "html")
+        assert len(source.encode()) < 5_000_000
+        page = Page(source)
+        words = " ".join(page.words().split())
+        assert "The fleet at a glance" in words
+        assert "The 40 comparisons to look at first, of 5,000." in words
+        assert words.count("all 1,000 host pairs") == 5
+        assert "4,960 comparisons more in report.json." in words
+        assert len(page.all("tr")) > 5000
+
+    def test_the_worst_come_first(self) -> None:
+        report = fleet(1000)
+        worst = view.worst_first(report["comparisons"])
+        assert {item["verdict"] for item in worst[:50]} == {"REGRESSED"}
+        assert {item["verdict"] for item in worst[50:]} == {"IMPROVED"}
+        assert worst[50]["ratio"] == min(item["ratio"] for item in worst[50:])
+
+    def test_more_rows_than_fit_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(to_html, "DENSE_ROWS", 500)
+        words = " ".join(Page(render(fleet(200), "html")).words().split())
+        assert words.count("The first 100 of 200 pairs; the others stand in report.json and report.csv.") == 5
+
+    def test_charts_are_drawn_for_the_worst_and_the_rest_is_counted(self) -> None:
+        report = fleet(100)
+        report["runs"] = [
+            {**run, "host": item["host"], "peer": item["peer"], "workload": item["workload"]}
+            for item in report["comparisons"]
+            for run in sample("improved")["runs"][:4]
+        ]
+        page = Page(render(report, "html"))
+        assert len([a for a in page.all("svg") if a.get("class") == "runs"]) == to_html.CHARTS
+        assert "The runs of 476 other comparisons are not drawn here" in page.words()
+
+
+class TestCharts:
+    def test_the_ratio_axis_is_logarithmic_and_holds_what_is_beyond(self) -> None:
+        axis = charts.RatioAxis([0.5, 2.0], 5.0)
+        assert axis.x(1.0) - axis.x(0.5) == pytest.approx(axis.x(2.0) - axis.x(1.0))
+        assert axis.x(100.0) == charts.RIGHT and axis.beyond(100.0)
+        assert axis.x(0.0) == charts.LEFT and axis.beyond(0.0)
+        assert 1.0 in axis.ticks()
+        places = [axis.x(tick) for tick in axis.ticks()]
+        assert all(later - earlier >= 43.9 for earlier, later in zip(places, places[1:], strict=False))
+
+    def test_an_interval_without_an_end_is_drawn_to_the_edge(self) -> None:
+        item = {**sample("improved")["comparisons"][0], "low": None, "high": None}
+        assert 'class="interval' not in charts.interval_plot("x", [item], 5.0)
+        assert f"H{charts.RIGHT}" in charts.interval_plot("x", [{**item, "low": 1.05}], 5.0)
+        assert text.interval({**item, "low": 1.05}) == "+5.0 % to open"
+
+    def test_each_verdict_has_a_shape_of_its_own(self) -> None:
+        shapes = {re.search(r' d="([^"]*)"', charts.mark(word, 0, 0))[1] for word in text.VERDICTS}  # type: ignore[index]
+        assert len(shapes) == len(text.VERDICTS)
+
+    def test_every_run_has_its_mark(self) -> None:
+        report = sample("regressed")
+        item = next(c for c in report["comparisons"] if c["verdict"] == "REGRESSED")
+        runs = view.runs_of(view.held_runs(report), [view.key_of(item)])[view.key_of(item)]
+        drawn = charts.run_chart("x", item, runs)
+        paths = dict(re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
+        marks = {name: path.count("M") for path, name in paths.items()}
+        assert marks["warmup"] == sum(run["warmup"] for run in runs) == 12
+        assert marks["failed"] == sum(not run["ok"] for run in runs) == 1
+        assert marks["median"] == 12
+        assert marks["before"] + marks["after"] + marks.get("beyond", 0) == len(runs) - 13
+
+    def test_one_spike_does_not_flatten_the_others(self) -> None:
+        item = sample("improved")["comparisons"][0]
+        runs = [
+            {"phase": p, "round": 1, "run": n, "ok": True, "warmup": False, "value": 50.0 + n / 10, "started": None}
+            for p in ("before", "after")
+            for n in range(10)
+        ]
+        runs[3]["value"] = 5000.0
+        drawn = charts.run_chart("x", item, runs)
+        assert "1 run above the axis" in drawn
+        assert max(float(tick.replace(",", "")) for tick in re.findall(r"tick end\">([\d.,]+)<", drawn)) < 60
+
+    def test_text_and_attributes_are_escaped(self) -> None:
+        assert charts.el("text", "<b>&", id='"x"') == '<text id="&#34;x&#34;">&lt;b&gt;&amp;</text>'
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
+def test_colours_of_words_have_enough_contrast(scheme: str) -> None:
+    blocks = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#\w+)", blocks[("light", "dark", "print").index(scheme)]))
+    for name in VERDICT_COLOURS:
+        assert _contrast(colours[name], colours["paper"]) >= 4.5, f"{name} in {scheme}"
+
+
+def _contrast(one: str, other: str) -> float:
+    """WCAG 2.1 contrast ratio."""
+    first, second = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (first + 0.05) / (second + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(char * 2 for char in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

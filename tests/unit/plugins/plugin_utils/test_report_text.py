@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numbers, words and untrusted text of the report."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, view
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (math.nan, "–"),
+        (True, "–"),
+        ("51", "–"),
+        (0, "0"),
+        (0.0, "0"),
+        (51.234, "51.23"),
+        (0.01234, "0.0123"),
+        (123.456, "123.5"),
+        (38461.5, "38,462"),
+        (7.0e7, "70.0 M"),
+        (1.21e9, "1,210.0 M"),
+        (-5.5, "−5.50"),
+        (1234, "1,234"),
+    ],
+)
+def test_number(value: object, shown: str) -> None:
+    assert text.number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown", "words"),
+    [
+        (1.043, "+4.3 %", "4.3 % better"),
+        (0.98, "−2.0 %", "2.0 % worse"),
+        (1.0001, "0.0 %", "the same"),
+        (None, "–", "–"),
+        (math.inf, "–", "–"),
+    ],
+)
+def test_gain(ratio: object, shown: str, words: str) -> None:
+    assert text.gain(ratio) == shown
+    assert text.gain_words(ratio) == words
+
+
+@pytest.mark.parametrize(
+    ("raw", "cleaned"),
+    [
+        ("µs → ok", "µs → ok"),
+        ("a\x1b[31mb\x00\x7f\x85", "a[31mb"),
+        ("\u202e\u2066\u200b\ufeff\u00ad", "[U+202E][U+2066][U+200B][U+FEFF][U+00AD]"),
+        ("\u2028", "[U+2028]"),
+        ("\ud800\ufffe\U0001fffe", "\ufffd" * 3),
+        ("a\nb\tc\u00a0d", "a\nb\tc\u00a0d"),
+        (7, "7"),
+    ],
+)
+def test_clean(raw: object, cleaned: str) -> None:
+    assert text.clean(raw) == cleaned
+
+
+def test_one_line_has_single_blanks() -> None:
+    assert text.one_line(" a\n\n b\t c  d ") == "a b c d"
+
+
+def test_opaque_shows_any_json_in_a_fixed_order() -> None:
+    assert text.opaque({"rx-10": "f", "rx-2": None, "on": True, "list": [1, {"a": 2}]}) == [
+        "list = 1, a = 2",
+        "on = yes",
+        "rx-2 = –",
+        "rx-10 = f",
+    ]
+    assert text.opaque(None) == text.opaque({}) == ["–"]
+
+
+def test_a_conflict_is_a_sentence() -> None:
+    conflict = {"what": "a rule", "file": "/etc/x", "line": 3, "wins": "yes"}
+    assert text.conflict_words(conflict) == "a rule (/etc/x, line 3), wins: yes"
+    assert text.conflict_words({"what": "a rule"}) == "a rule"
+    assert text.conflict_words({"file": "/etc/x"}) == "file = /etc/x"
+
+
+def test_names_are_sorted_as_people_count() -> None:
+    names = ["app10", "app2", "app1", "app02", "x" + "9" * 5000, "²"]
+    assert sorted(names, key=text.natural)[:4] == ["app1", "app02", "app2", "app10"]
+
+
+def test_moments_and_probabilities() -> None:
+    assert text.moment("2026-11-20T10:00:00.123456Z") == "2026-11-20 10:00:00 UTC"
+    assert text.moment("yesterday") == "yesterday"
+    assert text.moment(None) == "–"
+    assert [text.probability(p) for p in (0.0042, 0.0001, None)] == ["0.004", "< 0.001", "–"]
+
+
+def test_an_unknown_verdict_is_no_success() -> None:
+    assert text.verdict_of({"verdict": "SPLENDID"}).word == "NO DATA"
+    assert text.verdict_word({"verdict": "REGRESSED", "warnings": True}) == "REGRESSED"
+    assert text.verdict_word({"verdict": "IMPROVED", "warnings": ["a list of the report"]}) == "IMPROVED"
+
+
+def test_controls_stand_below_the_last_pair_of_their_host() -> None:
+    items = [
+        {"host": "a", "peer": "loopback", "workload": "c", "control": True},
+        {"host": "a", "peer": "c", "workload": "w", "bytes": 10},
+        {"host": "a", "peer": "b", "workload": "w", "bytes": 10},
+        {"host": "a", "peer": "b", "workload": "w", "bytes": 2},
+        {"host": "z", "peer": "loopback", "workload": "c", "control": True},
+    ]
+    found = [(pair, [(i["peer"], i.get("bytes")) for i in members]) for pair, members in view.by_pair(items)]
+    assert found == [
+        ("a → b", [("b", 2), ("b", 10)]),
+        ("a → c", [("c", 10), ("loopback", None)]),
+        ("z → loopback", [("loopback", None)]),
+    ]
