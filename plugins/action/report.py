@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compare the phases of a change and write the report; documented in plugins/modules/report.py."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ansible import context
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import Written, write_report
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
+    PairKey,
+    Report,
+    Runs,
+    natural,
+    one_line,
+    plural,
+    verdict_word,
+)
+
+ARGUMENTS: dict[str, Any] = {
+    "results": {"type": "path", "default": "results"},
+    "change": {"type": "str", "required": True},
+    "formats": {"type": "list", "elements": "str", "choices": list(RENDERERS), "default": list(RENDERERS)},
+    "fail_on": {"type": "str", "choices": ["never", "regressed", "inconclusive"], "default": "never"},
+    "material_pct": {"type": "float", "default": 5.0},
+    "expected_hosts": {"type": "list", "elements": "str"},
+    "repeat": {"type": "str"},
+}
+FAILING = {
+    "never": (),
+    "regressed": ("REGRESSED",),
+    "inconclusive": ("REGRESSED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"),
+}
+PROBLEMS_SHOWN = 5
+FAILED = "Failed or unreachable earlier in this run."
+LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
+
+
+def loaded_runs(loaded: _records.Loaded) -> Runs:
+    """The runs of a change, made anew for whoever asks."""
+
+    def runs(keys: Collection[PairKey] | None) -> Iterator[dict[str, Any]]:
+        records = [r for r in loaded.records if keys is None or (r.host, r.peer, r.workload.name) in keys]
+        return _compare.iter_runs(replace(loaded, records=records))
+
+    return runs
+
+
+class ActionModule(ActionBase):
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        variables = task_vars or {}
+        options["check"] = self._task.check_mode
+        folder, loaded = _load(options)
+        report = _compare.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), _limits(options))
+        written = _write(report, loaded_runs(loaded), folder, options)
+        result.update(outcome(report, written))
+        if not loaded.records:
+            result["msg"] = no_records(folder, options["change"])
+        if not loaded.records and self._task.check_mode:
+            return result  # what a play in check mode has not measured proves nothing about the change
+        if report["verdict"] in FAILING[options["fail_on"]]:
+            result["failed"] = True
+            result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
+        return result
+
+
+def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> _compare.Expected:
+    """The hosts that the report must account for: those given, else all that the play's own variables name."""
+    if given:
+        return _compare.Expected(hosts=given)
+    play = [str(host) for host in variables.get("ansible_play_hosts_all") or ()]
+    alive = {str(host) for host in variables.get("ansible_play_hosts") or ()}
+    everybody = {str(host) for host in (variables.get("groups") or {}).get("all") or ()}
+    reasons = {host: FAILED for host in play if host not in alive}
+    reasons.update((host, LEFT_OUT) for host in sorted(everybody - {*play, "localhost"}))
+    return _compare.Expected(hosts=[host for host in play if host != "localhost"], reasons=reasons)
+
+
+def repeat_command(arguments: Mapping[str, Any]) -> str:
+    """The command that measures again, from the options of the run; extra variables stay out, they may be secret."""
+    command = ["ansible-playbook"]
+    for inventory in arguments.get("inventory") or ():
+        command += ["-i", _relative(str(inventory))]
+    if arguments.get("subset"):
+        command += ["--limit", str(arguments["subset"])]
+    playbooks = [str(name) for name in arguments.get("args") or ()]
+    if not playbooks or playbooks[0].endswith(("zpower.sap_tuning.report", "playbooks/report.yml")):
+        playbooks = ["zpower.sap_tuning.before_after"]
+    text = shlex.join([*command, *map(_relative, playbooks)])
+    return (
+        f"{text}\n# with the --extra-vars of that run, left out here: they may hold secrets"
+        if arguments.get("extra_vars")
+        else text
+    )
+
+
+def _relative(path: str) -> str:
+    """A path below the working directory as it was most likely typed: it means the same on another controller."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _load(options: Mapping[str, Any]) -> tuple[Path, _records.Loaded]:
+    results, change = Path(options["results"]), options["change"]
+    try:
+        folder = _records.change_folder(results, change)
+        if not os.path.lexists(folder):
+            # no problem with a file: the report makes this folder, and has to be the same the next time
+            return folder, _records.Loaded(change)
+        return folder, _records.load_change(results, change)
+    except (OSError, ValueError) as error:
+        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from error
+
+
+def _limits(options: Mapping[str, Any]) -> _compare.Options:
+    repeat = options["repeat"] or repeat_command(context.CLIARGS)
+    try:
+        return _compare.Options(material_pct=options["material_pct"], repeat=repeat)
+    except ValueError as error:
+        raise AnsibleActionFail(f"material_pct cannot be used: {error}") from error
+
+
+def _write(report: Report, runs: Runs, folder: Path, options: Mapping[str, Any]) -> Written:
+    try:
+        return write_report(report, runs, folder, options["formats"], options["check"])
+    except OSError as error:
+        raise AnsibleActionFail(
+            f"the report cannot be written into {folder}: {error.strerror or error}; "
+            "the user who runs ansible-playbook must be able to write there"
+        ) from error
+    except ValueError as error:
+        raise AnsibleActionFail(f"the report cannot be written: {error}") from error
+
+
+def outcome(report: Report, written: Written) -> dict[str, Any]:
+    """What the task returns; texts go to a terminal, so control characters are taken out of them."""
+    problems = [one_line(problem) for problem in report["problems"]]
+    shown = problems[:PROBLEMS_SHOWN]
+    if len(problems) > PROBLEMS_SHOWN:
+        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems stand in the report")
+    return {
+        "changed": written.changed,
+        "msg": one_line(report["headline"]),
+        "verdict": report["verdict"],
+        "verdict_text": verdict_word(report),
+        "headline": one_line(report["headline"]),
+        "counts": dict(report["counts"]),
+        "paths": written.paths,
+        "measured": sorted({item["host"] for item in report["comparisons"]}, key=natural),
+        "not_measured": [dict(entry) for entry in report["not_measured"]],
+        **({"warnings": shown} if shown else {}),
+    }
+
+
+def no_records(folder: Path, change: str) -> str:
+    """Why there is nothing to report on, and which changes there are instead."""
+    results = folder.parent
+    others = sorted(entry.name for entry in results.iterdir() if entry.is_dir()) if results.is_dir() else []
+    known = [name for name in others if name != change]
+    there = (
+        f"{results} holds {plural(len(known), 'other change')}: {', '.join(known[:5])}"
+        if known
+        else f"{results} holds no other change"
+    )
+    return f"there is no measurement record of change {change} in {folder}; {there}"

@@ -1,0 +1,157 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name."""
+
+DOCUMENTATION = r"""
+---
+module: report
+short_description: Compare the phases of a change and write the report
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - Reads every measurement record and tuning record of a change from the results folder on the controller, compares
+    the phase C(before) with the phase C(after), and writes the report as JSON, HTML, Markdown, JUnit XML and CSV
+    beside the records.
+  - The report is the same for the same records, byte by byte. A second run changes nothing.
+  - A record that cannot be read is named in the report as a problem and left out. Hosts that were expected and have
+    no measurement are listed with the reason. Neither is ever taken for a success.
+  - It needs no connection to any host. Run it once for a play, with C(run_once).
+attributes:
+  check_mode:
+    description: Compares, predicts whether the files would change, and writes nothing.
+    support: full
+  diff_mode:
+    description: Shows no diff.
+    support: none
+  platform:
+    description: Runs on the controller, for hosts of every platform.
+    support: full
+    platforms: all
+options:
+  results:
+    description: The results folder on the controller, relative to the working directory of the playbook run.
+    type: path
+    default: results
+  change:
+    description:
+      - The change to report on, the name of its folder below O(results).
+      - Letters, digits, C(.), C(_) and C(-), at most 64 characters, a letter or digit first.
+    type: str
+    required: true
+  formats:
+    description:
+      - The files to write, each as C(report.<format>).
+      - V(json) is the canonical form and holds everything. V(html) is one file without script that loads nothing.
+        V(md) is for a ticket.
+      - V(xml) is JUnit with a test suite a workload and a test case a host pair. C(REGRESSED) is a failure;
+        C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA) are skipped with their reason; C(IMPROVED) and C(UNCHANGED)
+        pass. A control workload is skipped where it moved and never fails. Hosts without a measurement are skipped
+        test cases.
+      - V(csv) has one row a run with the columns change, host, peer, workload, phase, round, run, warmup, ok,
+        started, metric, value, unit, error. A text that a spreadsheet would take for a formula has an apostrophe in
+        front.
+    type: list
+    elements: str
+    choices: [json, html, md, xml, csv]
+    default: [json, html, md, xml, csv]
+  fail_on:
+    description:
+      - When the verdict makes the task fail, after every file was written.
+      - V(regressed) fails on C(REGRESSED). V(inconclusive) fails on everything that is not proven, which is
+        C(REGRESSED), C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA).
+      - In check mode a change without any record does not fail, because a play in check mode measures nothing.
+    type: str
+    choices: [never, regressed, inconclusive]
+    default: never
+  material_pct:
+    description: Differences up to this many percent are not material, whatever their significance.
+    type: float
+    default: 5.0
+  expected_hosts:
+    description:
+      - The hosts that the report must account for. Those without a record are listed as not measured.
+      - By default all hosts of the play, of which the failed and unreachable ones are named so, and the hosts of the
+        inventory that are not in the play, as by C(--limit). Give the list where the play has only C(localhost).
+    type: list
+    elements: str
+  repeat:
+    description:
+      - The command that the report gives for repeating the measurement.
+      - By default C(ansible-playbook) with inventory, limit and playbook of this run, or with
+        C(zpower.sap_tuning.before_after) where this run only reports. Extra variables are left out, as they may be
+        secret.
+    type: str
+notes:
+  - Under C(serial), C(run_once) runs once a batch. The report is then written again for each batch, which does no
+    harm.
+seealso:
+  - module: zpower.sap_tuning.niping
+"""
+
+EXAMPLES = r"""
+- name: Write the report of a change
+  zpower.sap_tuning.report:
+    change: rps-2026-11
+  run_once: true
+  register: outcome
+
+- name: Stop the pipeline on anything that is not proven, keep only what it reads
+  zpower.sap_tuning.report:
+    change: rps-2026-11
+    results: /srv/measurements
+    formats: [json, xml]
+    fail_on: inconclusive
+    material_pct: 3
+  run_once: true
+
+- name: Report from a play on localhost, where the hosts of the change are not in the play
+  zpower.sap_tuning.report:
+    change: rps-2026-11
+    expected_hosts: "{{ groups['sap'] }}"
+"""
+
+RETURN = r"""
+verdict:
+  description:
+    - The overall verdict, one of C(IMPROVED), C(REGRESSED), C(UNCHANGED), C(INCONCLUSIVE), C(NOT COMPARABLE), C(NO
+      DATA).
+  returned: always
+  type: str
+  sample: IMPROVED
+verdict_text:
+  description:
+    - The verdict as the report shows it. RV(verdict) stays C(IMPROVED) where this says C(IMPROVED, WITH WARNINGS).
+  returned: always
+  type: str
+  sample: IMPROVED, WITH WARNINGS
+headline:
+  description: The result in one sentence.
+  returned: always
+  type: str
+  sample: Round trips are 11 to 14 % faster on both hosts.
+counts:
+  description: The number of comparisons with each verdict, without the control workloads.
+  returned: always
+  type: dict
+  sample: {"IMPROVED": 2, "REGRESSED": 0, "UNCHANGED": 1, "INCONCLUSIVE": 0, "NOT COMPARABLE": 0, "NO DATA": 0}
+paths:
+  description: The file of each format, also in check mode.
+  returned: always
+  type: dict
+  sample: {"json": "results/rps-2026-11/report.json", "html": "results/rps-2026-11/report.html"}
+measured:
+  description: The hosts with a comparison.
+  returned: always
+  type: list
+  elements: str
+  sample: [app1, app2]
+not_measured:
+  description: The hosts without a measurement, each with the reason.
+  returned: always
+  type: list
+  elements: dict
+  sample: [{"host": "db1", "reason": "failed or unreachable"}]
+"""

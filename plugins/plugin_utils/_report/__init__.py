@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The formats of the report: one file each, all of them a function from the report dict to pieces of text.
+
+The runs come beside the report, because the report of a large fleet holds none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
+    to_csv,
+    to_html,
+    to_json,
+    to_junit,
+    to_markdown,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import held_runs
+
+Renderer = Callable[[Report, Runs], Iterator[str]]
+
+RENDERERS: dict[str, Renderer] = {
+    "json": to_json.lines,
+    "html": to_html.lines,
+    "md": to_markdown.lines,
+    "xml": to_junit.lines,
+    "csv": to_csv.lines,
+}
+"""By the ending of the file, in the order in which they are written: the canonical form first."""
+
+
+def render(report: Report, form: str) -> str:
+    """One format of a report that holds its runs, as a whole; KeyError for a format that does not exist."""
+    return "".join(RENDERERS[form](report, held_runs(report)))

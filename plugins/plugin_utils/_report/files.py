@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lay the formats of a report into its folder, atomically, and say whether any byte is another one than before."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where each format lies, and whether the files are, or in check mode would be, other ones than before."""
+
+    paths: dict[str, str]
+    changed: bool
+
+
+def write_report(report: Report, runs: Runs, folder: Path, formats: Sequence[str], check: bool = False) -> Written:
+    """Write ``report.<format>`` for each format below ``folder``, which is made as needed; with ``check`` only compare.
+
+    ``runs`` is asked once for each format that needs them.
+
+    OSError as the system gives it. ValueError where the folder is a symbolic link: it could lead anywhere.
+    """
+    if folder.is_symlink():
+        raise ValueError(f"{folder} is a symbolic link; the report is written into a real folder only")
+    if not check:
+        folder.mkdir(parents=True, exist_ok=True)
+    paths, changed = {}, False
+    for form in (name for name in RENDERERS if name in formats):
+        path = folder / f"report.{form}"
+        pieces = RENDERERS[form](report, runs)
+        differs = _differs(path, pieces) if check else _replace(path, pieces)
+        changed = changed or differs
+        paths[form] = str(path)
+    return Written(paths, changed)
+
+
+class _Comparison:
+    """Compares pieces with a file as they come, so that a large report is never held in memory as a whole."""
+
+    def __init__(self, stream: BinaryIO | None) -> None:
+        self.stream = stream
+        self.same = stream is not None
+
+    def feed(self, piece: bytes) -> None:
+        if self.same and self.stream is not None:
+            self.same = self.stream.read(len(piece)) == piece
+
+    def differs(self) -> bool:
+        return not self.same or self.stream is None or self.stream.read(1) != b""
+
+
+@contextlib.contextmanager
+def _compared(path: Path) -> Iterator[_Comparison]:
+    if path.is_symlink() or not path.is_file():
+        yield _Comparison(None)
+        return
+    with path.open("rb") as stream:
+        yield _Comparison(stream)
+
+
+def _differs(path: Path, pieces: Iterable[str]) -> bool:
+    with _compared(path) as comparison:
+        for piece in pieces:
+            comparison.feed(piece.encode())
+        return comparison.differs()
+
+
+def _replace(path: Path, pieces: Iterable[str]) -> bool:
+    """The file is exchanged as a whole, and only where its content differs."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".report.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream, _compared(path) as comparison:
+            for piece in pieces:
+                data = piece.encode()
+                stream.write(data)
+                comparison.feed(data)
+            if not comparison.differs():
+                os.unlink(beside)
+                return False
+            stream.flush()
+            os.fchmod(stream.fileno(), 0o644)
+            os.fsync(stream.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+    return True

@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Words, numbers and untrusted text: what every format of the report writes in the same way."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Report = Mapping[str, Any]
+Item = Mapping[str, Any]
+PairKey = tuple[str, str, str]  # host, peer, workload
+Runs = Callable[[Collection[PairKey] | None], Iterable[Item]]
+"""Gives the runs of the comparisons named, or all of them: a fleet's would fill the memory, so nobody holds them."""
+
+DASH = "\u2013"
+ARROW = "\u2192"
+MINUS = "\u2212"
+ELLIPSIS = "\u2026"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict as it is shown: never by colour alone, so symbol and word belong to it."""
+
+    word: str
+    symbol: str
+    css: str
+    rank: int  # 0 is what a reader must see first
+
+
+VERDICTS = {
+    verdict.word: verdict
+    for verdict in (
+        Verdict("REGRESSED", "\u25bc", "regressed", 0),
+        Verdict("INCONCLUSIVE", "?", "inconclusive", 1),
+        Verdict("NOT COMPARABLE", "\u2260", "incomparable", 2),
+        Verdict("NO DATA", "\u2205", "nodata", 3),
+        Verdict("UNCHANGED", "=", "unchanged", 4),
+        Verdict("IMPROVED", "\u25b2", "improved", 5),
+    )
+}
+
+
+def verdict_of(item: Item) -> Verdict:
+    """The verdict of a report or a comparison; a word nobody knows is shown as NO DATA, never as a success."""
+    return VERDICTS.get(str(item.get("verdict")), VERDICTS["NO DATA"])
+
+
+def verdict_word(item: Item) -> str:
+    """``IMPROVED`` ... ``NO DATA``, and ``IMPROVED, WITH WARNINGS`` where a guard spoke up."""
+    word = verdict_of(item).word
+    return f"{word}, WITH WARNINGS" if word == "IMPROVED" and item.get("warnings") is True else word
+
+
+def clean(value: object) -> str:
+    """Text that shows what it is: control characters are dropped, invisible and bidirectional ones become ``[U+202E]``.
+
+    Line feeds and tabs stay. Surrogates and non-characters, which XML and UTF-8 refuse, become U+FFFD.
+    """
+    text = value if isinstance(value, str) else str(value)
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char in "\n\t" or char.isprintable():
+        return char
+    category = unicodedata.category(char)
+    if category == "Cc":
+        return ""
+    if category == "Zs":
+        return char
+    if category == "Cs" or ord(char) & 0xFFFE == 0xFFFE:
+        return "\ufffd"
+    return f"[U+{ord(char):04X}]"
+
+
+def one_line(value: object) -> str:
+    """:func:`clean` with every run of white space as one blank."""
+    text = clean(value)
+    return text.strip() if text.isprintable() and "  " not in text else " ".join(text.split())
+
+
+def shorten(text: str, length: int) -> str:
+    """At most ``length`` characters, the last of them an ellipsis where something was cut off."""
+    return text if len(text) <= length else text[: length - 1] + ELLIPSIS
+
+
+def number(value: object) -> str:
+    """A measured value with three to four digits; a dash where there is none: a missing value is never 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return DASH
+    size = abs(value)
+    if isinstance(value, int) and size < 1_000_000:
+        return f"{value:,}".replace("-", MINUS)
+    for limit, form in ((1e12, "{:.3e}"), (1e6, "M"), (1000, "{:,.0f}"), (100, "{:.1f}"), (1, "{:.2f}"), (0, "{:.3g}")):
+        if size >= limit:
+            text = f"{value / 1e6:,.1f} M" if form == "M" else form.format(value)
+            return text.replace("-", MINUS)
+    return DASH
+
+
+def measured(value: object, unit: object) -> str:
+    """A value with its unit; a missing value has none."""
+    text = number(value)
+    return f"{text} {unit}" if unit and text != DASH else text
+
+
+def percent(value: object, digits: int = 1) -> str:
+    """``4.3 %``."""
+    return f"{value:.{digits}f} %".replace("-", MINUS) if isinstance(value, (int, float)) else DASH
+
+
+def gain(ratio: object) -> str:
+    """A ratio above 1 is better: 1.043 is shown as ``+4.3 %``, 0.98 as a minus and ``2.0 %``."""
+    if not isinstance(ratio, (int, float)) or not math.isfinite(ratio):
+        return DASH
+    value = (ratio - 1) * 100
+    if abs(value) < 0.05:
+        return "0.0 %"
+    return f"{value:+.1f} %".replace("-", MINUS)
+
+
+def interval(item: Item) -> str:
+    """Both ends as gains; few rounds may leave an end open."""
+    ends = [item.get("low"), item.get("high")]
+    if item.get("ratio") is None or ends == [None, None]:
+        return DASH
+    return " to ".join("open" if end is None else gain(end) for end in ends)
+
+
+def gain_words(ratio: object) -> str:
+    """``4.3 % better``, ``2.0 % worse`` or ``the same``."""
+    text = gain(ratio)
+    if text in (DASH, "0.0 %"):
+        return "the same" if text != DASH else DASH
+    return f"{text[1:]} {'better' if text[0] == '+' else 'worse'}"
+
+
+def probability(value: object) -> str:
+    """A p value: ``0.004``, ``< 0.001``."""
+    if not isinstance(value, (int, float)):
+        return DASH
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def moment(value: object) -> str:
+    """``2026-11-20T10:00:00.123456Z`` as ``2026-11-20 10:00:00 UTC``; anything else as it is."""
+    text = str(value or "")
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z", text)
+    return f"{match[1]} {match[2]} UTC" if match else text or DASH
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 host``, ``2 hosts``, ``1,000 hosts``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def opaque(value: object) -> list[str]:
+    """The lines in which a knob's value is shown, whatever JSON it is: a dict gives ``key = value`` lines."""
+    if value is None:
+        return [DASH]
+    if isinstance(value, Mapping):
+        return [f"{key} = {', '.join(opaque(value[key]))}" for key in sorted(value, key=natural)] or [DASH]
+    if isinstance(value, (list, tuple)):
+        return [", ".join(line for entry in value for line in opaque(entry)) or DASH]
+    if isinstance(value, bool):
+        return ["yes" if value else "no"]
+    return [str(value)]
+
+
+def conflict_words(conflict: object) -> str:
+    """``udev rule sets it (/etc/udev/rules.d/60-net.rules, line 3), wins: yes``; other forms as :func:`opaque`."""
+    if not isinstance(conflict, Mapping) or not conflict.get("what"):
+        return "; ".join(opaque(conflict))
+    place = str(conflict.get("file") or "")
+    if place and conflict.get("line") is not None:
+        place += f", line {conflict['line']}"
+    wins = conflict.get("wins")
+    return f"{conflict['what']}{f' ({place})' if place else ''}{f', wins: {wins}' if wins is not None else ''}"
+
+
+def natural(value: object) -> tuple[tuple[int, str, str], ...]:
+    """A sort key that puts ``app2`` before ``app10``, however long the digits are."""
+    parts = re.split(r"([0-9]+)", str(value))
+    bare = [part.lstrip("0") if index % 2 else part for index, part in enumerate(parts)]
+    return tuple((len(bare[i]) if i % 2 else 0, bare[i], parts[i]) for i in range(len(parts)))
+
+
+def listed(names: Iterable[object], limit: int) -> str:
+    """``a, b, c`` with at most ``limit`` names and the count of the others."""
+    texts = [str(name) for name in names]
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + more

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report as Markdown for a ticket: verdict, next steps and tables; everything that comes from hosts is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, Report, Runs
+
+ROWS = 50  # a ticket is read, not searched
+LONGEST = 500
+_SPECIAL = re.compile(r"[\\`*_\[\]|~#&<>@]|://")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "://": ":&#47;&#47;"}
+
+
+def escape(value: object) -> str:
+    """A text on one line that Markdown, and HTML within it, takes literally; it mentions nobody and links nowhere."""
+    line = text.shorten(text.one_line(value), LONGEST)
+    line = _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), line)
+    return re.sub(r"^([-+]|\d+[.)])(?=\s)", r"\\\1", line)
+
+
+def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
+    """The document, a section a piece."""
+    yield from _head(report)
+    yield from _results(report)
+    yield from _changes(report)
+    yield from _warnings(report)
+    yield from _not_measured(report)
+    yield from _section("Method and limits", _bullets(report.get("method") or ()))
+    repeat = report.get("repeat")
+    if repeat:
+        # an indented block, because nothing within a line can end it as backquotes end a fenced one
+        block = "\n".join("    " + text.one_line(line) for line in str(repeat).splitlines())
+        yield from _section("To repeat it", [block, "\n"])
+
+
+def _head(report: Report) -> Iterator[str]:
+    verdict = text.verdict_of(report)
+    yield f"# {verdict.symbol} {text.verdict_word(report)}: change {escape(report.get('change'))}\n\n"
+    yield f"{escape(report.get('headline'))}\n\n"
+    hosts, protocol, period = report["hosts"], report["protocol"], report["period"]
+    facts = {
+        "Hosts": f"{hosts.get('measured')} measured, {hosts.get('not_measured')} not measured",
+        "Period": f"{text.moment(period.get('first'))} to {text.moment(period.get('last'))}",
+        "Measured with": ", ".join(report.get("tools") or ()) or text.DASH,
+        "Protocol": f"{', '.join(protocol.get('names') or ()) or text.DASH}; {protocol.get('evidence') or text.DASH}",
+        "Material from": text.percent(report["thresholds"].get("material_pct")),
+    }
+    yield from (f"- **{name}:** {escape(value)}\n" for name, value in facts.items())
+    steps = report.get("next_steps") or ()
+    yield from _section("What to do next", [f"{place}. {escape(step)}\n" for place, step in enumerate(steps, 1)])
+
+
+def _results(report: Report) -> Iterator[str]:
+    comparisons = report.get("comparisons") or ()
+    rows = [
+        [word.symbol + " " + word.word, text.number(report["counts"].get(word.word, 0))]
+        for word in text.VERDICTS.values()
+    ]
+    yield from _section("Results", _table(("Verdict", "Comparisons"), rows))
+    if not comparisons:
+        return
+    fleet = len(comparisons) > ROWS
+    shown = view.worst_first(comparisons)[:ROWS] if fleet else view.ordered(comparisons)
+    if fleet:
+        judged = sum(1 for item in comparisons if not item.get("control"))
+        yield f"\nThe {len(shown)} comparisons to look at first, of {judged:,}; all are in report.json.\n"
+    header = ("Host pair", "Workload", "Before", "After", "Gain", "Interval", "p", "Verdict", "Reason")
+    yield from ["\n", *_table(header, [_row(item) for item in shown])]
+
+
+def _row(item: Item) -> list[object]:
+    unit = item.get("unit") or ""
+    medians = [text.measured((item.get(side) or {}).get("median"), unit) for side in ("before", "after")]
+    return [
+        view.pair_name(item),
+        f"{item.get('workload')}{' (control)' if item.get('control') else ''}",
+        *medians,
+        text.gain(item.get("ratio")),
+        text.interval(item),
+        text.probability(item.get("p")),
+        f"{text.verdict_of(item).symbol} {text.verdict_word(item)}",
+        " ".join([str(item.get("reason") or ""), *(item.get("guards") or ()), *(item.get("flags") or ())]),
+    ]
+
+
+def _changes(report: Report) -> Iterator[str]:
+    rows: list[list[object]] = []
+    for group in view.change_groups(report)[:ROWS]:
+        item = group.item
+        before, after = (", ".join(text.opaque((item.get(side) or {}).get("running"))) for side in ("before", "after"))
+        effect = {"True": "yes", "False": "NO"}.get(str(item.get("took_effect")), "unknown")
+        knob = f"{item.get('name')} {item.get('subject') or ''}"
+        rows.append(
+            [text.listed(group.members, 6), knob, before, after, item.get("verdict"), effect, item.get("reason")]
+        )
+    header = ("Hosts", "Tuning", "Running before", "Running after", "Tuning says", "Took effect", "Reason")
+    yield from _section("What changed", _table(header, rows))
+
+
+def _warnings(report: Report) -> Iterator[str]:
+    sentences = [*(report.get("warnings") or ()), *(report.get("problems") or ())]
+    yield from _section("Warnings and problems", _bullets(sentences))
+    differing = [g for g in view.comparability_groups(report) if g.item.get("before") != g.item.get("after")]
+    rows = [
+        [
+            group.item.get("item"),
+            ", ".join(text.opaque(group.item.get("before"))),
+            ", ".join(text.opaque(group.item.get("after"))),
+            "must match" if group.item.get("must_match") else "shown only",
+            text.listed(group.members, 6),
+        ]
+        for group in differing[:ROWS]
+    ]
+    yield from _section(
+        "Differences between the phases", _table(("Item", "Before", "After", "Reading", "Host pairs"), rows)
+    )
+
+
+def _not_measured(report: Report) -> Iterator[str]:
+    groups = view.not_measured_groups(report)[:ROWS]
+    rows = [[group.item.get("reason"), len(group.members), text.listed(group.members, 20)] for group in groups]
+    yield from _section(
+        "Not measured", _table(("Reason", "Hosts", "Names"), rows) or ["Every expected host was measured.\n"]
+    )
+
+
+def _section(title: str, body: Sequence[str]) -> Iterator[str]:
+    if body:
+        yield f"\n## {title}\n\n"
+        yield from body
+
+
+def _bullets(sentences: Sequence[str]) -> list[str]:
+    more = len(sentences) - ROWS
+    rest = [f"- {more:,} more in report.json.\n"] if more > 0 else []
+    return [f"- {escape(sentence)}\n" for sentence in sentences[:ROWS]] + rest
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    body = [f"| {' | '.join(escape(cell if cell is not None else '') for cell in row)} |\n" for row in rows]
+    return [f"| {' | '.join(header)} |\n", f"|{' --- |' * len(header)}\n", *body] if body else []

@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report dict in the order in which people read it: sorted, grouped, counted. Pure functions, no markup."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
+    VERDICTS,
+    Item,
+    PairKey,
+    Report,
+    Runs,
+    natural,
+    verdict_of,
+    verdict_word,
+)
+
+METRICS = {
+    "av2_us": "average round trip (av2)",
+    "avg_us": "average round trip (avg)",
+    "max_us": "longest round trip",
+    "min_us": "shortest round trip",
+    "tr2_kib_per_s": "throughput (tr2)",
+    "cpu_us_per_round_trip_client": "CPU time per round trip, client",
+    "cpu_us_per_round_trip_server": "CPU time per round trip, server",
+    "cpu_us_per_round_trip": "CPU time per round trip",
+}
+
+
+@dataclass
+class Group:
+    """Equal items of several hosts, told once."""
+
+    item: Item
+    members: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class WorkloadRow:
+    """What a fleet did under one workload."""
+
+    name: str
+    control: bool
+    counts: dict[str, int]
+    total: int
+    median_ratio: float | None
+    comparisons: list[Item]
+
+
+def key_of(item: Item) -> PairKey:
+    """What ties runs to their comparison: host, peer, workload."""
+    return str(item.get("host")), str(item.get("peer")), str(item.get("workload"))
+
+
+def metric_words(name: object) -> str:
+    """A metric in words; one nobody described keeps its name."""
+    return METRICS.get(str(name), str(name))
+
+
+def pair_name(item: Item) -> str:
+    """``app1 -> app2`` with a real arrow."""
+    return f"{item.get('host')} \u2192 {item.get('peer')}"
+
+
+def ordered(comparisons: Iterable[Item]) -> list[Item]:
+    """By host, peer, then the workload's size: ``1000B`` stands before ``10000B``, controls come last."""
+
+    def key(item: Item) -> tuple[Any, ...]:
+        return (
+            natural(item.get("host")),
+            bool(item.get("control")),
+            natural(item.get("peer")),
+            item.get("bytes") or 0,
+            item.get("connections") or 0,
+            natural(item.get("workload")),
+        )
+
+    return sorted(comparisons, key=key)
+
+
+def worst_first(comparisons: Iterable[Item]) -> list[Item]:
+    """By verdict, the one to act on first, then by ratio; controls never stand among them."""
+
+    def key(item: Item) -> tuple[Any, ...]:
+        ratio = item.get("ratio")
+        warned = verdict_word(item) != verdict_of(item).word
+        return verdict_of(item).rank - 1.5 * warned, ratio if ratio is not None else 1.0
+
+    return sorted((item for item in ordered(comparisons) if not item.get("control")), key=key)
+
+
+def by_pair(comparisons: Iterable[Item]) -> list[tuple[str, list[Item]]]:
+    """Comparisons in reading order below the name of their pair; a host's controls stand below its last pair."""
+    pairs: dict[str, list[Item]] = {}
+    last: dict[str, str] = {}
+    for item in ordered(comparisons):
+        name = pair_name(item)
+        if item.get("control"):
+            name = last.get(str(item.get("host")), name)
+        else:
+            last[str(item.get("host"))] = name
+        pairs.setdefault(name, []).append(item)
+    return list(pairs.items())
+
+
+def by_workload(comparisons: Iterable[Item]) -> list[WorkloadRow]:
+    """Counts of verdicts and the median ratio of each workload; controls last."""
+    found: dict[str, list[Item]] = {}
+    for item in ordered(comparisons):
+        found.setdefault(str(item.get("workload")), []).append(item)
+    rows = []
+    for name, items in found.items():
+        counts = dict.fromkeys(VERDICTS, 0)
+        for item in items:
+            counts[verdict_of(item).word] += 1
+        ratios = [item["ratio"] for item in items if item.get("ratio") is not None]
+        median = statistics.median(ratios) if ratios else None
+        rows.append(WorkloadRow(name, bool(items[0].get("control")), counts, len(items), median, items))
+    return sorted(rows, key=lambda row: (row.control, row.comparisons[0].get("bytes") or 0, natural(row.name)))
+
+
+def _grouped(items: Iterable[Item], same: Iterable[str], member: Callable[[Item], str]) -> list[Group]:
+    names = tuple(same)
+    groups: dict[str, Group] = {}
+    for item in items:
+        key = json.dumps([item.get(name) for name in names], sort_keys=True, default=str)
+        group = groups.setdefault(key, Group(item))
+        if (name := member(item)) not in group.members:
+            group.members.append(name)
+    for group in groups.values():
+        group.members.sort(key=natural)
+    return list(groups.values())
+
+
+def change_groups(report: Report) -> list[Group]:
+    """Tunings that went the same way on several hosts as one entry; those without effect first."""
+    same = ("name", "subject", "wanted", "before", "after", "verdict", "took_effect", "reason", "conflicts", "undo")
+    groups = _grouped(report.get("changes") or (), same, lambda item: str(item.get("host")))
+    return sorted(groups, key=lambda g: (g.item.get("took_effect") is not False, natural(g.item.get("name"))))
+
+
+def comparability_groups(report: Report) -> list[Group]:
+    """Fingerprint items with their pairs: those that must match and do not first, those that are only shown last."""
+    same = ("item", "before", "after", "must_match")
+    groups = _grouped(report.get("comparability") or (), same, pair_name)
+
+    def key(group: Group) -> tuple[Any, ...]:
+        differs = group.item.get("before") != group.item.get("after")
+        must = bool(group.item.get("must_match"))
+        return not (differs and must), not differs, not must, natural(group.item.get("item"))
+
+    return sorted(groups, key=key)
+
+
+def not_measured_groups(report: Report) -> list[Group]:
+    """The hosts without a measurement below the reason that they share."""
+    return _grouped(report.get("not_measured") or (), ("reason",), lambda item: str(item.get("host")))
+
+
+def held_runs(report: Report) -> Runs:
+    """The runs that a report holds itself."""
+
+    def runs(keys: Collection[PairKey] | None) -> Iterator[Item]:
+        return (run for run in report["runs"] if keys is None or key_of(run) in keys)
+
+    return runs
+
+
+def runs_of(runs: Runs, keys: Iterable[PairKey]) -> dict[PairKey, list[Item]]:
+    """The runs of the comparisons named, in time order."""
+    found: dict[PairKey, list[Item]] = {key: [] for key in keys}
+    for run in runs(found.keys()):
+        found[key_of(run)].append(run)
+    for mine in found.values():
+        mine.sort(
+            key=lambda r: (str(r.get("started") or ""), str(r.get("phase")), r.get("round") or 0, r.get("run") or 0)
+        )
+    return found

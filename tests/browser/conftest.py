@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same imports as in the unit tests, and one browser for all tests of a module."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+_spec = importlib.util.spec_from_file_location("unit_conftest", HERE.parent / "unit" / "conftest.py")
+assert _spec and _spec.loader
+_spec.loader.exec_module(importlib.util.module_from_spec(_spec))
+
+from devtools import Browser, find_browser  # noqa: E402  (the path to it stands above)
+
+
+@pytest.fixture(name="browser", scope="module")
+def fixture_browser() -> Iterator[Browser]:
+    path = find_browser()
+    if path is None:
+        missing = "no chromium, chromium-browser or google-chrome on this machine"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with Browser(path) as browser:
+        yield browser
