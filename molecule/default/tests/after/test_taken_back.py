@@ -1,0 +1,17 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts after rollback: everything is what it was before the first change, byte for byte."""
+
+
+def test_all_of_sys_class_net_is_what_it_was(masks, remembered):
+    assert masks == remembered["masks"]
+
+
+def test_nothing_is_stored_any_more(stored, remembered):
+    assert stored == remembered["stored"]
+
+
+def test_a_second_rollback_changes_nothing(host, play):
+    name = host.backend.get_hostname()
+    status, text, changed = play("rollback", "--limit", name)
+    assert (status, changed) == (0, {name: 0}), text

@@ -1,0 +1,395 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab of N Linux hosts on this machine: one network namespace each, joined by a bridge, reached over SSH.
+
+    lab up [--hosts N]   start it, or bring a running one to N hosts
+    lab down             take everything away; harmless where there is nothing
+    lab status           which hosts answer
+    lab inventory        the hosts as an Ansible inventory (JSON)
+
+A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /sys, /proc, host name, sshd, and its own
+/etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
+Kernel and CPUs are the machine's. The machine itself gets one interface (zpsN) and the folder /run/zps-lab, which
+dies at a reboot just as the namespaces do. All of it carries the lab's name, and only what carries it is touched.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import ipaddress
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zlib
+
+ROOT = "/run/zps-lab"
+NETWORKS = list(ipaddress.ip_network("10.213.0.0/16").subnets(new_prefix=22))
+FIRST_HOST = 11  # below it: the controller (.1) and room for a person's own experiments
+MOST_HOSTS = 1000
+INTERFACE = "hsi0"
+QUEUES = 4
+TIMEOUT = 120
+HOST_PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lab-host")
+TOOLS = {"ip": "iproute2", "unshare": "util-linux", "sshd": "openssh-server", "ssh-keygen": "openssh-client"}
+
+SSHD_CONFIG = """\
+HostKey {host_key}
+AuthorizedKeysFile {authorized}
+ListenAddress {address}
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+StrictModes no
+UseDNS no
+PrintMotd no
+PidFile none
+LogLevel ERROR
+MaxStartups 200
+MaxSessions 200
+Subsystem sftp internal-sftp
+"""
+
+
+class LabError(Exception):
+    """What went wrong and what would be right, as one sentence for a person."""
+
+
+def run(argv, stdin=None, check=True):
+    """Run one command; returns its standard output. An error names the command and what it said."""
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if check and done.returncode != 0:
+        raise LabError("'{}' failed: {}".format(" ".join(argv), (done.stderr or done.stdout).strip()))
+    return done.stdout
+
+
+def write(path, text, mode=0o644):
+    """Write a file beside and rename it, so that a reader never sees half of it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    beside = path + ".new"
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as handle:
+        handle.write(text)
+    os.chmod(beside, mode)
+    os.replace(beside, path)
+
+
+def answers(addresses, seconds):
+    """The addresses whose sshd greets within so many seconds, asked over and over until all do."""
+    greeted, until = set(), time.monotonic() + seconds
+    while True:
+        for address in addresses:
+            if address not in greeted:
+                with contextlib.suppress(OSError), socket.create_connection((address, 22), timeout=0.5) as link:
+                    link.settimeout(2)
+                    if link.recv(4) == b"SSH-":
+                        greeted.add(address)
+        if len(greeted) == len(addresses) or time.monotonic() > until:
+            return greeted
+        time.sleep(0.05)
+
+
+class Lab:
+    """One lab: its name, its folder, its network, and how it comes and goes."""
+
+    def __init__(self, name):
+        # Two checkouts on one machine have two labs, whatever they call them.
+        checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+        self.name = f"{name}-{zlib.crc32(checkout.encode()) & 0xFFFF:04x}"
+        self.folder = os.path.join(ROOT, self.name)
+        self.prefix = f"zps-{self.name}-"
+        self.switch = self.prefix + "switch"
+        self.key = os.path.join(self.folder, "id_ed25519")
+        self.known_hosts = os.path.join(self.folder, "known_hosts")
+        self.control = os.path.join(self.folder, "control")
+
+    # what is known about it
+
+    def state(self):
+        """{"slot": n, "hosts": n} as the last `up` left it, or None."""
+        try:
+            with open(os.path.join(self.folder, "state.json")) as handle:
+                return json.load(handle)
+        except (OSError, ValueError):
+            return None
+
+    @staticmethod
+    def address(slot, number):
+        return str(NETWORKS[slot][FIRST_HOST - 1 + number])
+
+    def namespaces(self):
+        """Names of the network namespaces that carry this lab's prefix."""
+        with contextlib.suppress(FileNotFoundError):
+            return [name for name in os.listdir("/run/netns") if name.startswith(self.prefix)]
+        return []
+
+    def inventory(self):
+        """The running lab as an Ansible inventory: a ring, in which every host measures towards the next one."""
+        state = self.state()
+        if state is None and os.environ.get("LAB_MAY_BE_DOWN"):
+            return {}
+        if state is None:
+            raise LabError(f"The lab '{self.name}' is not up: 'make lab-up' starts it.")
+        count = state["hosts"]
+        arguments = f"-o UserKnownHostsFile={self.known_hosts} -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
+        common = {
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": self.key,
+            "ansible_ssh_common_args": arguments,
+            "ansible_control_path_dir": self.control,
+            "ansible_python_interpreter": os.environ.get("LAB_PYTHON", "/usr/bin/python3"),
+        }
+        hosts = {}
+        for number in range(1, count + 1):
+            address = self.address(state["slot"], number)
+            peer = f"app{number % count + 1}"
+            hosts[f"app{number}"] = {"ansible_host": address, "measure_address": address, "measure_peer": peer}
+        return {"_meta": {"hostvars": hosts}, "sap_app_servers": {"hosts": list(hosts), "vars": common}}
+
+    # how it comes
+
+    def up(self, count):
+        """Bring the lab to `count` hosts that answer; a broken lab or host is made anew."""
+        state = self.state()
+        if state is None or not self.switch_is_well(state["slot"]):
+            self.down()
+            state = {"slot": self.free_slot(), "hosts": 0}
+            self.make_switch(state)
+        have = {name[len(self.prefix) :] for name in self.namespaces()} - {"switch"}
+        addresses = {f"app{n}": self.address(state["slot"], n) for n in range(1, count + 1)}
+        greeted = answers([addresses[name] for name in have & set(addresses)], 1)
+        well = {name for name in have if addresses.get(name) in greeted}
+        self.remove_namespaces([self.prefix + name for name in have - well])
+        self.make_hosts({name: address for name, address in addresses.items() if name not in well})
+        silent = set(addresses.values()) - answers(list(addresses.values()), 30)
+        if silent:
+            raise LabError(
+                f"{len(silent)} of {count} lab hosts do not answer over SSH ({', '.join(sorted(silent)[:5])}); "
+                f"their logs: {self.folder}/*.log"
+            )
+        self.save(dict(state, hosts=count))
+
+    def save(self, state):
+        write(os.path.join(self.folder, "state.json"), json.dumps(state) + "\n")
+
+    def switch_is_well(self, slot):
+        bridge = run(["ip", "-netns", self.switch, "link", "show", "switch"], check=False)
+        return bool(bridge) and os.path.exists(f"/sys/class/net/zps{slot}")
+
+    @staticmethod
+    def free_slot():
+        """Number of the first network that neither this machine nor another lab uses."""
+        routes = json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]")
+        used = [ipaddress.ip_network(r["dst"], strict=False) for r in routes if r.get("dst", "default") != "default"]
+        for slot, network in enumerate(NETWORKS):
+            taken = any(network.overlaps(other) for other in used if other.prefixlen)
+            if not taken and not os.path.exists(f"/sys/class/net/zps{slot}"):
+                return slot
+        raise LabError("No free network for the lab: every /22 of 10.213.0.0/16 is in use on this machine.")
+
+    def make_switch(self, state):
+        """Folder, keys, and the bridge in a namespace of its own with one cable to the machine."""
+        owner = (int(os.environ.get("SUDO_UID", "0")), int(os.environ.get("SUDO_GID", "0")))
+        slot, network = state["slot"], NETWORKS[state["slot"]]
+        os.makedirs(self.control, exist_ok=True)
+        self.save(state)
+        host_key = os.path.join(self.folder, "host_key")
+        for path in (self.key, host_key):
+            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.name, "-f", path])
+        with open(host_key + ".pub") as handle:
+            public = " ".join(handle.read().split()[:2])
+        names = ["{}.*".format(str(part.network_address).rsplit(".", 1)[0]) for part in network.subnets(new_prefix=24)]
+        write(self.known_hosts, "{} {}\n".format(",".join(names), public))
+        for path in (self.key, self.control, self.known_hosts):
+            os.chown(path, *owner)
+        os.chmod(self.control, 0o700)
+        cable = f"zps{slot}"
+        run(["ip", "netns", "add", self.switch])
+        run(
+            ["ip", "-netns", self.switch, "-batch", "-"],
+            "link set lo up\nlink add switch type bridge\nlink set switch up\n",
+        )
+        run(["ip", "link", "add", cable, "type", "veth", "peer", "name", "controller", "netns", self.switch])
+        run(["ip", "link", "set", cable, "alias", self.prefix + "controller"])
+        run(["ip", "-netns", self.switch, "link", "set", "controller", "master", "switch", "up"])
+        run(["ip", "address", "add", f"{network[1]}/{network.prefixlen}", "dev", cable])
+        run(["ip", "link", "set", cable, "up"])
+
+    def make_hosts(self, addresses):
+        """Namespaces, cables and sshd of the named hosts."""
+        cables = []
+        for name, address in addresses.items():
+            run(["ip", "netns", "add", self.prefix + name])
+            queues = f"numrxqueues {QUEUES} numtxqueues {QUEUES}"
+            # A host that is made anew keeps its hardware address: the others remember it for up to a minute.
+            hardware = "02:7a:" + ":".join(f"{part:02x}" for part in ipaddress.ip_address(address).packed)
+            peer = f"name {INTERFACE} address {hardware} netns {self.prefix + name}"
+            cables.append(f"link add {name} {queues} type veth peer {peer} {queues}")
+            cables.append(f"link set {name} master switch up")
+        run(["ip", "-netns", self.switch, "-batch", "-"], "\n".join(cables) + "\n")
+        for name, address in addresses.items():
+            plug = f"link set lo up\naddress add {address}/22 dev {INTERFACE}\nlink set {INTERFACE} up\n"
+            run(["ip", "-netns", self.prefix + name, "-batch", "-"], plug)
+            self.start_host(name, address)
+
+    def start_host(self, name, address):
+        """Write what differs from the machine into the host's layer, and start its process 1."""
+        folder = os.path.join(self.folder, "hosts", name)
+        ssh = "/etc/ssh/zps_"
+        for source, target, mode in (("host_key", "host_key", 0o600), ("id_ed25519.pub", "authorized", 0o644)):
+            with open(os.path.join(self.folder, source)) as handle:
+                write(folder + ssh + target, handle.read(), mode)
+        config = SSHD_CONFIG.format(host_key=ssh + "host_key", authorized=ssh + "authorized", address=address)
+        write(folder + ssh + "sshd_config", config)
+        write(folder + "/etc/hostname", name + "\n")
+        # What the machine's own root loads at every login is no part of the lab, and slow in some places.
+        write(folder + "/root/.bashrc", "")
+        with open("/etc/shadow") as handle:
+            shadow = handle.read()
+        # A locked root account ("!" in front) is refused by an sshd without PAM, also with a key.
+        lines = ["root:*:::::::" if line.startswith("root:!") else line for line in shadow.splitlines()]
+        write(folder + "/etc/shadow", "\n".join(lines) + "\n", 0o640)
+        own = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        with open(os.path.join(self.folder, name + ".log"), "w") as log:
+            subprocess.Popen(
+                ["ip", "netns", "exec", self.prefix + name, *own, HOST_PROGRAM, name, folder],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"},
+                start_new_session=True,
+            )
+
+    # how it goes
+
+    def down(self):
+        """Remove every process, namespace, interface and file of this lab, also of one that was half made."""
+        # The hosts end while the cable still carries: so whoever talks to them hears it, and waits for nothing.
+        self.remove_namespaces(self.namespaces())
+        for link in json.loads(run(["ip", "-json", "link", "show"]) or "[]"):
+            if link.get("ifalias") == self.prefix + "controller":
+                run(["ip", "link", "delete", link["ifname"]], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.rmdir(ROOT)
+
+    def remove_namespaces(self, names):
+        """End what runs inside the namespaces, then remove them and what they left in the lab's folder."""
+        inodes = set()
+        for name in names:
+            with contextlib.suppress(OSError):
+                inodes.add(os.stat("/run/netns/" + name).st_ino)
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            inside = processes_in(inodes)
+            if not inside:
+                break
+            for pid in inside:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
+        for name in names:
+            host = name[len(self.prefix) :]
+            if host != "switch":
+                # The cable goes now; the kernel would only drop it some time after the namespace.
+                run(["ip", "-netns", self.switch, "link", "delete", host], check=False)
+        for name in names:
+            run(["ip", "netns", "delete", name], check=False)
+            host = name[len(self.prefix) :]
+            shutil.rmtree(os.path.join(self.folder, "hosts", host), ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, host + ".log"))
+
+
+def processes_in(inodes):
+    """Process ids whose network namespace is one of these: membership, so that no stale pid is ever believed."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{entry}/ns/net").st_ino in inodes:
+                    found.append(int(entry))
+    return found
+
+
+@contextlib.contextmanager
+def locked():
+    """One `up` or `down` at a time on this machine: they choose networks and interface names."""
+    with open("/run/lock/zps-lab" if os.path.isdir("/run/lock") else "/run/zps-lab.lock", "w") as handle:
+        until = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise LabError("Another lab has been starting or stopping for two minutes; try again.") from None
+                time.sleep(0.1)
+        yield
+
+
+def become_root():
+    """Go on as root through sudo where that needs no password; otherwise say what is needed."""
+    if os.geteuid() == 0:
+        return
+    with contextlib.suppress(OSError):
+        if subprocess.run(["sudo", "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            os.execvp("sudo", ["sudo", "-n", sys.executable, os.path.realpath(__file__), *sys.argv[1:]])
+    raise LabError("The lab needs root, for it makes network namespaces: run it as root, or allow sudo for this user.")
+
+
+def check_tools():
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
+    if missing:
+        raise LabError("The lab needs Debian packages that are missing here: {}.".format(" ".join(sorted(missing))))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["up", "down", "status", "inventory"])
+    parser.add_argument("--name", default="lab", help="several labs can stand at once (default: %(default)s)")
+    parser.add_argument("--hosts", type=int, default=2, metavar="N", help=f"1 to {MOST_HOSTS} (default: 2)")
+    chosen = parser.parse_args()
+    if not 1 <= chosen.hosts <= MOST_HOSTS:
+        parser.error(f"--hosts {chosen.hosts}: a lab has 1 to {MOST_HOSTS} hosts")
+    if not chosen.name.isalnum() or len(chosen.name) > 20:
+        parser.error(f"--name {chosen.name}: up to 20 letters and digits")
+    return chosen
+
+
+def main():
+    chosen = arguments()
+    lab = Lab(chosen.name)
+    if chosen.action == "inventory":
+        print(json.dumps(lab.inventory(), indent=1))
+        return 0
+    if chosen.action == "status":
+        state = lab.state() or {"slot": 0, "hosts": 0}
+        addresses = {f"app{n}": lab.address(state["slot"], n) for n in range(1, state["hosts"] + 1)}
+        greeted = answers(list(addresses.values()), 0)
+        for name, address in addresses.items():
+            print("{} {} {}".format(name, address, "up" if address in greeted else "does not answer"))
+        print(f"lab {lab.name}: {len(greeted)} of {state['hosts']} hosts up")
+        return 0 if addresses and len(greeted) == len(addresses) else 3
+    become_root()
+    check_tools()
+    with locked():
+        if chosen.action == "up":
+            lab.up(chosen.hosts)
+        else:
+            lab.down()
+    print(f"lab {lab.name}: {f'{chosen.hosts} hosts up' if chosen.action == 'up' else 'down'}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (LabError, subprocess.TimeoutExpired) as problem:
+        sys.exit(f"lab: {problem}")

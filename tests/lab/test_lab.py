@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab of network namespaces: it stands, it can be started again, and it leaves nothing behind."""
+
+import json
+import os
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parents[2] / "molecule" / "shared" / "lab"
+NAME = "labtest"
+
+
+def run(*command, check=True):
+    return subprocess.run(command, check=check, capture_output=True, text=True, timeout=180).stdout
+
+
+def lab(action, *arguments, check=True):
+    return run(str(PROGRAM), action, "--name", NAME, *arguments, check=check)
+
+
+def namespaces():
+    return {line.split()[0] for line in run("ip", "netns", "list").splitlines() if f"-{NAME}-" in line}
+
+
+def machine():
+    """What the lab must leave alone, fact by fact: interfaces that are not a lab's, settings, files."""
+    links = json.loads(run("ip", "-json", "address", "show"))
+    own = [link for link in links if not link["ifname"].startswith("zps")]
+    facts = {link["ifname"]: [address["local"] for address in link["addr_info"]] for link in own}
+    facts.update({name: Path("/proc/sys", name).read_text() for name in ("net/ipv4/ip_forward", "kernel/hostname")})
+    facts.update({name: Path(name).stat().st_mtime_ns for name in ("/etc", "/etc/ssh", "/etc/shadow", "/var/lib")})
+    masks = [path for link in own for path in Path("/sys/class/net", link["ifname"]).glob("queues/rx-*/rps_cpus")]
+    facts.update({str(path): path.read_text() for path in masks})
+    return facts
+
+
+def processes():
+    """Processes that live in a network namespace of this lab."""
+    return {name: set(run("ip", "netns", "pids", name).split()) for name in namespaces()}
+
+
+def on(host, command):
+    """Run a shell command on a lab host over SSH, with what its inventory says."""
+    inventory = json.loads(lab("inventory"))
+    common = inventory["sap_app_servers"]["vars"]
+    address = inventory["_meta"]["hostvars"][host]["ansible_host"]
+    arguments = shlex.split(common["ansible_ssh_common_args"])
+    return run("ssh", "-n", "-i", common["ansible_ssh_private_key_file"], *arguments, f"root@{address}", command)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    lab("down")
+    before = machine()
+    yield
+    folder = str(Path(json.loads(lab("inventory"))["sap_app_servers"]["vars"]["ansible_control_path_dir"]).parent)
+    lab("down")
+    lab("down")
+    after = machine()
+    # an interface that comes or goes meanwhile is somebody else's
+    assert {fact: after[fact] for fact in before if fact in after} == {f: v for f, v in before.items() if f in after}
+    assert namespaces() == set()
+    assert not Path(folder).exists()
+    assert folder not in run("mount") + run("ps", "-eo", "args")
+    assert f"-{NAME}-" not in "".join(path.read_text() for path in Path("/sys/class/net").glob("zps*/ifalias"))
+
+
+def test_a_hundred_hosts_stand_within_seconds():
+    start = time.monotonic()
+    assert "100 hosts up" in lab("up", "--hosts", "100")
+    assert time.monotonic() - start < 60
+    assert "100 of 100 hosts up" in lab("status")
+    assert on("app100", "hostname; cat /etc/hostname").split() == ["app100", "app100"]
+
+
+def test_a_host_has_its_own_queues_and_folders():
+    lab("up")
+    assert on("app1", "ls /sys/class/net").split() == ["hsi0", "lo"]
+    queues, files = "/sys/class/net/hsi0/queues", "/etc/udev/rules.d/99-lab.rules /var/lib/lab-was-here"
+    on("app1", f"echo 1 > {queues}/rx-3/rps_cpus; touch {files}")
+    look = f"cat {queues}/rx-*/rps_cpus; ls {files} 2>/dev/null | wc -l"
+    assert [int(number, 16) for number in on("app1", look).split()] == [0, 0, 0, 1, 2]
+    assert [int(number, 16) for number in on("app2", look).split()] == [0, 0, 0, 0, 0]
+    assert not any(Path(file).exists() for file in files.split())
+
+
+def test_started_twice_it_keeps_its_hosts():
+    lab("up", "--hosts", "3")
+    first = processes()
+    lab("up", "--hosts", "3")
+    assert processes() == first
+    lab("up", "--hosts", "2")
+    assert processes() == {name: pids for name, pids in first.items() if not name.endswith("app3")}
+
+
+def test_a_dead_host_is_made_anew():
+    lab("up")
+    first = processes()
+    dead = next(name for name in first if name.endswith("app2"))
+    for pid in first[dead]:
+        os.kill(int(pid), 9)
+    assert "1 of 2 hosts up" in lab("status", check=False)
+    lab("up")
+    assert "2 of 2 hosts up" in lab("status")
+    assert {name: pids for name, pids in processes().items() if name != dead} == {
+        name: pids for name, pids in first.items() if name != dead
+    }
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.5])
+def test_half_made_it_can_be_started_again(seconds):
+    with subprocess.Popen([PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
+        time.sleep(seconds)
+        started.kill()
+    assert "3 hosts up" in lab("up", "--hosts", "3")
+    assert "3 of 3 hosts up" in lab("status")
