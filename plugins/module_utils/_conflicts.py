@@ -70,6 +70,24 @@ def sysctls(host, key):
                 yield Setting(file, line, text, value.strip())
 
 
+def ini_files(host, kind, suffix):
+    """{section: {key: [Setting]}} of each effective drop-in file of one kind that is written as systemd's are."""
+    for file in effective_files(host, kind, suffix):
+        sections, section = {}, {}
+        for line, text in numbered_lines(host, file):
+            key, equals, value = text.partition("=")
+            if text.startswith("["):
+                section = sections.setdefault(text.strip("[]"), {})
+            elif equals:
+                section.setdefault(key.strip(), []).append(Setting(file, line, text, value.strip()))
+        yield sections
+
+
+def glob_words(words, name):
+    """Whether one of the blank-separated globs matches."""
+    return any(fnmatch.fnmatchcase(name, word) for word in words.split())
+
+
 def tuned(host, word):
     """(enabled, Setting) of each line that names word in tuned's active profile, those it includes, their scripts."""
     # a link that points nowhere below a captured root still says that the unit is enabled

@@ -48,7 +48,9 @@ def measured(wanted: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def main(wanted: list[str]) -> int:
-    sys.path[:0] = [str(CHECKOUT / ".cache" / "collections"), str(CHECKOUT / "tests" / "unit" / "support")]
+    collections = str(CHECKOUT / ".cache" / "collections")
+    os.environ["ANSIBLE_COLLECTIONS_PATH"] = collections
+    sys.path[:0] = [collections, str(CHECKOUT / "tests" / "unit" / "support")]
     figures = []
     for figure in measured(wanted):
         figures.append(figure)

@@ -5,7 +5,7 @@
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts, _cpus
 
 NET = "/sys/class/net"
 DEFAULT_MASK = "net.core.rps_default_mask"
@@ -13,16 +13,37 @@ DEFAULT_MASK = "net.core.rps_default_mask"
 RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules"
 RULES_HEADER = (
     "# Receive Packet Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
-    "# A rule for the interface names the receive queues that are there at boot, while the interface gets its name;\n"
+    "# Rules for the interface name the receive queues that may be there at boot, while the interface gets its name;\n"
     "# a rule for queues sets those that come later.\n"
 )
+MOST_QUEUES = 64
+
+
+def queues_at_boot(host, interface, queues):
+    """How many receive queues the rules name: those of now, or one a CPU where a driver may come up with more.
+
+    qeth (HiperSockets, OSA) has exactly one.
+    """
+    if driver_of(host, interface) == "qeth":
+        return queues
+    return max(queues, min(len(_cpus.present(host)), MOST_QUEUES))
+
+
+def driver_of(host, interface):
+    """The name of the interface's driver; "driver" where it has none, as virtual interfaces."""
+    return os.path.basename(os.path.realpath(host.path("%s/%s/device/driver" % (NET, interface))))
 
 
 def rules(interface, queues, values):
-    """The udev rules that give each receive queue of the interface its values ({"rps_cpus": "ff"}), as one text."""
+    """The udev rules that give receive queues 0 to queues - 1, and late ones, their values ({"rps_cpus": "ff"}).
+
+    Tried on real boots: a rule on queues alone is lost where the interface is renamed, since the path of their events
+    is gone by then; writes to queues that are not there would each be logged as an error without TEST.
+    """
     lines = []
-    for queue in queues:
-        writes = ", ".join('ATTR{queues/%s/%s}="%s"' % (queue, name, values[name]) for name in sorted(values))
+    for queue in range(queues):
+        writes = ", ".join('ATTR{queues/rx-%d/%s}="%s"' % (queue, name, values[name]) for name in sorted(values))
+        writes = 'TEST=="queues/rx-%d/rps_cpus", %s' % (queue, writes)
         # NAME is empty where nothing renames the interface
         for match in ('NAME=="%s"' % interface, 'NAME=="", KERNEL=="%s"' % interface):
             lines.append('SUBSYSTEM=="net", ACTION!="remove", %s, %s' % (match, writes))
@@ -46,14 +67,13 @@ def conflict(what, setting, wins):
 
 
 def interface_conflicts(host, name, queues):
-    """Who else would set rps_cpus of this interface: a list of conflict()."""
-    found = _udev_conflicts(host, name)
+    """Who else would set rps_cpus of this interface: a list of conflict(), in the order in which they act at boot."""
+    found = [conflict(DEFAULT_MASK, setting, "no") for setting in _conflicts.sysctls(host, DEFAULT_MASK)]
+    found += _link_conflicts(host, name) + _udev_conflicts(host, name)
     for queue in queues:
         for setting in _conflicts.tmpfiles(host, "%s/%s/queues/%s/rps_cpus" % (NET, name, queue)):
             # it runs once, early: before some interfaces are there, after others
             found.append(conflict("tmpfiles.d", setting, "possible"))
-    for setting in _conflicts.sysctls(host, DEFAULT_MASK):
-        found.append(conflict(DEFAULT_MASK, setting, "no"))
     for enabled, setting in _conflicts.tuned(host, "rps_cpus"):
         found.append(conflict("tuned", setting, "yes" if enabled else "possible"))
     for setting in _conflicts.boot_scripts(host, "rps_cpus"):
@@ -70,6 +90,29 @@ def sysctl_conflicts(host, key, own):
             later = setting.file == "/etc/sysctl.conf" or os.path.basename(setting.file) > os.path.basename(own)
             found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
     return found
+
+
+def _link_conflicts(host, name):
+    """systemd.link(5) files with ReceivePacketSteeringCPUMask= (systemd 257), which 80-net-setup-link.rules applies."""
+    found = []
+    for sections in _conflicts.ini_files(host, "systemd/network", ".link"):
+        for setting in sections.get("Link", {}).get("ReceivePacketSteeringCPUMask", [])[-1:]:
+            matches = sections.get("Match", {})
+            names = [one.value for one in matches.get("OriginalName", [])]
+            sure = set(matches) == {"OriginalName"} and any(_conflicts.glob_words(text, name) for text in names)
+            wins = "no" if sure else "possible"
+            found.append(conflict(".link file", setting._replace(value=_link_mask(host, setting.value)), wins))
+    return found
+
+
+def _link_mask(host, text):
+    """The mask of a ReceivePacketSteeringCPUMask=, which is a CPU list, all, or disable; None for anything else."""
+    width = _cpus.width(host)
+    try:
+        cpus = {"all": _cpus.online(host), "disable": []}.get(text)
+        return _cpus.format_mask(_cpus.mask_of(_cpus.parse_list(text) if cpus is None else cpus), width)
+    except ValueError:
+        return None
 
 
 def _udev_conflicts(host, name):
@@ -100,13 +143,12 @@ def _udev_conflicts(host, name):
 
 def _relevance(host, name, tokens):
     """Whether a udev rule is about this interface: yes, no, or maybe (it depends on what only udev knows)."""
-    driver = os.path.basename(os.path.realpath(host.path("%s/%s/device/driver" % (NET, name))))
     known = {
         "NAME": name,
         "KERNELS": name,
         "ENV{INTERFACE}": name,
         "ENV{ID_NET_NAME}": name,
-        "DRIVERS": driver,
+        "DRIVERS": driver_of(host, name),
         "ATTR{address}": host.value("%s/%s/address" % (NET, name)) or "",
     }
     maybe = False

@@ -25,6 +25,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_st
     RULES,
     RULES_HEADER,
     interface_conflicts,
+    queues_at_boot,
     rules,
     sysctl_conflicts,
     values_of,
@@ -240,7 +241,8 @@ class Rps(Tuning):
         if self.params["flow_cnt"] is not None:
             values["rps_flow_cnt"] = str(rounded(self.params["flow_cnt"]))
         subject.wanted.update(values)
-        queues = sorted({knob.item.split()[0] for knob in subject.at(RUNNING)}, key=lambda queue: int(queue[3:]))
+        numbers = [int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)]
+        queues = queues_at_boot(self.host, subject.name, max(numbers) + 1)
         for knob in subject.at(RUNNING):
             knob.wanted = values[os.path.basename(knob.key)]
         for knob in subject.at(STORED):
@@ -300,7 +302,8 @@ class Rps(Tuning):
         if text is None:
             return "absent"
         if knob.place == STORED:
-            return self.value(knob, text)
+            named = len(set(re.findall(r"ATTR\{queues/(rx-\d+)/", text)))
+            return self.value(knob, text) + (" for %d queues" % named if named else "")
         if not knob.key.endswith("/rps_cpus"):
             return text
         mask = self._mask(text)

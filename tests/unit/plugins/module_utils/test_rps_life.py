@@ -91,7 +91,7 @@ def test_the_diff_speaks_of_cpus(host):
     assert "hsi0 rx-0 (running): off (mask 0)\n" in diff["before"]
     assert "hsi0 rx-0 (running): CPUs 0-3 (mask f)\n" in diff["after"]
     assert "hsi0 udev rule (stored): absent\n" in diff["before"]
-    assert "hsi0 udev rule (stored): rps_cpus=f\n" in diff["after"]
+    assert "hsi0 udev rule (stored): rps_cpus=f for 4 queues\n" in diff["after"]
 
 
 def test_restore_brings_back_every_file_and_leaves_no_journal(host):

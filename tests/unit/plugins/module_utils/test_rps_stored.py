@@ -9,7 +9,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn, effective_files, numbered_lines
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES, rules, values_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
+    RULES,
+    queues_at_boot,
+    rules,
+    values_of,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params
 
@@ -32,7 +37,7 @@ def record_of(host, check=True, **params):
 
 
 def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
-    text = rules("enc1", ["rx-0", "rx-1"], {"rps_cpus": "ff,00000001"})
+    text = rules("enc1", 2, {"rps_cpus": "ff,00000001"})
     parsed = [udev_tokens(line) for line in text.splitlines()]
     on_net = [tokens for tokens in parsed if ("SUBSYSTEM", None, "==", "net") in tokens]
     on_queues = [tokens for tokens in parsed if ("SUBSYSTEM", None, "==", "queues") in tokens]
@@ -40,6 +45,8 @@ def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
     for queue in ("rx-0", "rx-1"):
         write = ("ATTR", "queues/%s/rps_cpus" % queue, "=", "ff,00000001")
         named = [tokens for tokens in on_net if write in tokens]
+        # without it udev logs an error for each queue that is not there
+        assert all(("TEST", None, "==", "queues/%s/rps_cpus" % queue) in tokens for tokens in named)
         assert any(("NAME", None, "==", "enc1") in tokens for tokens in named)
         assert any(("NAME", None, "==", "") in tokens and ("KERNEL", None, "==", "enc1") in tokens for tokens in named)
     assert len(on_queues) == 1
@@ -48,6 +55,28 @@ def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
     # the final name is decided by 80-net-setup-link.rules
     assert os.path.basename(RULES) > "80-net-setup-link.rules"
     assert values_of(text) == {"rps_cpus": "ff,00000001"}
+
+
+def test_the_rules_name_a_queue_for_each_cpu_but_one_for_qeth(host):
+    record_of(host, check=False)
+    assert host.read(RULES).count("ATTR{queues/rx-3/") == 2 and "rx-4" not in host.read(RULES)
+    host.interface("enc1")
+    os.makedirs(host.path("/sys/bus/ccwgroup/drivers/qeth"))
+    os.makedirs(host.path("/sys/class/net/enc1/device"))
+    os.symlink(host.path("/sys/bus/ccwgroup/drivers/qeth"), host.path("/sys/class/net/enc1/device/driver"))
+    assert queues_at_boot(host, "enc1", 1) == 1
+    assert queues_at_boot(host, "hsi0", 2) == 4
+    assert queues_at_boot(host, "hsi0", 6) == 6
+    host.fill("/sys/devices/system/cpu/present", "0-199")
+    assert queues_at_boot(host, "hsi0", 2) == 64
+
+
+def test_more_queues_than_the_rules_name_is_drift(host):
+    record_of(host, check=False)
+    host.interface("hsi0", queues=6, mask=15)
+    record = record_of(host)
+    assert record["verdict"] == "drifted"
+    assert "hsi0 udev rule: rps_cpus=f for 4 queues, wanted rps_cpus=f for 6 queues" in record["reason"]
 
 
 def test_a_rule_edited_by_hand_is_drift_and_restore_leaves_it(host):
@@ -135,6 +164,28 @@ def test_a_conflict_that_sets_the_same_mask_does_no_harm(host):
 def test_without_a_stored_rule_the_next_boot_is_what_the_others_say(host):
     host.fill("/etc/udev/rules.d/70-site.rules", NET_RULE.replace('"1"', '"2"') % 'NAME=="hsi0"')
     assert record_of(host)["before"]["next_boot"] == {"rps_cpus": "2"}
+
+
+@pytest.mark.parametrize(
+    "match, value, wins, mask",
+    [
+        ("OriginalName=*", "1", "no", "2"),
+        ("OriginalName=eth* hsi*", "0-2", "no", "7"),
+        ("OriginalName=hsi0", "all", "no", "f"),
+        ("OriginalName=hsi0", "disable", "no", "0"),
+        ("OriginalName=hsi0", "0x3", "no", None),
+        ("OriginalName=eth0", "1", "possible", "2"),
+        ("OriginalName=hsi0\nMACAddress=02:00:00:00:00:09", "1", "possible", "2"),
+    ],
+)
+def test_systemd_link_files(host, match, value, wins, mask):
+    path = "/etc/systemd/network/05-rps.link"
+    host.fill(path, "[Match]\n%s\n[Link]\nReceivePacketSteeringCPUMask=%s" % (match, value))
+    before = record_of(host)["before"]["next_boot"]
+    assert before == {"rps_cpus": (mask or "set by " + path) if wins == "no" else "0"}
+    record = record_of(host, check=False)
+    assert [(one["file"], one["wins"], one["value"]) for one in record["conflicts"]] == [(path, wins, mask)]
+    assert record["verdict"] == "changed" and record["after"]["next_boot"] == {"rps_cpus": "f"}
 
 
 def test_tmpfiles_default_mask_tuned_and_scripts_are_found(host):
