@@ -25,13 +25,16 @@ UNDECIDED = (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA)
 """Of several that stand beside decided comparisons, the first one names the whole."""
 
 FACT = {
-    IMPROVED: "The change improved",
-    REGRESSED: "The change made worse",
-    UNCHANGED: "The change made no material difference in",
-    INCONCLUSIVE: "Nothing can be concluded for",
-    NOT_COMPARABLE: "The two states are not comparable in",
-    NO_DATA: "There are no data for",
+    IMPROVED: "got better",
+    REGRESSED: "got worse",
+    UNCHANGED: "showed no material change",
+    INCONCLUSIVE: "allowed no conclusion",
+    NOT_COMPARABLE: "could not be compared",
+    NO_DATA: "had no data",
 }
+
+MOST_ROUNDS = 50
+"""More rounds than this are nothing to plan for."""
 
 ADVICE = {
     "data": "Look at the errors of the failed runs and at the hosts that were not measured, and measure again.",
@@ -65,15 +68,14 @@ def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int)
     counts, total = count(comparisons), sum(count(comparisons).values())
     if not total:
         return "No measurement of this change was found."
-    sentence = f"{FACT[verdict]} {counts[verdict]} of {total} comparisons"
+    sentence = f"{counts[verdict]} of {total} comparisons {FACT[verdict]}"
     ratios = [
         item.estimate.ratio
         for item in comparisons
         if not item.control and item.verdict == verdict and item.estimate is not None
     ]
     if verdict in (IMPROVED, REGRESSED) and ratios:
-        percent = 100.0 * (median(ratios) - 1.0)
-        sentence += f", by a ratio of {median(ratios):.3g} in the median ({percent:+.1f} %, above 0 is better)"
+        sentence += f", with a gain of {100.0 * (median(ratios) - 1.0):+.1f} % in the median"
     warned = sum(bool(item.entry["warnings"]) for item in comparisons)
     others = [f"{number} {word}" for word, number in counts.items() if number and word != verdict]
     if warned:
@@ -97,11 +99,15 @@ def next_steps(
     if any(item.entry["warnings"] for item in ours):
         steps.append("Look at the side effects named in the guards before the change goes any further.")
     steps += [text for cause, text in ADVICE.items() if causes[cause]]
-    needed = [item.entry["rounds_needed"] for item in ours if item.cause in ("rounds", "noise")]
+    if causes["rounds"]:
+        steps.append(f"Measure at least {limits.min_rounds} rounds of each state.")
+    needed = [item.entry["rounds_needed"] for item in ours if item.cause == "noise"]
     if needed:
         rounds = median_high([number or limits.min_rounds for number in needed])
+        about = f"about {rounds}" if rounds <= MOST_ROUNDS else f"over {MOST_ROUNDS}"
         steps.append(
-            f"Measure about {rounds} rounds of each state, or on a quieter system: {len(needed)} comparisons need more."
+            f"Measure on a quieter system: as noisy as this, {len(needed)} of {len(ours)} comparisons"
+            f" would take {about} rounds of each state."
         )
     if any(item.alternates is False for item in ours):
         steps.append("Let the states take turns (before, after, after, before, ...), so that a drift is no effect.")
