@@ -272,6 +272,27 @@ def test_overall_verdict(words, verdict):
     assert report["next_steps"]
 
 
+NOISY = replace(SAME, control=False)
+
+
+@pytest.mark.parametrize(
+    "plan, step",
+    [
+        (replace(BETTER, rounds=3), "Measure at least 5 rounds of each state."),
+        (replace(NOISY, session_noise=0.2), "2 of 2 comparisons would take about 50 rounds of each state."),
+        (replace(NOISY, session_noise=0.1), "2 of 2 comparisons would take over 50 rounds of each state."),
+    ],
+)
+def test_what_to_do_next_fits_the_cause(plan, step):
+    steps = compare_change(factory.load(factory.make_change(plan)))["next_steps"]
+    assert [text for text in steps if text.startswith("Measure ")][0].endswith(step)
+
+
+def test_the_headline_says_how_many_and_how_much():
+    text = compare_change(factory.load(factory.make_change(BETTER)))["headline"]
+    assert text.startswith("2 of 2 comparisons got better, with a gain of +1") and text.endswith(" % in the median.")
+
+
 def test_hosts_that_were_not_measured_are_named():
     expected = Expected(["app1", "app2", "app3", "app4"], {"app3": "unreachable"})
     report = compare_change(factory.load(records_of()), expected)
