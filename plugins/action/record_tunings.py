@@ -28,7 +28,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         record = {
             "schema": _records.TUNINGS,
             "change": options["change"],

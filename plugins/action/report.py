@@ -64,7 +64,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         variables = task_vars or {}
         options["check"] = self._task.check_mode
         folder, loaded = _load(options)

@@ -6,6 +6,8 @@ A record file holds raw output, both fingerprints and every metric of every run;
 memory. A :class:`Round` keeps the runs' primary values and sums, and shares everything that repeats between records.
 """
 
+# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+
 from __future__ import annotations
 
 import json

@@ -5,6 +5,8 @@
 The full description is docs/schemas; this check runs at every load, so that a foreign file cannot crash a report.
 """
 
+# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+
 from __future__ import annotations
 
 import re

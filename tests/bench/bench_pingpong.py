@@ -98,7 +98,7 @@ def pingpong_round_trip(prefix: list[str], size: int, loops: int) -> float:
 def compare(client: list[str], size: int) -> tuple[float, float]:
     """Median over the rounds of (sockperf, pingpong), run alternately."""
     loops = int(RUN_SECONDS * 1e6 / pingpong_round_trip(client, size, 2000))
-    pairs = [(sockperf_round_trip(client, size), pingpong_round_trip(client, size, loops)) for _ in range(ROUNDS)]
+    pairs = [(sockperf_round_trip(client, size), pingpong_round_trip(client, size, loops)) for _turn in range(ROUNDS)]
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
 
 

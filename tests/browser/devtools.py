@@ -117,12 +117,12 @@ class Browser:
     def _receive(self) -> dict[str, Any]:
         until = time.monotonic() + PATIENCE
         while b"\0" not in self.buffer:
-            ready, _, _ = select.select([self.reader], [], [], max(0.0, until - time.monotonic()))
+            ready, _writable, _failed = select.select([self.reader], [], [], max(0.0, until - time.monotonic()))
             piece = os.read(self.reader, 1 << 20) if ready else b""
             if not piece:
                 raise RuntimeError("the browser has ended" if ready else f"no answer in {PATIENCE:.0f} s")
             self.buffer += piece
-        line, _, self.buffer = self.buffer.partition(b"\0")
+        line, _end, self.buffer = self.buffer.partition(b"\0")
         message: dict[str, Any] = json.loads(line)
         return message
 

@@ -79,7 +79,7 @@ def _start_niping(binary, port, avoid):
     for listener in listeners:
         listener.close()
     with tempfile.TemporaryFile() as output:
-        child = subprocess.Popen(
+        child = processes.Popen(
             niping.server_argv(binary, number),
             stdin=subprocess.DEVNULL,
             stdout=output,

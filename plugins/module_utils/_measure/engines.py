@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, pingpong
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, pingpong, processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.clients import Clients, Job
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
@@ -67,7 +67,7 @@ class Niping:
         try:
             for output in outputs:
                 running.append(
-                    subprocess.Popen(
+                    processes.Popen(
                         argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
                     )
                 )

@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections import namedtuple
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
 TOOL = "niping"
@@ -123,7 +124,7 @@ def parse_version(text):
 def version(binary):
     """The release of a binary from its self test (niping -t), or "unknown"."""
     try:
-        process = subprocess.Popen(
+        process = processes.Popen(
             [binary, "-t"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

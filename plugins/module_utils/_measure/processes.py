@@ -11,6 +11,9 @@ from datetime import datetime, timezone
 
 _PS_SLACK_S = 3
 
+# AnsibleModule.run_command waits for the end of its command; these run beside the code that starts them.
+Popen = subprocess.Popen
+
 
 def utc_now():
     """The time of day as records have it: UTC, microseconds, Z."""
@@ -41,7 +44,7 @@ def parse_etime(text):
 def _ps_start(pid):
     environment = dict(os.environ, LC_ALL="C")
     try:
-        process = subprocess.Popen(
+        process = Popen(
             ["ps", "-o", "etime=", "-p", str(pid)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -190,7 +190,7 @@ def test_niping_never_outlives_its_server(number):
 
 def test_the_server_ends_with_niping(tmp_path):
     program = tmp_path / "niping"
-    program.write_text('#!/bin/sh\n[ $1 = -t ] && exit\ntimeout 1 %s "$@"\n' % STANDIN)
+    program.write_text('#!/bin/sh\n[ $1 = -t ] && exit\ntimeout 1 "%s" "$@"\n' % STANDIN)
     program.chmod(0o755)
     with server("niping", binary=str(program)) as session:
         assert alive(session)

@@ -76,7 +76,7 @@ def test_a_counter_that_wraps_or_goes_away():
 
 
 def test_a_machine_without_proc_has_none_and_never_zero(tmp_path):
-    before, after = (counters.snapshot(str(tmp_path)) for _ in range(2))
+    before, after = (counters.snapshot(str(tmp_path)) for _turn in range(2))
     assert before["cpu"] is None and before["retransmits"] is None and before["received_rps"] is None
     assert counters.cpu_between(before, after) is None
     assert counters.net_between(before, after) == {"retransmits": None, "rps_received": None}

@@ -36,7 +36,7 @@ def test_figures_are_those_of_niping():
 
 def test_several_connections_together_are_one_set_of_samples():
     chance = random.Random(7)
-    parts = [[chance.randint(20, 60) for _ in range(50)] for _ in range(4)]
+    parts = [[chance.randint(20, 60) for _turn in range(50)] for _turn in range(4)]
     merged = pingpong.merge([pingpong.summarize(in_clock_units(part)) for part in parts])
     everything = [value for part in parts for value in part]
     figures = pingpong.metrics(merged, 1)

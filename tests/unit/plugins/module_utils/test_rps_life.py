@@ -191,10 +191,11 @@ def test_off_sets_zero_now_and_at_boot(host):
     assert not run(host, state="off")["changed"]
 
 
-def test_killed_between_journal_and_write(host, monkeypatch):
-    def killed(self, subject, knob):
-        raise KeyboardInterrupt()
+def killed(self, subject, knob):
+    raise KeyboardInterrupt()
 
+
+def test_killed_between_journal_and_write(host, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Rps, "set", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -209,7 +210,7 @@ def test_killed_between_journal_and_write(host, monkeypatch):
 def test_killed_between_journal_and_write_then_restored(host, monkeypatch):
     before = host.tree("/sys", "/etc", "/var")
     with monkeypatch.context() as patch:
-        patch.setattr(Rps, "set", lambda self, subject, knob: (_ for _ in ()).throw(KeyboardInterrupt()))
+        patch.setattr(Rps, "set", killed)
         with pytest.raises(KeyboardInterrupt):
             run(host)
     result = run(host, state="restored")
@@ -220,7 +221,7 @@ def test_killed_between_journal_and_write_then_restored(host, monkeypatch):
 def test_killed_on_the_way_to_a_second_value_then_restored(host, monkeypatch):
     run(host)
     with monkeypatch.context() as patch:
-        patch.setattr(Rps, "set", lambda self, subject, knob: (_ for _ in ()).throw(KeyboardInterrupt()))
+        patch.setattr(Rps, "set", killed)
         with pytest.raises(KeyboardInterrupt):
             run(host, every=2)
     assert masks(host) == ["f", "f"]

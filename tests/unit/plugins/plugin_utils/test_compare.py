@@ -335,7 +335,7 @@ def test_same_records_same_bytes_in_any_order():
     records, tunings = list(factory.make_change(plan)), list(factory.change_tunings(plan))
     wanted = json.dumps(compare_change(factory.load(records, tunings)))
     rng = random.Random(1)
-    for _ in range(3):
+    for _turn in range(3):
         rng.shuffle(records)
         rng.shuffle(tunings)
         assert json.dumps(compare_change(factory.load(records, tunings))) == wanted

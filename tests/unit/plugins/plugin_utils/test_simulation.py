@@ -35,7 +35,7 @@ def verdicts(plan: Plan, seed: int, **changes: object) -> Counter[str]:
     """The verdicts of EXPERIMENTS experiments."""
     plan = Plan(**{**plan.__dict__, **changes})  # type: ignore[arg-type]
     rng = random.Random(seed)
-    return Counter(experiment(plan, rng) for _ in range(EXPERIMENTS))
+    return Counter(experiment(plan, rng) for _turn in range(EXPERIMENTS))
 
 
 @pytest.mark.parametrize("plan", [NOISY, DRIFTING], ids=["noise and spikes", "noise, spikes and 0.5 % drift a run"])
@@ -81,7 +81,7 @@ def test_pooled_runs_would_lie() -> None:
     """Why the unit of evidence is the round: 15 runs of one session a state, no change, more than half significant."""
     rng = random.Random(9)
     plan = Plan(session_noise=0.03, run_noise=0.03, warmup=0, runs=15)
-    pairs = [[run_values(plan, rng, 50.0, 0.0, 0) for _state in range(2)] for _ in range(EXPERIMENTS)]
+    pairs = [[run_values(plan, rng, 50.0, 0.0, 0) for _state in range(2)] for _turn in range(EXPERIMENTS)]
     wrong = sum(mann_whitney(before, after)[1] < 0.05 for before, after in pairs)
     assert wrong >= 0.50 * EXPERIMENTS
 

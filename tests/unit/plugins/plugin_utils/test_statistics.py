@@ -18,7 +18,7 @@ SIZES = [(3, 3), (4, 6), (5, 5), (6, 6), (6, 4), (8, 7)]
 
 
 def sample(rng, n, digits=None, centre=50.0):
-    values = [centre * math.exp(rng.gauss(0, 0.05)) for _ in range(n)]
+    values = [centre * math.exp(rng.gauss(0, 0.05)) for _turn in range(n)]
     return values if digits is None else [round(value, digits) for value in values]
 
 
@@ -42,7 +42,7 @@ def permutation_p(before, after):
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_mann_whitney_is_scipys_exact_one_without_ties(n, m):
     rng = random.Random(n * 100 + m)
-    for _ in range(30):
+    for _turn in range(30):
         before, after = sample(rng, n), sample(rng, m, centre=rng.choice([45.0, 50.0, 53.0]))
         u, p = stats.mann_whitney(before, after)
         oracle = mannwhitneyu(after, before, method="exact", alternative="two-sided")
@@ -53,10 +53,10 @@ def test_mann_whitney_is_scipys_exact_one_without_ties(n, m):
 @pytest.mark.parametrize(("n", "m"), [(3, 3), (4, 6), (5, 5), (6, 6), (6, 4)])
 def test_mann_whitney_with_ties_is_the_exhaustive_permutation(n, m):
     rng = random.Random(n * 10 + m)
-    for _ in range(8):
-        before = [float(rng.randint(74, 78)) for _ in range(n)]
-        after = [float(rng.randint(73, 77)) for _ in range(m)]
-        _, p = stats.mann_whitney(before, after)
+    for _turn in range(8):
+        before = [float(rng.randint(74, 78)) for _turn in range(n)]
+        after = [float(rng.randint(73, 77)) for _turn in range(m)]
+        _u, p = stats.mann_whitney(before, after)
         assert p == pytest.approx(permutation_p(before, after), abs=TINY)
 
 
@@ -64,7 +64,7 @@ def test_mann_whitney_of_large_samples_is_scipys_approximation():
     rng = random.Random(5)
     for digits in (None, 0):
         before, after = sample(rng, 25, digits), sample(rng, 30, digits, centre=51.0)
-        _, p = stats.mann_whitney(before, after)
+        _u, p = stats.mann_whitney(before, after)
         oracle = mannwhitneyu(after, before, method="asymptotic", use_continuity=True)
         assert p == pytest.approx(oracle.pvalue, abs=TINY)
 
@@ -107,7 +107,7 @@ def brute_interval(before, after, alpha):
 )
 def test_interval_is_the_inverted_test(n, m, digits):
     rng = random.Random(n + 10 * m)
-    for _ in range(6):
+    for _turn in range(6):
         before, after = sample(rng, n, digits), sample(rng, m, digits, centre=47.0)
         low, high = stats.interval(before, after)
         wanted = brute_interval(before, after, 0.05)
@@ -116,7 +116,7 @@ def test_interval_is_the_inverted_test(n, m, digits):
 
 def test_both_ways_to_the_interval_agree_without_ties():
     rng = random.Random(8)
-    for _ in range(50):
+    for _turn in range(50):
         before, after = sample(rng, 6), sample(rng, 6)
         logs = stats._logs(before), stats._logs(after)
         searched = stats._tied_interval(*logs, stats._differences(before, after), 1 - 0.95)
@@ -133,7 +133,7 @@ def test_interval_of_six_and_six_ends_at_the_sixth_ratio():
 def test_interval_covers_the_truth_as_often_as_it_says():
     rng = random.Random(9)
     covered = 0
-    for _ in range(2000):
+    for _turn in range(2000):
         low, high = stats.interval(sample(rng, 6), sample(rng, 6, centre=45.0))
         covered += low <= 0.9 <= high
     assert 0.945 <= covered / 2000 <= 0.975
