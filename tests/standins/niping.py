@@ -46,11 +46,11 @@ def fail(text, code, detail, error):
         ("ERRNO TEXT", error.strerror or str(error)),
         ("COUNTER", "1"),
     )
-    bar = "*" * 79
-    print("\n" + bar + "\n*")
+    stars = "*" * 79
+    print("\n" + stars + "\n*")
     for key, value in lines:
         print("*  %-11s %s" % (key, value))
-    print("*\n" + bar)
+    print("*\n" + stars)
     sys.exit(1)
 
 

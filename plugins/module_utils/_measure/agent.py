@@ -79,7 +79,7 @@ def _start_niping(binary, port, avoid):
     for listener in listeners:
         listener.close()
     with tempfile.TemporaryFile() as output:
-        child = processes.Popen(
+        child = processes.start(
             niping.server_argv(binary, number),
             stdin=subprocess.DEVNULL,
             stdout=output,

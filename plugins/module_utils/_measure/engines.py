@@ -67,7 +67,7 @@ class Niping:
         try:
             for output in outputs:
                 running.append(
-                    processes.Popen(
+                    processes.start(
                         argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
                     )
                 )

@@ -124,7 +124,7 @@ def parse_version(text):
 def version(binary):
     """The release of a binary from its self test (niping -t), or "unknown"."""
     try:
-        process = processes.Popen(
+        process = processes.start(
             [binary, "-t"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

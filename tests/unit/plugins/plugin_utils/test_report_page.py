@@ -64,7 +64,7 @@ def fixture_page(request: pytest.FixtureRequest) -> Page:
 
 def test_nothing_can_be_loaded_and_no_style_is_inline(page: Page) -> None:
     loading = {"script", "img", "iframe", "object", "embed", "link", "base", "form"}
-    assert not {tag for tag, _ in page.elements} & loading
+    assert not {tag for tag, _attributes in page.elements} & loading
     for tag, attributes in page.elements:
         assert not {"style", "src", "srcset", "data", "xlink:href"} & set(attributes), tag
         assert not [name for name in attributes if name.startswith("on")], tag
@@ -92,7 +92,7 @@ def test_ids_are_unique_and_every_reference_leads_somewhere(page: Page) -> None:
 
 
 def test_headings_descend_one_level_at_a_time(page: Page) -> None:
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    levels = [int(tag[1]) for tag, _attributes in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
 
