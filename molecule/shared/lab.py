@@ -9,7 +9,7 @@
 
 A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /sys, /proc, host name, sshd, and its own
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
-Kernel and CPUs are the machine's. The machine itself gets one interface (zpsN) and the folder /run/zps-lab, which
+Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself gets one interface (zpsN) and the folder /run/zps-lab, which
 dies at a reboot just as the namespaces do. All of it carries the lab's name, and only what carries it is touched.
 """
 
@@ -35,7 +35,13 @@ INTERFACE = "hsi0"
 QUEUES = 4
 TIMEOUT = 120
 HOST_PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lab-host")
-TOOLS = {"ip": "iproute2", "unshare": "util-linux", "sshd": "openssh-server", "ssh-keygen": "openssh-client"}
+TOOLS = {
+    "ip": "iproute2",
+    "unshare": "util-linux",
+    "taskset": "util-linux",
+    "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
+}
 
 SSHD_CONFIG = """\
 HostKey {host_key}
@@ -253,10 +259,13 @@ class Lab:
         # A locked root account ("!" in front) is refused by an sshd without PAM, also with a key.
         lines = ["root:*:::::::" if line.startswith("root:!") else line for line in shadow.splitlines()]
         write(folder + "/etc/shadow", "\n".join(lines) + "\n", 0o640)
+        # As if it had a processor of its own: where two ends of a connection run would otherwise change by the second.
+        cpus = sorted(os.sched_getaffinity(0))
+        place = ["taskset", "--cpu-list", str(cpus[int(name.lstrip("ap")) % len(cpus)])]
         own = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
         with open(os.path.join(self.folder, name + ".log"), "w") as log:
             subprocess.Popen(
-                ["ip", "netns", "exec", self.prefix + name, *own, HOST_PROGRAM, name, folder],
+                ["ip", "netns", "exec", self.prefix + name, *place, *own, HOST_PROGRAM, name, folder],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -75,7 +75,7 @@ def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int)
         if not item.control and item.verdict == verdict and item.estimate is not None
     ]
     if verdict in (IMPROVED, REGRESSED) and ratios:
-        sentence += f", with a gain of {100.0 * (median(ratios) - 1.0):+.1f} % in the median"
+        sentence += f", by {100.0 * abs(median(ratios) - 1.0):.1f} % in the median"
     warned = sum(bool(item.entry["warnings"]) for item in comparisons)
     others = [f"{number} {word}" for word, number in counts.items() if number and word != verdict]
     if warned:

@@ -89,6 +89,13 @@ def test_a_host_has_its_own_queues_and_folders():
     assert not any(Path(file).exists() for file in files.split())
 
 
+def test_neighbours_run_on_processors_of_their_own():
+    lab("up")
+    own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]
+    assert all(cpu.isdigit() for cpu in own)
+    assert len(set(own)) == min(2, len(os.sched_getaffinity(0)))
+
+
 def test_started_twice_it_keeps_its_hosts():
     lab("up", "--hosts", "3")
     first = processes()

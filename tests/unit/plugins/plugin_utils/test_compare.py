@@ -290,7 +290,7 @@ def test_what_to_do_next_fits_the_cause(plan, step):
 
 def test_the_headline_says_how_many_and_how_much():
     text = compare_change(factory.load(factory.make_change(BETTER)))["headline"]
-    assert text.startswith("2 of 2 comparisons got better, with a gain of +1") and text.endswith(" % in the median.")
+    assert text.startswith("2 of 2 comparisons got better, by 1") and text.endswith(" % in the median.")
 
 
 def test_hosts_that_were_not_measured_are_named():
