@@ -9,8 +9,9 @@
 
 A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /sys, /proc, host name, sshd, and its own
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
-Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself gets one interface (zpsN) and the folder /run/zps-lab, which
-dies at a reboot just as the namespaces do. All of it carries the lab's name, and only what carries it is touched.
+Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself
+gets one interface (zpsN) and the folder /run/zps-lab, which dies at a reboot just as the namespaces do. All of it
+carries the lab's name, and only what carries it is touched.
 """
 
 import argparse

@@ -13,7 +13,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import MU
 
 WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections")
 SIDES = ("client", "server")
-TOOK_EFFECT = ("changed", "compliant")
+TOOK_EFFECT = ("changed", "compliant", "drifted")
+"""Outside check mode a tuning that has drifted was set and read back: only its next boot is not as wanted."""
 NO_EFFECT_WANTED = ("not_applicable", "unsupported", "waived")
 """The knob was left alone on purpose or does not exist: that blocks nothing, and is no change either."""
 
@@ -103,7 +104,8 @@ class Tunings:
         for item in sorted(files, key=lambda item: (item["host"], item["phase"], item["round"])):
             if item["phase"] in ("before", "after"):
                 for tuning in item["tunings"]:
-                    self._add(item, tuning)
+                    if not _says_nothing(tuning):
+                        self._add(item, tuning)
         for host in self.hosts.values():
             for knob in host.values():
                 _finish(knob)
@@ -143,6 +145,12 @@ class Tunings:
         return [
             _entry(host, knob) for host, knobs in sorted(self.hosts.items()) for _key, knob in sorted(knobs.items())
         ]
+
+
+def _says_nothing(tuning: Mapping[str, Any]) -> bool:
+    """Whether this is the record of a tuning that had no subject, as when there was nothing to take back."""
+    states = [tuning.get("before") or {}, tuning.get("after") or {}]
+    return tuning["verdict"] == "compliant" and not any(value for state in states for value in state.values())
 
 
 def _finish(knob: Knob) -> None:

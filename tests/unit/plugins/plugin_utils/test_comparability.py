@@ -96,12 +96,30 @@ def test_a_tuning_in_force_is_comparable_and_listed():
     assert {item["tuning"] for item in report["published"]} == {"rps"}
 
 
-@pytest.mark.parametrize("verdict", ["failed", "drifted", "pending_restart"])
+@pytest.mark.parametrize("verdict", ["failed", "pending_restart"])
 def test_a_tuning_that_did_not_take_effect(verdict):
     report = report_of(records_of(), tunings_of(verdict=verdict))
     assert main(report)["verdict"] == "NOT COMPARABLE"
     assert f"rps hsi0 on app1 did not take effect before round 1 ({verdict})" in main(report)["reason"]
     assert report["changes"][0]["took_effect"] is False
+
+
+def test_a_tuning_whose_next_boot_is_wrong_was_in_force():
+    report = report_of(records_of(), tunings_of(verdict="drifted"))
+    assert main(report)["verdict"] == "IMPROVED"
+    assert report["changes"][0]["took_effect"] is True
+
+
+def test_a_record_of_nothing_to_take_back_is_no_change():
+    empty = {"running": None, "stored": None, "next_boot": None}
+    nothing = {"subject": "all", "verdict": "compliant", "before": empty, "after": empty}
+    files = tunings_of()
+    for file in files:
+        if (file["phase"], file["round"]) == ("before", 1):
+            file["tunings"] = [{**file["tunings"][0], **nothing}]
+    report = report_of(records_of(), files)
+    assert main(report)["verdict"] == "IMPROVED"
+    assert {item["subject"] for item in report["changes"]} == {"hsi0"}
 
 
 @pytest.mark.parametrize("verdict", ["not_applicable", "unsupported", "waived"])
