@@ -6,6 +6,8 @@ A tuning (a class below _tunings/) says which subjects it is about, how their kn
 and how one is set. Check mode, verify, apply and rollback are all Run.run(); check mode only leaves out the acting.
 """
 
+from abc import ABC, abstractmethod
+
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 
 RUNNING = "running"
@@ -53,36 +55,36 @@ class Subject:
         return [knob for knob in self.knobs if knob.place == place]
 
 
-class Tuning:
+class Tuning(ABC):
     """What a file below _tunings/ provides, for one host and one request. Only set() writes."""
 
     name = ""
     sources = ()
     restart = "none"
 
+    @abstractmethod
     def select(self):
         """The subjects that the request means, as they are now: [Subject]. Raises InputError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def selects(self, name):
         """Whether the request means the subject of this name, which may be gone by now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def observe(self, name):
         """One subject as it is now; without its running knobs where it is gone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def want(self, subject):
         """Plan: set wanted of the subject's knobs and of the subject itself. Reads and writes nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set(self, subject, knob):
         """Give the knob its wanted value. Raises HostError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def boot(self, subject, stored):
         """({item: value after the next boot}, [why it is not what is stored]), when stored is {item: text} then."""
-        raise NotImplementedError
 
     def same(self, knob, one, other):
         """Whether two texts of this knob mean the same."""

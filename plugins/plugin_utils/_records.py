@@ -15,13 +15,13 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import replacing
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer, Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import (
     MEASUREMENT,
@@ -112,23 +112,8 @@ def write_json(path: Path | str, obj: Any) -> None:
     target = Path(path)
     text = json.dumps(obj, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fchmod(stream.fileno(), 0o644)
-            os.fsync(stream.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with replacing(target) as replacement:
+        replacement.stream.write(text.encode("utf-8", "backslashreplace"))
 
 
 def store(results: Path | str, record: Mapping[str, Any]) -> Path:

@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import replacing
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
 
@@ -78,22 +77,10 @@ def _differs(path: Path, pieces: Iterable[str]) -> bool:
 
 def _replace(path: Path, pieces: Iterable[str]) -> bool:
     """The file is exchanged as a whole, and only where its content differs."""
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".report.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream, _compared(path) as comparison:
-            for piece in pieces:
-                data = piece.encode()
-                stream.write(data)
-                comparison.feed(data)
-            if not comparison.differs():
-                os.unlink(beside)
-                return False
-            stream.flush()
-            os.fchmod(stream.fileno(), 0o644)
-            os.fsync(stream.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
-    return True
+    with replacing(path) as replacement, _compared(path) as comparison:
+        for piece in pieces:
+            data = piece.encode()
+            replacement.stream.write(data)
+            comparison.feed(data)
+        replacement.wanted = comparison.differs()
+    return replacement.wanted

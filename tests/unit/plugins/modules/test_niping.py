@@ -6,10 +6,10 @@ import json
 
 import pytest
 from ansible.module_utils import basic
-from ansible.module_utils.common.text.converters import to_bytes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping
 from measuring import STANDIN, free_port, listens, server
+from modules import caller
 
 QUICK = {
     "side": "client",
@@ -27,18 +27,7 @@ SESSION = {"tool": "pingpong", "port": 1, "control_port": 1, "token": "012345678
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    def run(**arguments):
-        arguments.setdefault("_ansible_remote_tmp", "/tmp")
-        text = to_bytes(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
-        monkeypatch.setattr(basic, "_ANSIBLE_ARGS", text)
-        monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
-        with pytest.raises(SystemExit) as end:
-            niping.main()
-        result = json.loads(capsys.readouterr().out)
-        assert bool(end.value.code) is bool(result.get("failed"))
-        return result
-
-    return run
+    return caller(niping.main, monkeypatch, capsys)
 
 
 @pytest.fixture

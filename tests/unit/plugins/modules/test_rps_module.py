@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The face: what the module takes, and how it ends."""
 
-import json
-
 import pytest
-from ansible.module_utils import basic
-from ansible.module_utils.common.text.converters import to_bytes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from kernel import KernelHost
+from modules import caller
 
 
 @pytest.fixture
@@ -22,18 +19,7 @@ def host(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    def run(**arguments):
-        arguments.setdefault("_ansible_remote_tmp", "/tmp")
-        text = to_bytes(json.dumps({"ANSIBLE_MODULE_ARGS": arguments}))
-        monkeypatch.setattr(basic, "_ANSIBLE_ARGS", text)
-        monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
-        with pytest.raises(SystemExit) as end:
-            rps.main()
-        result = json.loads(capsys.readouterr().out)
-        assert bool(end.value.code) is bool(result.get("failed"))
-        return result
-
-    return run
+    return caller(rps.main, monkeypatch, capsys)
 
 
 def test_apply_check_diff_and_restore(host, call):
