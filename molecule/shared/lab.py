@@ -63,13 +63,18 @@ Subsystem sftp internal-sftp
 """
 
 
+# Commands hold the lock as well: one that outlives a lab program that was killed is waited for by the next one.
+LOCKS = []
+
+
 class LabError(Exception):
     """What went wrong and what would be right, as one sentence for a person."""
 
 
 def run(argv, stdin=None, check=True):
     """Run one command; returns its standard output. An error names the command and what it said."""
-    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    options = {"input": stdin, "capture_output": True, "text": True, "timeout": TIMEOUT, "pass_fds": LOCKS}
+    done = subprocess.run(argv, check=False, **options)
     if check and done.returncode != 0:
         raise LabError("'{}' failed: {}".format(" ".join(argv), (done.stderr or done.stdout).strip()))
     return done.stdout
@@ -340,7 +345,9 @@ def locked():
                 if time.monotonic() > until:
                     raise LabError("Another lab has been starting or stopping for two minutes; try again.") from None
                 time.sleep(0.1)
+        LOCKS.append(handle.fileno())
         yield
+        LOCKS.clear()
 
 
 def become_root():

@@ -16,7 +16,9 @@ NAME = "labtest"
 
 
 def run(*command, check=True):
-    return subprocess.run(command, check=check, capture_output=True, text=True, timeout=180).stdout
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def lab(action, *arguments, check=True):
