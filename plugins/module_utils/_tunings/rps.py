@@ -153,10 +153,17 @@ class Rps(Tuning):
             raise InputError("interfaces: lo is the loopback interface, which this tuning leaves alone; name another")
         found = [name for name in names if fnmatch.fnmatchcase(name, pattern) and self._queues(name)]
         if not found and not re.search(r"[*?\[]", pattern):
+            raise self._missing(pattern)
+        odd = [name for name in found if re.search(r"[^\w.@:+-]", name)]
+        if odd:
             raise InputError(
-                "interfaces: this host has no interface %s with receive queues; it has %s" % (pattern, ", ".join(names))
+                "interfaces: '%s' cannot be named in a udev rule; give the interface another name" % odd[0]
             )
         return [name for name in found if name != "lo"], ["no interface matches %s" % pattern]
+
+    def _missing(self, name):
+        names = ", ".join(self.host.listdir(NET))
+        return InputError("interfaces: this host has no interface %s with receive queues; it has %s" % (name, names))
 
     def _unfit(self, name):
         """Why auto leaves an interface out, or an empty text."""
@@ -242,6 +249,8 @@ class Rps(Tuning):
             values["rps_flow_cnt"] = str(rounded(self.params["flow_cnt"]))
         subject.wanted.update(values)
         numbers = [int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)]
+        if not numbers:
+            raise self._missing(subject.name)
         queues = queues_at_boot(self.host, subject.name, max(numbers) + 1)
         for knob in subject.at(RUNNING):
             knob.wanted = values[os.path.basename(knob.key)]

@@ -283,6 +283,28 @@ def test_what_the_kernel_refuses_is_one_sentence_and_the_rest_goes_on(host, numb
     assert masks(host) == ["0", "0"] and host.value("/sys/class/net/eth9/queues/rx-0/rps_cpus") == "0"
 
 
+def test_an_interface_that_vanishes_while_it_is_looked_at(host, monkeypatch):
+    real = Rps.observe
+
+    def observe(self, name):
+        shutil.rmtree(self.host.path("/sys/class/net/hsi0"))
+        return real(self, name)
+
+    monkeypatch.setattr(Rps, "observe", observe)
+    with pytest.raises(InputError) as error:
+        run(host, interfaces=["hsi0"])
+    assert "this host has no interface hsi0 with receive queues; it has lo" in str(error.value)
+    assert host.log == [] and not host.exists(RULES)
+
+
+def test_a_name_that_would_break_out_of_a_udev_rule_is_refused(host):
+    host.interface('a",RUN+="x')
+    with pytest.raises(InputError) as error:
+        run(host, interfaces=["*"])
+    assert "cannot be named in a udev rule" in str(error.value)
+    assert host.log == [] and not host.exists(RULES)
+
+
 def test_what_cannot_be_put_back_is_named_and_restore_ends_it(host, monkeypatch):
     real = KernelHost.put
 
