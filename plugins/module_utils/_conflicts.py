@@ -49,13 +49,13 @@ def udev_match(pattern, value):
     return any(fnmatch.fnmatchcase(value, part) for part in pattern.split("|"))
 
 
-def tmpfiles(host, path):
-    """The tmpfiles.d lines that write to this path of /sys or /proc."""
+def tmpfiles(host):
+    """(glob of paths, Setting) of every tmpfiles.d line that writes a value to files of /sys or /proc."""
     for file in effective_files(host, "tmpfiles.d", ".conf"):
         for line, text in numbered_lines(host, file):
             fields = text.split(None, 6)
-            if len(fields) == 7 and fields[0].rstrip("!+-=~^") == "w" and fnmatch.fnmatchcase(path, fields[1]):
-                yield Setting(file, line, text, fields[6])
+            if len(fields) == 7 and fields[0].rstrip("!+-=~^") == "w":
+                yield fields[1], Setting(file, line, text, fields[6])
 
 
 def sysctls(host, key):

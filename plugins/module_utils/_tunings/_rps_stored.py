@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How RPS is kept over a reboot (udev rules), and who else would set it at boot."""
 
+import fnmatch
 import os
 import re
 
@@ -66,19 +67,29 @@ def conflict(what, setting, wins):
     return {"what": what, "file": setting.file, "line": setting.line, "value": setting.value, "wins": wins}
 
 
-def interface_conflicts(host, name, queues):
-    """Who else would set rps_cpus of this interface: a list of conflict(), in the order in which they act at boot."""
-    found = [conflict(DEFAULT_MASK, setting, "no") for setting in _conflicts.sysctls(host, DEFAULT_MASK)]
-    found += _link_conflicts(host, name) + _udev_conflicts(host, name)
-    for queue in queues:
-        for setting in _conflicts.tmpfiles(host, "%s/%s/queues/%s/rps_cpus" % (NET, name, queue)):
+class Others:
+    """Who else would set rps_cpus. The files are read once, whatever the number of interfaces and receive queues."""
+
+    def __init__(self, host):
+        self._host = host
+        self._defaults = list(_conflicts.sysctls(host, DEFAULT_MASK))
+        self._links = list(_conflicts.ini_files(host, "systemd/network", ".link"))
+        self._rules = [rule for rule in _conflicts.udev_rules(host, "rps_cpus") if rule[0] != RULES]
+        self._tmpfiles = list(_conflicts.tmpfiles(host))
+        self._tuned = list(_conflicts.tuned(host, "rps_cpus"))
+        self._scripts = list(_conflicts.boot_scripts(host, "rps_cpus"))
+
+    def conflicts(self, name, queues):
+        """Those of one interface: a list of conflict(), in the order in which they act at boot."""
+        found = [conflict(DEFAULT_MASK, setting, "no") for setting in self._defaults]
+        found += _link_conflicts(self._host, name, self._links) + _udev_conflicts(self._host, name, self._rules)
+        for queue in queues:
+            path = "%s/%s/queues/%s/rps_cpus" % (NET, name, queue)
             # it runs once, early: before some interfaces are there, after others
-            found.append(conflict("tmpfiles.d", setting, "possible"))
-    for enabled, setting in _conflicts.tuned(host, "rps_cpus"):
-        found.append(conflict("tuned", setting, "yes" if enabled else "possible"))
-    for setting in _conflicts.boot_scripts(host, "rps_cpus"):
-        found.append(conflict("boot script", setting, "possible"))
-    return found
+            matching = [setting for paths, setting in self._tmpfiles if fnmatch.fnmatchcase(path, paths)]
+            found += [conflict("tmpfiles.d", setting, "possible") for setting in matching]
+        found += [conflict("tuned", setting, "yes" if enabled else "possible") for enabled, setting in self._tuned]
+        return found + [conflict("boot script", setting, "possible") for setting in self._scripts]
 
 
 def sysctl_conflicts(host, key, own):
@@ -92,10 +103,10 @@ def sysctl_conflicts(host, key, own):
     return found
 
 
-def _link_conflicts(host, name):
+def _link_conflicts(host, name, links):
     """systemd.link(5) files with ReceivePacketSteeringCPUMask= (systemd 257), which 80-net-setup-link.rules applies."""
     found = []
-    for sections in _conflicts.ini_files(host, "systemd/network", ".link"):
+    for sections in links:
         for setting in sections.get("Link", {}).get("ReceivePacketSteeringCPUMask", [])[-1:]:
             matches = sections.get("Match", {})
             names = [one.value for one in matches.get("OriginalName", [])]
@@ -115,11 +126,11 @@ def _link_mask(host, text):
         return None
 
 
-def _udev_conflicts(host, name):
+def _udev_conflicts(host, name, udev_rules):
     found = []
-    for file, line, tokens in _conflicts.udev_rules(host, "rps_cpus"):
+    for file, line, tokens in udev_rules:
         relevance = _relevance(host, name, tokens)
-        if file == RULES or relevance == "no":
+        if relevance == "no":
             continue
         writes = [token for token in tokens if token.key == "ATTR" and (token.attribute or "").endswith("rps_cpus")]
         writes = [token for token in writes if token.operator in ("=", ":=")]

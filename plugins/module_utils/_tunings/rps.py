@@ -24,7 +24,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
     RULES,
     RULES_HEADER,
-    interface_conflicts,
+    Others,
     queues_at_boot,
     rules,
     sysctl_conflicts,
@@ -103,6 +103,7 @@ class Rps(Tuning):
         self.width = _cpus.width(host)
         self.rules = DropIn(host, RULES, RULES_HEADER)
         self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
+        self.others = Others(host)
         self.mask = None
         self._check()
         if params["state"] == "present" and host.exists(NET):
@@ -206,7 +207,7 @@ class Rps(Tuning):
             return Subject(name, verdict="unsupported", reason="this kernel was built without RPS (CONFIG_RPS)")
         if self.rules.usable():
             knobs.append(Knob("%s %s" % (RULES, name), STORED, "udev rule", RULES + name, self.rules.block(name)))
-        subject = Subject(name, knobs, conflicts=interface_conflicts(self.host, name, queues))
+        subject = Subject(name, knobs, conflicts=self.others.conflicts(name, queues))
         if not self.rules.usable():
             subject.reason = "there is no udev here, so nothing keeps the mask over a reboot"
         return subject
