@@ -50,6 +50,10 @@ class Subject:
         self.wanted = {}
         self.notes = []
 
+    def values(self):
+        """{key: what the knob is now}."""
+        return {knob.key: knob.now for knob in self.knobs}
+
     def at(self, place):
         """The knobs at RUNNING or STORED."""
         return [knob for knob in self.knobs if knob.place == place]
@@ -186,7 +190,7 @@ class Run:
 
     def _moved(self, subject, then):
         """The knobs to be changed that really have another value now."""
-        found = {knob.key: knob.now for knob in then.knobs}
+        found = then.values()
         return [knob for knob in self._changes(subject) if not self.tuning.same(knob, knob.now, found.get(knob.key))]
 
     def _settled(self, subjects):
@@ -248,7 +252,7 @@ class Run:
     def _prove(self, subjects, after, errors):
         """Compare what was wanted with what is there now; a difference is an error of its subject."""
         for subject, then in zip(subjects, after):
-            found = {knob.key: knob.now for knob in then.knobs}
+            found = then.values()
             for knob in subject.knobs:
                 now = found.get(knob.key)
                 if subject.name not in errors and not self.tuning.same(knob, now, knob.wanted):
@@ -318,7 +322,7 @@ class Run:
         """Before and after, a line a knob that changes, in the user's terms."""
         lines = {"before": [], "after": []}
         for subject, then in zip(subjects, after):
-            found = {knob.key: knob.now for knob in then.knobs} if acted else {}
+            found = then.values() if acted else {}
             for knob in self._changes(subject):
                 title = "%s %s (%s): " % (subject.name, knob.item, knob.place)
                 lines["before"].append(title + self.tuning.show(knob, knob.now))

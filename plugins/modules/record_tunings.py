@@ -16,19 +16,9 @@ description:
     RV(zpower.sap_tuning.rps#module:tuning)
     to C(<results>/<change>/<host>/tunings-<phase>-<round>.json) on the controller.
   - The report then shows what was changed between two phases, and calls measurements not comparable whose tuning did
-    not take
-    effect.
-attributes:
-  check_mode:
-    description: Writes nothing in check mode.
-    support: full
-  diff_mode:
-    description: Shows no diff.
-    support: none
-  platform:
-    description: Runs on the controller, for hosts of every platform.
-    support: full
-    platforms: all
+    not take effect.
+extends_documentation_fragment:
+  - zpower.sap_tuning.controller
 options:
   change:
     description: The change that the records belong to, letters, digits, C(.), C(_) and C(-).

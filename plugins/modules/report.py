@@ -19,17 +19,11 @@ description:
   - A record that cannot be read is named in the report as a problem and left out. Hosts that were expected and have
     no measurement are listed with the reason. Neither is ever taken for a success.
   - It needs no connection to any host. Run it once for a play, with C(run_once).
+extends_documentation_fragment:
+  - zpower.sap_tuning.controller
 attributes:
   check_mode:
     description: Compares, predicts whether the files would change, and writes nothing.
-    support: full
-  diff_mode:
-    description: Shows no diff.
-    support: none
-  platform:
-    description: Runs on the controller, for hosts of every platform.
-    support: full
-    platforms: all
 options:
   results:
     description: The results folder on the controller, relative to the working directory of the playbook run.

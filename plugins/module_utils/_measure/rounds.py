@@ -120,11 +120,17 @@ def calibrate(engine, size, plan, ends):
         loops = rounded_loops(min(wanted / 5.0, loops * 10))
 
 
+def _no_result(error=None):
+    """A run's entry of the record that has brought nothing yet."""
+    run = {"ok": False, "error": error, "started": utc_now(), "elapsed_s": None}
+    run.update(metrics={}, cpu=None, net=None, raw="")
+    return run
+
+
 def _one_run(engine, work, plan, ends):
     """work: (bytes, loops). A run's entry of the record without its number."""
     window = Window(ends)
-    run = {"ok": False, "error": None, "started": utc_now(), "elapsed_s": None}
-    run.update(metrics={}, cpu=None, net=None, raw="")
+    run = _no_result()
     begin = time.monotonic()
     try:
         if ends.gone:
@@ -161,8 +167,7 @@ def measure_workload(engine, name, size, plan, ends):
         if problem is None:
             run = _one_run(engine, (size, loops), plan, ends)
         else:
-            run = {"ok": False, "error": "calibration failed: " + problem, "started": utc_now(), "elapsed_s": None}
-            run.update(metrics={}, cpu=None, net=None, raw="")
+            run = _no_result("calibration failed: " + problem)
         run.update(run=number, warmup=number < plan.warmup)
         runs.append(run)
     workload = {"name": name, "tool": engine.tool, "version": engine.version, "bytes": size, "loops": loops}
