@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.processes import utc_now
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
 
 ARGUMENTS: dict[str, Any] = {
@@ -35,7 +35,7 @@ class ActionModule(ActionBase):
             "phase": options["phase"],
             "round": options["round"],
             "host": (task_vars or {})["inventory_hostname"],
-            "at": utc_now(),
+            "at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "check_mode": self._task.check_mode,
             "tunings": options["tunings"],
         }
