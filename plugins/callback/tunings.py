@@ -16,7 +16,7 @@ author:
 description:
   - Prints one line for each tuning record of the run with its host, subject, running value, stored value, value of
     the next
-    boot and verdict, and a line for each reason and conflict.
+    boot and verdict, and a line for each reason, conflict and remark.
   - Loads by itself in the playbooks of this collection. For playbooks of your own, name C(zpower.sap_tuning.tunings) in
     C(callbacks_enabled) of ansible.cfg.
 options:
@@ -85,9 +85,14 @@ def notes(host: str, record: dict[str, Any]) -> list[str]:
     for other in record.get("conflicts") or []:
         where = f"{plain(other.get('file'))} line {plain(other.get('line'))}"
         value = f" to {plain(other['value'])}" if other.get("value") else ""
-        how = f"({plain(other.get('what'))}; wins at boot: {plain(other.get('wins'))})"
-        lines.append(f"{host}: {where} also sets {plain(record.get('subject'))}{value} {how}")
-    return lines
+        if other.get("effect"):
+            lines.append(f"{host}: {plain(other.get('what'))}, {where}, {plain(other['effect'])}")
+        else:
+            how = f"({plain(other.get('what'))}; wins at boot: {plain(other.get('wins'))})"
+            lines.append(f"{host}: {where} also sets {plain(record.get('subject'))}{value} {how}")
+    return lines + [
+        f"{host}: {plain(record.get('subject'))}: {plain(remark)}" for remark in record.get("remarks") or []
+    ]
 
 
 class CallbackModule(CallbackBase):

@@ -10,12 +10,11 @@ options:
   state:
     description:
       - V(present) sets the tuning and keeps it over reboots.
-      - V(off) switches it off and keeps it off.
       - V(restored) goes back to the values found before this collection first changed them, as the journal on the
         host has
         them. A value that someone else has changed since is left alone and reported.
     type: str
-    choices: [present, 'off', restored]
+    choices: [present, restored]
     default: present
   force:
     description: With O(state=restored), take back also what someone else has changed since.

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who else would set a knob: udev rules, tmpfiles.d, sysctl.d, tuned, scripts that run at boot.
+"""Who else would set a knob: the kernel command line, sysctl.d, tmpfiles.d, udev rules, tuned, saptune, units, scripts.
 
-Each finder yields what it found as Setting; whether a setting wins over a stored value is decided by the tuning.
+Each finder yields what it found as Setting. Whether a setting wins over a stored value is decided by the tuning, for
+which of_system() does it where the knob is one of the whole system.
 """
 
 import fnmatch
@@ -24,10 +25,16 @@ _BOOT_SCRIPTS = (
     ("/etc/rc.d", "rc.local"),
     ("/etc/init.d", "boot.local"),
     ("/etc/init.d", "after.local"),
-    ("/etc/systemd/system", "*.service"),
     ("/etc/NetworkManager/dispatcher.d", "*"),
     ("/etc/cron.d", "*"),
+    ("/etc", "crontab"),
+    ("/var/spool/cron/crontabs", "root"),
+    ("/var/spool/cron/tabs", "root"),
+    ("/var/spool/cron", "root"),
 )
+_EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
+# what a site's own unit or cron line may call; the distribution's programs are not read
+_OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
 
 
 def udev_tokens(text):
@@ -88,10 +95,33 @@ def glob_words(words, name):
     return any(fnmatch.fnmatchcase(name, word) for word in words.split())
 
 
-def tuned(host, word):
-    """(enabled, Setting) of each line that names word in tuned's active profile, those it includes, their scripts."""
-    # a link that points nowhere below a captured root still says that the unit is enabled
-    enabled = bool(host.glob("/etc/systemd/system/multi-user.target.wants", "tuned.service"))
+def command_line(host, name):
+    """The Setting of a parameter of the running kernel's command line, the last one if it is there twice; or None."""
+    text = (host.value("/proc/cmdline") or "").strip()
+    found = None
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        # the kernel takes - and _ for the same
+        if equals and key.replace("-", "_") == name.replace("-", "_"):
+            found = Setting("/proc/cmdline", 1, word, value.strip('"'))
+    return found
+
+
+def enabled(host, unit):
+    """Whether systemd starts a unit at boot: a link to it among those that a target wants.
+
+    A link that points nowhere, as below a captured root, counts.
+    """
+    for top in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"):
+        for folder in host.glob(top, "*.wants") + host.glob(top, "*.requires"):
+            if host.glob(folder, unit):
+                return True
+    return False
+
+
+def tuned(host, pattern):
+    """(enabled, Setting) of each line that the pattern finds in tuned's active profile, those it includes, scripts."""
+    runs = enabled(host, "tuned.service")
     waiting = (host.value("/etc/tuned/active_profile") or "").split()
     seen = set()
     while waiting:
@@ -106,9 +136,8 @@ def tuned(host, word):
             if equals and name.strip() == "include":
                 waiting += re.split(r"[\s,;]+", value.strip())
         for file in files:
-            for line, text in numbered_lines(host, file):
-                if word in text:
-                    yield enabled, Setting(file, line, text, None)
+            for setting in lines_with(host, file, pattern):
+                yield runs, setting
 
 
 def _profile_folders(profile):
@@ -116,10 +145,141 @@ def _profile_folders(profile):
     return [os.path.join(top, profile) for top in tops]
 
 
-def boot_scripts(host, word):
-    """The lines of scripts and units of this machine's own that name word."""
-    for folder, pattern in _BOOT_SCRIPTS:
-        for file in host.glob(folder, pattern):
-            for line, text in numbered_lines(host, file):
-                if word in text:
-                    yield Setting(file, line, text, None)
+def tuned_puts_sysctls_back(host):
+    """Whether tuned applies sysctl.d again after its own sysctls, as it does unless tuned-main.conf says otherwise."""
+    for _line, text in numbered_lines(host, "/etc/tuned/tuned-main.conf"):
+        name, equals, value = text.partition("=")
+        if equals and name.strip() == "reapply_sysctl":
+            return value.strip().lower() in ("1", "true", "yes")
+    return True
+
+
+def saptune(host, pattern):
+    """(enabled, Setting) of each line that the pattern finds in the notes that saptune applies, or in sapconf's."""
+    runs = enabled(host, "saptune.service")
+    notes = []
+    for _line, text in numbered_lines(host, "/etc/sysconfig/saptune"):
+        name, equals, value = text.partition("=")
+        if equals and name.strip() == "NOTE_APPLY_ORDER":
+            notes = value.strip("\"' ").split()
+    for note in notes:
+        # a note of the site's own, then what the site changed in a note, then the note as delivered
+        for file in ("/etc/saptune/extra/%s.conf", "/etc/saptune/override/%s", "/var/lib/saptune/working/notes/%s"):
+            for setting in lines_with(host, file % note, pattern):
+                yield runs, setting
+    for setting in lines_with(host, "/etc/sysconfig/sapconf", pattern):
+        yield enabled(host, "sapconf.service"), setting
+
+
+def units(host, pattern):
+    """(enabled, Setting) of each line that the pattern finds in a systemd unit or in a program of the site's own that
+    the unit starts."""
+    for file in effective_files(host, "systemd/system", ".service"):
+        found = list(lines_with(host, file, pattern))
+        for _line, text in numbered_lines(host, file):
+            start = _EXEC.match(text)
+            for program in _OWN_PROGRAM.findall(start.group(1)) if start else ():
+                found += lines_with(host, program, pattern)
+        for setting in found:
+            yield enabled(host, os.path.basename(file)), setting
+
+
+def boot_scripts(host, pattern):
+    """The lines of scripts of this machine's own that the pattern finds: rc.local and its kin, cron, NetworkManager."""
+    for folder, name in _BOOT_SCRIPTS:
+        for file in host.glob(folder, name):
+            for setting in lines_with(host, file, pattern):
+                yield setting
+
+
+def lines_with(host, file, pattern):
+    """The lines of a file that a pattern finds, comments left out. value is the pattern's first group that matched."""
+    for line, text in numbered_lines(host, file):
+        match = pattern.search(text)
+        if match:
+            yield Setting(file, line, text, next((group for group in match.groups() if group), None))
+
+
+# the conflicts of a tuning record
+
+
+def conflict(what, setting, wins, **more):
+    """One entry of the tuning record's conflicts; more: effect, what it does where it does not simply set the knob."""
+    return dict(what=what, file=setting.file, line=setting.line, value=setting.value, wins=wins, **more)
+
+
+def of_sysctl(host, key, own):
+    """The other sysctl.d files that set key: those that are read after our own win."""
+    found = []
+    for setting in sysctls(host, key):
+        if setting.file != own:
+            later = setting.file == "/etc/sysctl.conf" or os.path.basename(setting.file) > os.path.basename(own)
+            found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
+    return found
+
+
+# A knob that the whole system has once. sysctl: its dotted name or None. path: its file in /sys or None. pattern: what
+# sets it in a unit, script or profile, its first group the value. own: the file in which this collection stores it.
+SystemKnob = namedtuple("SystemKnob", "sysctl path pattern own")
+
+
+def of_system(host, knob):
+    """Who else would set a SystemKnob, as conflict(), in the order in which they act at boot.
+
+    systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so between two of them the winner
+    is open; units, tuned and saptune come after all three.
+    """
+    found = []
+    if knob.sysctl:
+        setting = command_line(host, "sysctl." + knob.sysctl)
+        found += [conflict("kernel command line", setting, "no")] if setting else []
+        found += of_sysctl(host, knob.sysctl, knob.own)
+    if knob.path:
+        found += _of_tmpfiles(host, knob)
+    found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
+    again = tuned_puts_sysctls_back(host) and "/sysctl.d/" in knob.own
+    for runs, setting in tuned(host, knob.pattern):
+        as_sysctl = knob.sysctl is not None and setting.text.replace("/", ".").startswith(knob.sysctl)
+        found.append(conflict("tuned", setting, "no" if as_sysctl and again else "yes" if runs else "possible"))
+    found += [
+        conflict("saptune", setting, "yes" if runs else "possible") for runs, setting in saptune(host, knob.pattern)
+    ]
+    found += [conflict("unit", setting, "yes" if runs else "possible") for runs, setting in units(host, knob.pattern)]
+    return found + [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
+
+
+def _of_tmpfiles(host, knob):
+    """Of two lines for one path systemd-tmpfiles takes the one in the file whose name comes first."""
+    found, own = [], os.path.basename(knob.own) if "/tmpfiles.d/" in knob.own else None
+    for paths, setting in tmpfiles(host):
+        if setting.file == knob.own or not fnmatch.fnmatchcase(knob.path, paths):
+            continue
+        if own is None or paths != knob.path:
+            found.append(conflict("tmpfiles.d", setting, "possible"))
+        elif not any(other["wins"] in ("yes", "no") for other in found):
+            found.append(conflict("tmpfiles.d", setting, "yes" if os.path.basename(setting.file) < own else "no"))
+    return found
+
+
+def _udev_lines(host, pattern):
+    for file in effective_files(host, "udev/rules.d", ".rules"):
+        for setting in lines_with(host, file, pattern):
+            yield setting
+
+
+def at_boot(subject, name, stored, conflicts, same):
+    """(value of name after the next boot, [why it is not what is stored]).
+
+    stored: the stored value or None. conflicts: in the order in which they act. same(one, other) compares two values.
+    The value is None where nothing sets it.
+    """
+    value, last = stored, None
+    for other in conflicts:
+        if not other.get("effect") and (other["wins"] == "yes" or (other["wins"] == "no" and stored is None)):
+            value, last = other["value"] or "set by %s" % other["file"], other
+    if stored is None or last is None or same(value, stored):
+        return value, []
+    return value, [
+        "%s: at the next boot %s line %s sets %s to %s, after the stored value has set %s"
+        % (subject, last["file"], last["line"], name, last["value"] or "its own", stored)
+    ]

@@ -8,7 +8,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import I
 
 # documented in plugins/doc_fragments/tuning.py
 STATE_ARGUMENTS = dict(
-    state=dict(type="str", choices=["present", "off", "restored"], default="present"),
+    state=dict(type="str", choices=["present", "restored"], default="present"),
     force=dict(type="bool", default=False),
 )
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one door to the machine: files below a root, and atomic writes.
+"""The one door to the machine: files below a root, atomic writes, and commands.
 
 Every path that the rest of the collection names is absolute (``/sys/class/net``); a Host maps it below its root, so
 that the same code reads a captured tree, a test's tree and the machine itself.
@@ -10,7 +10,12 @@ import errno
 import fnmatch
 import os
 import stat
+import subprocess
 import tempfile
+from collections import namedtuple
+
+# What a command answered: its exit code, standard output and standard error.
+Result = namedtuple("Result", "rc out err")
 
 
 class HostError(Exception):
@@ -124,6 +129,31 @@ class Host:
         except OSError as error:
             if error.errno != errno.ENOENT:
                 raise refused("cannot remove %s" % path, error) from error
+
+    def run(self, argv, timeout=30):
+        """Run a command of this machine in the C locale, without a shell and without input; returns a Result.
+
+        Raises HostError where it is not there (ENOENT; also below a captured root) or takes too long (ETIMEDOUT).
+        """
+        if self.root != "/":
+            raise HostError("%s cannot run below %s, which is no running machine" % (argv[0], self.root), errno.ENOENT)
+        environment = dict(os.environ, LC_ALL="C")
+        environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
+        try:
+            done = subprocess.run(
+                argv,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                timeout=timeout,
+                env=environment,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise HostError("%s gave no answer within %g s" % (argv[0], timeout), errno.ETIMEDOUT) from error
+        except OSError as error:
+            raise refused("cannot run %s" % argv[0], error) from error
+        return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
 def sync_folder(folder):

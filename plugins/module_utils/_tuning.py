@@ -18,6 +18,10 @@ class InputError(Exception):
     """What the user asked for cannot be: one sentence with what, where, and what would be right."""
 
 
+class UnsupportedError(HostError):
+    """The kernel says that this machine does not have what the knob sets: one sentence. No failure."""
+
+
 class Knob:
     """One value of one subject, at one place (RUNNING or STORED).
 
@@ -38,7 +42,8 @@ class Knob:
 class Subject:
     """What one tuning record is about (an interface, the system): its knobs, and who else would set them.
 
-    verdict (not_applicable, unsupported) and reason stand where there are no knobs to speak of.
+    verdict (not_applicable, unsupported) and reason stand where there are no knobs to speak of. notes make it drifted,
+    one sentence each; remarks are worth knowing although nothing is wrong.
     """
 
     def __init__(self, name, knobs=(), verdict=None, reason="", conflicts=()):
@@ -49,6 +54,7 @@ class Subject:
         self.conflicts = list(conflicts)
         self.wanted = {}
         self.notes = []
+        self.remarks = []
 
     def values(self):
         """{key: what the knob is now}."""
@@ -84,7 +90,7 @@ class Tuning(ABC):
 
     @abstractmethod
     def set(self, subject, knob):
-        """Give the knob its wanted value. Raises HostError."""
+        """Give the knob its wanted value. Raises HostError, UnsupportedError."""
 
     @abstractmethod
     def boot(self, subject, stored):
@@ -209,18 +215,26 @@ class Run:
     def _act(self, subjects):
         """Set what differs; returns {subject name: error}. At an error a subject is put back, and the others go on."""
         changes = [(subject, knob) for subject in subjects for knob in self._changes(subject)]
+        known = set(self.journal.entries)
         if not self.restoring:
             self.journal.intend(self._first_values(subjects))
-        errors, done = {}, {}
+        errors, done, refused = {}, {}, set()
         # stored before running: a disk that is full then stops the run while the machine is still as it was
         for subject, knob in sorted(changes, key=lambda change: change[1].place != STORED):
-            if subject.name not in errors:
+            if subject.name not in errors and subject.name not in refused:
                 try:
                     self.tuning.set(subject, knob)
                     done.setdefault(subject.name, []).append(knob)
                 except HostError as error:
                     lost = self._put_back(subject, done.get(subject.name, []))
-                    errors[subject.name] = "; ".join([str(error)] + lost)
+                    if isinstance(error, UnsupportedError) and not lost:
+                        refused.add(subject.name)
+                        subject.verdict, subject.reason = "unsupported", str(error)
+                    else:
+                        errors[subject.name] = "; ".join([str(error)] + lost)
+        if refused:
+            entries = self.journal.entries.items()
+            self.journal.forget([key for key, entry in entries if key not in known and entry["subject"] in refused])
         return errors
 
     def _put_back(self, subject, knobs):
@@ -253,7 +267,7 @@ class Run:
         """Compare what was wanted with what is there now; a difference is an error of its subject."""
         for subject, then in zip(subjects, after):
             found = then.values()
-            for knob in subject.knobs:
+            for knob in subject.knobs if subject.verdict is None else ():
                 now = found.get(knob.key)
                 if subject.name not in errors and not self.tuning.same(knob, now, knob.wanted):
                     why = self.tuning.explain(knob, now)
@@ -281,6 +295,7 @@ class Run:
             "reason": reason,
             "restart": self.tuning.restart,
             "conflicts": subject.conflicts,
+            "remarks": then.remarks,
             "sources": list(self.tuning.sources),
             "undo": "ansible-playbook zpower.sap_tuning.rollback, or state: restored of %s" % self.tuning.name,
         }

@@ -27,6 +27,15 @@ description:
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
 options:
+  state:
+    description:
+      - V(present) sets the mask and keeps it over reboots.
+      - V(off) switches RPS off and keeps it off.
+      - V(restored) goes back to the values found before this collection first changed them, as the journal on the
+        host has them. A value that someone else has changed since is left alone and reported.
+    type: str
+    choices: [present, 'off', restored]
+    default: present
   interfaces:
     description:
       - Interfaces by name, by shell glob (C(hsi*)), or V(auto).
@@ -176,6 +185,7 @@ def main():
     module = AnsibleModule(
         argument_spec=dict(
             STATE_ARGUMENTS,
+            state=dict(type="str", choices=["present", "off", "restored"], default="present"),
             interfaces=dict(type="list", elements="str", default=["auto"]),
             cpus=dict(type="str", default="all"),
             every=dict(type="int", default=1),

@@ -182,6 +182,7 @@ def _entry(host: str, knob: Knob) -> dict[str, Any]:
         "took_effect": effect,
         "reason": f"{knob.blocks}." if effect is False else last.get("reason") or "",
         "conflicts": last.get("conflicts") or [],
+        "remarks": last.get("remarks") or [],
         "sources": last.get("sources") or [],
         "undo": last.get("undo") or "",
     }

@@ -7,6 +7,7 @@ import os
 import re
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts, _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import conflict
 
 NET = "/sys/class/net"
 DEFAULT_MASK = "net.core.rps_default_mask"
@@ -62,11 +63,6 @@ def values_of(text):
     return found or None
 
 
-def conflict(what, setting, wins):
-    """One entry of the tuning record's conflicts; wins: yes, no, or possible."""
-    return {"what": what, "file": setting.file, "line": setting.line, "value": setting.value, "wins": wins}
-
-
 class Others:
     """Who else would set rps_cpus. The files are read once, whatever the number of interfaces and receive queues."""
 
@@ -76,8 +72,11 @@ class Others:
         self._links = list(_conflicts.ini_files(host, "systemd/network", ".link"))
         self._rules = [rule for rule in _conflicts.udev_rules(host, "rps_cpus") if rule[0] != RULES]
         self._tmpfiles = list(_conflicts.tmpfiles(host))
-        self._tuned = list(_conflicts.tuned(host, "rps_cpus"))
-        self._scripts = list(_conflicts.boot_scripts(host, "rps_cpus"))
+        word = re.compile("rps_cpus")
+        self._tuned = list(_conflicts.tuned(host, word))
+        # for which interface a unit or a script sets it, only its author can say
+        self._scripts = [("unit", setting) for _runs, setting in _conflicts.units(host, word)]
+        self._scripts += [("boot script", setting) for setting in _conflicts.boot_scripts(host, word)]
 
     def conflicts(self, name, queues):
         """Those of one interface: a list of conflict(), in the order in which they act at boot."""
@@ -89,18 +88,7 @@ class Others:
             matching = [setting for paths, setting in self._tmpfiles if fnmatch.fnmatchcase(path, paths)]
             found += [conflict("tmpfiles.d", setting, "possible") for setting in matching]
         found += [conflict("tuned", setting, "yes" if enabled else "possible") for enabled, setting in self._tuned]
-        return found + [conflict("boot script", setting, "possible") for setting in self._scripts]
-
-
-def sysctl_conflicts(host, key, own):
-    """The other sysctl.d files that set key: those that are read after our own win."""
-    settings = _conflicts.sysctls(host, key)
-    found = []
-    for setting in settings:
-        if setting.file != own:
-            later = setting.file == "/etc/sysctl.conf" or os.path.basename(setting.file) > os.path.basename(own)
-            found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
-    return found
+        return found + [conflict(what, setting, "possible") for what, setting in self._scripts]
 
 
 def _link_conflicts(host, name, links):

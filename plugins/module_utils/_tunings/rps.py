@@ -7,10 +7,12 @@ Kernel: Documentation/networking/scaling.rst; net/core/net-sysfs.c (store_rps_ma
 
 import errno
 import fnmatch
+import functools
 import os
 import re
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import at_boot, of_sysctl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
@@ -27,7 +29,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_st
     Others,
     queues_at_boot,
     rules,
-    sysctl_conflicts,
     values_of,
 )
 
@@ -221,7 +222,7 @@ class Rps(Tuning):
             Knob("/proc/sys/" + FLOW_ENTRIES.replace(".", "/"), RUNNING, "value", FLOW_ENTRIES, text),
             Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(FLOW_ENTRIES)),
         ]
-        return Subject(FLOW_ENTRIES, knobs, conflicts=sysctl_conflicts(self.host, FLOW_ENTRIES, SYSCTL))
+        return Subject(FLOW_ENTRIES, knobs, conflicts=of_sysctl(self.host, FLOW_ENTRIES, SYSCTL))
 
     def _attributes(self):
         wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"
@@ -269,18 +270,10 @@ class Rps(Tuning):
         return self._boot(subject, "rps_cpus", values)
 
     def _boot(self, subject, name, values):
-        """What the conflicts leave of the stored values; without a stored value also those count that it would beat."""
-        values, lost = dict(values), []
-        for other in subject.conflicts:
-            if other["wins"] == "yes" or (other["wins"] == "no" and name not in values):
-                if name in values and not self._same_value(name, other["value"], values[name]):
-                    lost.append(
-                        "%s: at the next boot %s line %d sets %s to %s, after the stored rule has set %s"
-                        % (subject.name, other["file"], other["line"], name, other["value"] or "its own", values[name])
-                    )
-                values[name] = other["value"] or "set by %s" % other["file"]
-        values.setdefault(name, "0")
-        return values, lost
+        """The stored values with what the conflicts leave of the one called name."""
+        same = functools.partial(self._same_value, name)
+        value, lost = at_boot(subject.name, name, values.get(name), subject.conflicts, same)
+        return dict(values, **{name: value or "0"}), lost
 
     # act
 

@@ -174,14 +174,18 @@ def opaque(value: object) -> list[str]:
 
 
 def conflict_words(conflict: object) -> str:
-    """``udev rule sets it (/etc/udev/rules.d/60-net.rules, line 3), wins: yes``; other forms as :func:`opaque`."""
+    """``udev rule sets it (/etc/udev/rules.d/60-net.rules, line 3), wins: yes``, or what it does instead
+    of setting the knob; other forms as :func:`opaque`."""
     if not isinstance(conflict, Mapping) or not conflict.get("what"):
         return "; ".join(opaque(conflict))
     place = str(conflict.get("file") or "")
     if place and conflict.get("line") is not None:
         place += f", line {conflict['line']}"
+    said = f"{conflict['what']}{f' ({place})' if place else ''}"
+    if conflict.get("effect"):
+        return f"{said}: {conflict['effect']}"
     wins = conflict.get("wins")
-    return f"{conflict['what']}{f' ({place})' if place else ''}{f', wins: {wins}' if wins is not None else ''}"
+    return f"{said}{f', wins: {wins}' if wins is not None else ''}"
 
 
 def natural(value: object) -> tuple[tuple[int, str, str], ...]:

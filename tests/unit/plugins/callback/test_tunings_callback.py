@@ -94,6 +94,24 @@ def test_failures_and_conflicts_are_explained(callback):
     assert "app1: /etc/tuned/x/script.sh line 2 also sets hsi0 (tuned; wins at boot: yes)" in one._display.lines
 
 
+def test_remarks_are_told_also_where_all_is_well_and_cannot_move_the_cursor(callback):
+    plugged = {
+        "what": "cpuplugd 2.30.0",
+        "file": "/etc/cpuplugd.conf",
+        "line": 9,
+        "wins": "possible",
+        "effect": "hides",
+    }
+    record = dict(RECORD, verdict="compliant", reason="fine", remarks=["2 of 4 \x1b[2Jlow"], conflicts=[plugged])
+    one = callback()
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [record]}))
+    one.v2_playbook_on_stats(None)
+    assert one._display.lines[3:] == [
+        "app1: cpuplugd 2.30.0, /etc/cpuplugd.conf line 9, hides",
+        "app1: hsi0: 2 of 4 ?[2Jlow",
+    ]
+
+
 def test_json_holds_the_records_whole(callback):
     one = callback()
     one._format = "json"

@@ -81,6 +81,7 @@ def test_opaque_shows_any_json_in_a_fixed_order() -> None:
 def test_a_conflict_is_a_sentence() -> None:
     conflict = {"what": "a rule", "file": "/etc/x", "line": 3, "wins": "yes"}
     assert text.conflict_words(conflict) == "a rule (/etc/x, line 3), wins: yes"
+    assert text.conflict_words(dict(conflict, effect="hides CPUs")) == "a rule (/etc/x, line 3): hides CPUs"
     assert text.conflict_words({"what": "a rule"}) == "a rule"
     assert text.conflict_words({"file": "/etc/x"}) == "file = /etc/x"
 

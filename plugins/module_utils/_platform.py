@@ -1,0 +1,245 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kind of machine this is: IBM Z or not, LPAR or guest, its CPUs, interfaces, kernel and services.
+
+Parsers take text and know no files; the other functions take a Host. What is not known is None, never 0. Formats: the
+kernel's arch/s390/kernel/{sysinfo,topology,smp,processor}.c and drivers/s390/net/qeth_core_{main,sys}.c.
+"""
+
+import gzip
+import os
+import re
+import stat
+import zlib
+from collections import namedtuple
+
+# the tunings find all that is known of a machine here
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_services import services  # noqa: F401
+
+CPUS = "/sys/devices/system/cpu"
+NET = "/sys/class/net"
+
+# lpar is None where the text tells none; hypervisors begin with the innermost; magnitudes is None without the topology
+# facility; threads: how many an IFL of this machine can have, None where the text does not say
+Sysinfo = namedtuple("Sysinfo", "type model lpar hypervisors magnitudes threads")
+# characteristics: words such as Shared; cpus: {"Configured": 4, "Dedicated": 0, ...}, with SMT these are cores
+Lpar = namedtuple("Lpar", "number name characteristics cpus")
+# name: of the guest, program: "z/VM 6.1.0"
+Hypervisor = namedtuple("Hypervisor", "name program")
+# the most drawers, books in one, sockets in one book, cores in one socket; None where the machine has no such level
+Magnitudes = namedtuple("Magnitudes", "drawers books sockets cores")
+
+_GENERATIONS = {
+    "2817": "z196",
+    "2818": "z114",
+    "2827": "zEC12",
+    "2828": "zBC12",
+    "2964": "z13",
+    "2965": "z13s",
+    "3906": "z14",
+    "3907": "z14 ZR1",
+    "8561": "z15",
+    "8562": "z15 T02",
+    "3931": "z16",
+    "3932": "z16 A02",
+    "9175": "z17",
+    "9176": "z17",
+}
+_MOST_CONFIG = 16 * 1024 * 1024
+
+
+def number(text):
+    """The whole number that a text is, or None."""
+    return int(text) if text is not None and re.match(r"^-?[0-9]{1,18}$", text.strip()) else None
+
+
+def parse_sysinfo(text):
+    """The Sysinfo of an s390 kernel's /proc/sysinfo."""
+    values = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and value.strip():
+            values.setdefault(key.strip(), value.strip())
+    # "721  M49" is capacity and model; old machines have the one word
+    words = values.get("Model", "").split()
+    threads = number(values.get("LPAR CPUs S-MTID", values.get("CPUs S-MTID")))
+    return Sysinfo(
+        type=(values.get("Type", "").split() or [None])[0],
+        model=words[-1] if words else None,
+        lpar=_lpar(values),
+        hypervisors=_hypervisors(values),
+        magnitudes=_magnitudes(values.get("CPU Topology SW", values.get("CPU Topology HW", ""))),
+        threads=None if threads is None else threads + 1,
+    )
+
+
+def _lpar(values):
+    if number(values.get("LPAR Number")) is None:
+        return None
+    prefix = "LPAR CPUs "
+    cpus = {key[len(prefix) :]: number(value) for key, value in values.items() if key.startswith(prefix)}
+    words = values.get("LPAR Characteristics", "").split()
+    return Lpar(number(values["LPAR Number"]), values.get("LPAR Name"), words, cpus)
+
+
+def _hypervisors(values):
+    found = []
+    for key in sorted(values):
+        match = re.match(r"^(VM[0-9]{2}) Control Program$", key)
+        if match:
+            found.append(Hypervisor(values.get(match.group(1) + " Name"), " ".join(values[key].split())))
+    return found
+
+
+def _magnitudes(text):
+    counts = [number(word) for word in text.split()]
+    if len(counts) != 6 or None in counts:
+        return None
+    return Magnitudes(*[count or None for count in counts[2:]])
+
+
+def sysinfo(host):
+    """The Sysinfo of a host; None where it is no Linux on Z."""
+    text = host.read("/proc/sysinfo")
+    return parse_sysinfo(text) if text else None
+
+
+def generation(machine_type):
+    """The name of a machine type's generation, such as z15 for 8561; None for one that is not known here."""
+    return _GENERATIONS.get(machine_type)
+
+
+def virtualization(host):
+    """lpar, zvm, kvm, other (a hypervisor on Z that is not known here), or none: not IBM Z."""
+    found = sysinfo(host)
+    if found is None:
+        return "none"
+    if not found.hypervisors:
+        return "lpar"
+    program = found.hypervisors[0].program
+    return "zvm" if program.startswith("z/VM") else "kvm" if program.startswith("KVM") else "other"
+
+
+def has_topology_facility(host):
+    """Whether the machine tells Linux its CPU topology; only then can Linux switch the polarization."""
+    return re.search(r"(?m)^CPU Topology HW:", host.read("/proc/sysinfo") or "") is not None
+
+
+def polarizations(host):
+    """{CPU number: horizontal, vertical:low, vertical:medium, vertical:high or unknown} of the present CPUs."""
+    found = {}
+    for cpu in cpu_numbers(host):
+        text = host.value("%s/cpu%d/polarization" % (CPUS, cpu))
+        if text is not None:
+            found[cpu] = text
+    return found
+
+
+def cpu_numbers(host):
+    """The sorted numbers of the CPUs that have a folder in /sys: those that are present."""
+    names = host.listdir(CPUS)
+    return sorted(int(name[len("cpu") :]) for name in names if re.match(r"^cpu[0-9]{1,5}$", name))
+
+
+# the kernel
+
+
+def release(host):
+    """The kernel release, such as 6.12.107+deb13-s390x, or None."""
+    text = host.value("/proc/sys/kernel/osrelease")
+    if text:
+        return text
+    words = (host.read("/proc/version") or "").split()
+    return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else None
+
+
+def parse_option(text, name):
+    """The value of an option (CONFIG_...) in a kernel's configuration; n where it is not set."""
+    match = re.search(r"(?m)^%s=(.*)$" % re.escape(name), text)
+    return match.group(1).strip().strip('"') if match else "n"
+
+
+def kernel_option(host, name):
+    """y, m, n or another value of an option (CONFIG_...) of the running kernel; None where it tells none."""
+    kernel = release(host)
+    for path in ("/boot/config-%s", "/usr/lib/modules/%s/config", "/lib/modules/%s/config"):
+        text = host.read(path % kernel) if kernel and "/" not in kernel else None
+        if text:
+            return parse_option(text, name)
+    text = _unpacked(host.path("/proc/config.gz"))
+    return None if text is None else parse_option(text, name)
+
+
+def _unpacked(path):
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with gzip.open(path, "rb") as stream:
+            return stream.read(_MOST_CONFIG).decode("utf-8", "replace")
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+# interfaces
+
+
+def card_type(driver, card):
+    """HiperSockets, OSA, RoCE, virtio, or None: what an interface is, by its driver and qeth's own card_type.
+
+    The name of an interface says nothing: distributions rename HiperSockets and OSA alike.
+    """
+    if driver == "qeth":
+        if card in ("HiperSockets", "Virt.NIC Hiper", "GuestLAN Hiper"):
+            return "HiperSockets"
+        return "OSA" if re.match(r"^(OS[A-Z](_|$)|HSTR$|Virt\.NIC |GuestLAN )", card or "") else None
+    return {"mlx4_core": "RoCE", "mlx5_core": "RoCE", "virtio_net": "virtio"}.get(driver)
+
+
+def interfaces(host):
+    """{name: what is known of it} of all interfaces."""
+    return {name: interface(host, name) for name in host.listdir(NET) if host.exists("%s/%s/mtu" % (NET, name))}
+
+
+def interface(host, name):
+    """What is known of one interface; lower are those it sends and receives through (VLAN, bond, bridge)."""
+    base = "%s/%s" % (NET, name)
+    names = host.listdir(base)
+    device = base + "/device/"
+    driver = _link(host, device + "driver") if "device" in names else None
+    card = host.value(device + "card_type") if driver == "qeth" else None
+    queues = [queue for queue in host.listdir(base + "/queues") if re.match(r"^rx-[0-9]{1,5}$", queue)]
+    queues.sort(key=lambda queue: int(queue[len("rx-") :]))
+    return {
+        "driver": driver,
+        "card_type": card_type(driver, card),
+        "card": card,
+        "buffer_count": number(host.value(device + "buffer_count")) if driver == "qeth" else None,
+        "inbuf_size": host.value(device + "inbuf_size") if driver == "qeth" else None,
+        "mtu": number(host.value(base + "/mtu")),
+        "operstate": host.value(base + "/operstate"),
+        "receive_queues": len(queues),
+        "rps_cpus": {queue: host.value("%s/queues/%s/rps_cpus" % (base, queue)) for queue in queues},
+        "lower": [lower[len("lower_") :] for lower in names if lower.startswith("lower_")],
+    }
+
+
+def lowest(found, name):
+    """The interfaces of interfaces() through which one sends in the end: those of a bond, the one of a VLAN, itself."""
+    seen, waiting, ends = set(), [name], []
+    while waiting:
+        current = waiting.pop(0)
+        if current not in seen:
+            seen.add(current)
+            lower = [below for below in found.get(current, {}).get("lower", ()) if below in found]
+            waiting += lower
+            ends += [] if lower else [current]
+    return ends
+
+
+def _link(host, path):
+    """The last part of a link's target, or None."""
+    folder, name = os.path.split(path)
+    try:
+        return os.path.basename(os.readlink(os.path.join(host.path(folder), name)))
+    except OSError:
+        return None

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""sw_siblings: the scheduler of a guest without topology information takes all CPUs for cores of one socket, or not.
+
+Kernel: arch/s390/kernel/topology.c; commits 1b25fda05334 (topology=on) and 51dce3867c6c (sysctl s390.topology).
+"""
+
+import re
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import SystemKnob, command_line, conflict
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import RUNNING, STORED, Knob, Subject
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import SystemTuning
+
+KEY = "s390.topology"
+FILE = "/proc/sys/s390/topology"
+SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"
+SYSCTL_HEADER = "# CPU topology of a guest, kept by zpower.sap_tuning.cpu_topology: change it there, not here.\n"
+SETS_IT = re.compile(
+    r"""echo\s+["']?([01])["']?\s*>\s*/proc/sys/s390/topology|s390[./]topology\b(?:\s*[=:]\s*["']?([01])\b)?"""
+)
+FIRST_KERNELS = (
+    "the first kernels known to have it are Linux 4.14, 4.4.92 of SLES 12 SP3, 5.3 of SLES 15 SP2, and 4.18 of RHEL 8"
+)
+
+
+class CpuTopology(SystemTuning):
+    """s390.topology of one host. params: the module's, see plugins/modules/cpu_topology.py."""
+
+    name = "cpu_topology"
+    subject = KEY
+    sources = (
+        "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.4",
+        "Linux kernel, commit 1b25fda05334 (s390/topology: alternative topology for topology-less machines)",
+    )
+
+    def __init__(self, host, params):
+        super().__init__(host, params)
+        self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
+
+    def observe(self, name):
+        verdict, reason = self._cannot()
+        if verdict is not None:
+            return Subject(KEY, verdict=verdict, reason=reason)
+        knobs = [
+            Knob(FILE, RUNNING, KEY, KEY, self._running()),
+            Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(KEY)),
+        ]
+        subject = Subject(KEY, knobs, conflicts=self.others(SystemKnob(KEY, FILE, SETS_IT, SYSCTL)))
+        subject.remarks = self._remarks()
+        return subject
+
+    def _cannot(self):
+        if not self.host.exists("/proc/sysinfo"):
+            return "not_applicable", "s390.topology exists on Linux on Z only"
+        if _platform.has_topology_facility(self.host):
+            return "not_applicable", "the machine tells this Linux its real topology (an LPAR), which is better"
+        if not self.host.exists(FILE):
+            return "unsupported", "the kernel %s has no s390.topology; %s" % (
+                _platform.release(self.host) or "of this host",
+                FIRST_KERNELS,
+            )
+        return None, ""
+
+    def _siblings(self):
+        """{online CPU: the CPUs that share its socket in the scheduler's eyes}; without those that do not say."""
+        found = {}
+        for cpu in _cpus.online(self.host):
+            text = self.host.value("%s/cpu%d/topology/core_siblings_list" % (_platform.CPUS, cpu))
+            if text:
+                found[cpu] = _cpus.parse_list(text)
+        return found
+
+    def _running(self):
+        """0 or 1, and what the siblings show where that is something else: "1, siblings 0"."""
+        value, siblings = self.host.value(FILE), self._siblings()
+        seen = {len(cpus) > 1 for cpus in siblings.values()}
+        if len(siblings) < 2 or seen == {value == "1"}:
+            return value
+        return "%s, siblings %s" % (value, "mixed" if len(seen) > 1 else "1" if True in seen else "0")
+
+    def _remarks(self):
+        siblings = self._siblings()
+        groups = sorted({_cpus.format_list(cpus) for cpus in siblings.values()})
+        if len(groups) == 1:
+            return ["the scheduler takes CPUs %s for cores of one socket" % groups[0]] if len(siblings) > 1 else []
+        return ["the scheduler takes each of the %d online CPUs for a socket of its own" % len(siblings)]
+
+    def want(self, subject):
+        value = "1" if self.params["sw_siblings"] else "0"
+        subject.wanted = {"state": "present", "sw_siblings": self.params["sw_siblings"], KEY: value}
+        parameter = command_line(self.host, "topology")
+        if parameter is not None and self._at_start() != value:
+            # early in the boot, so that sysctl.d has the last word
+            setting = parameter._replace(value=self._at_start())
+            subject.conflicts.insert(0, conflict("kernel command line", setting, "no"))
+        for knob in subject.knobs:
+            if knob.place == RUNNING:
+                knob.wanted = value
+            elif not self.needless(subject, knob, value, self._at_start()):
+                knob.wanted = "%s = %s" % (KEY, value)
+
+    def _at_start(self):
+        """What the kernel begins with: its command line's topology=, else each CPU for itself."""
+        parameter = command_line(self.host, "topology")
+        return "1" if parameter is not None and parameter.value == "on" else "0"
+
+    def boot(self, subject, stored):
+        text = stored.get("sysctl.d")
+        return self.boots(subject, self.value(None, text) if text else None, self._at_start())
+
+    def set(self, subject, knob):
+        if knob.place == STORED:
+            self.sysctl.put(KEY, knob.wanted)
+            return
+        try:
+            # exactly one digit: kernels before 4.19 take "12" for 1
+            self.host.put(FILE, knob.wanted[0])
+        except HostError as error:
+            self.refuse(error)
+
+    def value(self, knob, text):
+        return text.split("=")[-1].strip()
+
+    def show(self, knob, text):
+        if text is None:
+            return "absent"
+        value = self.value(knob, text)
+        meaning = {"1": "1 (all CPUs are siblings)", "0": "0 (each CPU for itself)"}
+        return meaning.get(value, value)
+
+    def explain(self, knob, now):
+        if now is None:
+            return "the kernel's file is gone"
+        return "the siblings that the scheduler sees did not follow" if "siblings" in now else "someone else wrote it"

@@ -1,0 +1,464 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU polarization: the switch and the wait, what the kernel refuses, what it boots into, who else sets it."""
+
+import errno
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError, Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (
+    SYSCTL,
+    TMPFILES,
+    CpuPolarization,
+)
+from zkernel import DISPATCHING, POLARIZATION, FullDiskZHost, ZHost
+
+FOLDER = "/var/lib/zpower_sap_tuning"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """The clock of the waits: each look takes 0.1 s of it, and none of ours."""
+    now = [0.0]
+    monkeypatch.setattr(cpu_polarization.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cpu_polarization.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    return now
+
+
+def run(host, check=False, **changes):
+    params = dict({"mode": "vertical", "state": "present", "force": False, "wait_timeout": 75}, **changes)
+    journal = Journal(host, "cpu_polarization", FOLDER)
+    return Run(CpuPolarization(host, params), journal, params["state"], check, params["force"]).run()
+
+
+def record(host, check=False, **changes):
+    result = run(host, check, **changes)
+    assert len(result["tuning"]) == 1
+    return result["tuning"][0]
+
+
+def everything(host):
+    return host.tree("/etc", "/proc", "/sys", "/var")
+
+
+# the life
+
+
+def test_an_old_kernel_is_switched_and_kept_by_tmpfiles(tmp_path):
+    host = ZHost(tmp_path, late=3)
+    before = everything(host)
+    predicted = run(host, check=True)
+    assert predicted["changed"] and everything(host) == before
+    result = run(host)
+    assert result["changed"] and result["diff"] == predicted["diff"]
+    assert (
+        result["diff"]["after"]
+        == "dispatching dispatching (running): vertical\ndispatching tmpfiles.d (stored): vertical\n"
+    )
+    found = result["tuning"][0]
+    assert found["verdict"] == "changed"
+    assert found["before"]["running"] == {"dispatching": "horizontal"}
+    assert found["after"] == {
+        "running": {"dispatching": "vertical"},
+        "stored": {"tmpfiles.d": "vertical"},
+        "next_boot": {"dispatching": "vertical"},
+    }
+    assert "\nw /sys/devices/system/cpu/dispatching - - - - 1\n" in host.read(TMPFILES)
+    assert host.log == [(DISPATCHING, "1")]
+
+
+def test_a_new_kernel_is_switched_by_its_sysctl_and_kept_by_sysctl_d(tmp_path):
+    host = ZHost(tmp_path, sysctl=True)
+    assert record(host)["verdict"] == "changed"
+    assert host.log == [(POLARIZATION, "1")]
+    assert "\ns390.polarization = 1\n" in host.read(SYSCTL)
+    assert not host.exists(TMPFILES)
+
+
+def test_a_second_run_changes_nothing(tmp_path):
+    host = ZHost(tmp_path)
+    run(host)
+    before, host.log = everything(host), []
+    result = run(host)
+    assert not result["changed"] and result["tuning"][0]["verdict"] == "compliant"
+    assert everything(host) == before and host.log == []
+
+
+def test_restored_is_exactly_what_was_found(tmp_path):
+    host = ZHost(tmp_path)
+    before = everything(host)
+    run(host)
+    assert run(host, check=True, state="restored")["changed"]
+    assert record(host, state="restored")["verdict"] == "changed"
+    assert everything(host) == before
+    assert not run(host, state="restored")["changed"]
+
+
+def test_a_kernel_that_boots_vertical_is_compliant_from_the_start(tmp_path):
+    host = ZHost(tmp_path, sysctl=True, vertical=True)
+    host.boots_vertical()
+    before = everything(host)
+    found = record(host)
+    assert found["verdict"] == "compliant" and everything(host) == before
+    assert found["after"]["next_boot"] == {"dispatching": "vertical"}
+
+
+def test_restored_goes_back_to_vertical_where_that_was_found(tmp_path):
+    host = ZHost(tmp_path, sysctl=True, vertical=True)
+    host.boots_vertical()
+    before = everything(host)
+    found = record(host, mode="horizontal")
+    assert found["verdict"] == "changed" and found["after"]["next_boot"] == {"dispatching": "horizontal"}
+    assert host.value(DISPATCHING) == "0" and "s390.polarization = 0" in host.read(SYSCTL)
+    record(host, state="restored")
+    assert everything(host) == before
+
+
+@pytest.mark.parametrize("boots", [None, False], ids=["no configuration to read", "a kernel that boots horizontal"])
+def test_a_new_kernel_that_may_not_boot_vertical_gets_a_file(tmp_path, boots):
+    host = ZHost(tmp_path, sysctl=True, vertical=True)
+    if boots is not None:
+        host.boots_vertical(boots)
+    found = record(host)
+    assert found["verdict"] == "changed" and host.log == []
+    assert found["before"]["next_boot"] == (None if boots is None else {"dispatching": "horizontal"})
+    assert host.exists(SYSCTL)
+
+
+def test_the_file_of_an_earlier_kernel_gives_way_to_sysctl_d_and_comes_back(tmp_path):
+    host = ZHost(tmp_path)
+    run(host)
+    host.fill(POLARIZATION, "1")
+    old = host.read(TMPFILES)
+    found = record(host)
+    assert found["verdict"] == "changed" and found["after"]["stored"] == {"sysctl.d": "vertical"}
+    assert not host.exists(TMPFILES)
+    record(host, state="restored")
+    assert not host.exists(SYSCTL) and not host.exists(TMPFILES) and "dispatching - - - - 1" in old
+    assert host.value(DISPATCHING) == "0"
+
+
+# the wait
+
+
+def test_cpus_that_report_late_are_waited_for(tmp_path, impatient):
+    host = ZHost(tmp_path, late=300)
+    assert record(host)["verdict"] == "changed"
+    assert 30 <= impatient[0] <= 75
+
+
+def test_cpus_that_never_report_are_a_failure_and_the_host_is_put_back(tmp_path):
+    host = ZHost(tmp_path, late=100)
+    result = run(host, wait_timeout=5)
+    assert result["failed"]
+    assert "5 s after the switch to vertical CPU 0-3 still shows unknown" in result["msg"]
+    assert host.value(DISPATCHING) == "0" and not host.exists(TMPFILES)
+
+
+def test_verify_waits_for_cpus_that_do_not_show_anything_yet(tmp_path):
+    host = ZHost(tmp_path)
+    run(host)
+    host.put(DISPATCHING, "0")
+    host.late = 50
+    host.put(DISPATCHING, "1")
+    assert record(host, check=True)["verdict"] == "compliant"
+    host.put(DISPATCHING, "0")
+    host.late = 5000
+    host.put(DISPATCHING, "1")
+    found = record(host, check=True)
+    assert found["verdict"] == "drifted" and "CPU 0-3 does not show its polarization yet" in found["reason"]
+
+
+def test_an_offline_cpu_is_not_waited_for(tmp_path, impatient):
+    host = ZHost(tmp_path)
+    host.offline(2)
+    host.fill("/sys/devices/system/cpu/cpu2/polarization", "unknown")
+    assert record(host)["verdict"] == "changed"
+    host.fill("/sys/devices/system/cpu/cpu2/polarization", "unknown")
+    assert record(host, check=True)["verdict"] == "compliant"
+    assert impatient[0] < 1
+
+
+# what the kernel refuses
+
+
+def test_a_guest_of_zvm_is_unsupported(tmp_path):
+    host = ZHost(tmp_path, facility=False)
+    before = everything(host)
+    result = run(host)
+    assert not result["changed"] and not result["failed"]
+    found = result["tuning"][0]
+    assert found["verdict"] == "unsupported" and "guest of z/VM" in found["reason"]
+    assert everything(host) == before and host.log == []
+
+
+def test_a_machine_that_only_says_so_at_the_write_is_unsupported_too_and_nothing_is_left(tmp_path):
+    host = ZHost(tmp_path)
+    host.facility = False  # as where /proc/sysinfo is another machine's, in a container
+    before = everything(host)
+    result = run(host)
+    assert not result["changed"] and not result["failed"]
+    assert result["tuning"][0]["verdict"] == "unsupported"
+    assert "no CPU topology facility" in result["tuning"][0]["reason"]
+    assert everything(host) == before
+
+
+def test_busy_with_cpus_that_are_vertical_already_is_success(tmp_path):
+    host = ZHost(tmp_path)
+    host.firmware = "1"
+    real = host.put
+
+    def put(path, value):
+        # the machine was switched between the look and the write
+        host._polarize(True)
+        real(path, value)
+
+    host.put = put
+    found = record(host)
+    assert found["verdict"] == "changed" and found["after"]["running"] == {"dispatching": "vertical"}
+
+
+def test_busy_otherwise_is_a_failure_that_leaves_nothing(tmp_path):
+    host = ZHost(tmp_path)
+    host.firmware = "1"
+    result = run(host)
+    assert result["failed"] and "Device or resource busy: the machine refuses it now" in result["msg"]
+    assert host.value(DISPATCHING) == "0" and not host.exists(TMPFILES)
+
+
+def test_an_old_kernel_on_a_machine_that_is_vertical_already_needs_no_switch(tmp_path):
+    host = ZHost(tmp_path)
+    host._polarize(True)
+    found = record(host)
+    assert found["before"]["running"] == {"dispatching": "vertical"} and host.log == []
+    assert found["verdict"] == "changed" and found["after"]["stored"] == {"tmpfiles.d": "vertical"}
+
+
+def test_an_old_kernel_that_cannot_go_back_says_why(tmp_path):
+    host = ZHost(tmp_path)
+    host._polarize(True)
+    result = run(host, mode="horizontal")
+    assert result["failed"] and "before 6.14 do not notice" in result["msg"] and host.log == []
+
+
+@pytest.mark.parametrize(
+    "number, words",
+    [
+        (errno.EINVAL, "does not take this value"),
+        (errno.EACCES, "run with become: true"),
+        (errno.EROFS, "as in a container"),
+        (errno.ENOENT, "vanished"),
+        (errno.EIO, "the old value stands"),
+    ],
+)
+def test_refusals_are_one_sentence_and_change_nothing(tmp_path, number, words):
+    host = ZHost(tmp_path)
+    host.errors[DISPATCHING] = number
+    result = run(host)
+    assert result["failed"] and not result["changed"] and words in result["msg"]
+    assert result["tuning"][0]["verdict"] == "failed"
+    assert host.value(DISPATCHING) == "0" and not host.exists(TMPFILES)
+
+
+def test_a_full_disk_stops_before_anything_changed(tmp_path):
+    host = FullDiskZHost(tmp_path)
+    before = everything(host)
+    with pytest.raises(Exception, match="nothing was changed"):
+        run(host)
+    assert {path: text for path, text in everything(host).items() if "zpower_sap_tuning/" not in path} == before
+    host.full = ("/etc",)
+    result = run(host)
+    assert result["failed"] and "No space left" in result["msg"] and host.value(DISPATCHING) == "0"
+
+
+@pytest.mark.parametrize("gone", [DISPATCHING, "/proc/sysinfo"])
+def test_other_machines(tmp_path, gone):
+    host = ZHost(tmp_path)
+    (tmp_path / gone.lstrip("/")).unlink()
+    found = record(host)
+    assert found["verdict"] == ("unsupported" if gone == DISPATCHING else "not_applicable")
+    assert found["reason"] and host.log == []
+
+
+def test_a_wait_that_cannot_be_is_refused(tmp_path):
+    with pytest.raises(InputError, match="wait_timeout: 0 is out of range; use 1 to 3600"):
+        run(ZHost(tmp_path), wait_timeout=0)
+
+
+def test_what_someone_else_switched_is_left_alone_by_restore(tmp_path):
+    host = ZHost(tmp_path)
+    host._polarize(True)
+    host.fill(DISPATCHING, "1")
+    record(host, mode="horizontal")
+    host.put(DISPATCHING, "1")
+    found = record(host, state="restored")
+    assert found["after"]["running"] == {"dispatching": "vertical"} and not host.exists(TMPFILES)
+
+
+# what the split means
+
+
+def test_the_split_is_told_with_what_it_means_for_shared_cpus(tmp_path):
+    host = ZHost(tmp_path)
+    assert record(host, check=True)["remarks"] == []
+    remarks = record(host)["remarks"]
+    assert remarks[0] == "entitlement of the 4 online CPUs: 1 high, 1 medium, 2 low"
+    assert "shared CPUs" in remarks[1] and "vertical:low" in remarks[1]
+
+
+def test_hiperdispatch_settings_worth_knowing(tmp_path):
+    host = ZHost(tmp_path, sysctl=True, vertical=True, split=("high",))
+    host.fill("/proc/sys/s390/hiperdispatch", "1")
+    host.fill("/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold", "30")
+    host.fill("/sys/devices/system/cpu/hiperdispatch/hd_delay_factor", "4")
+    assert record(host, check=True)["remarks"] == ["entitlement of the 4 online CPUs: 4 high"]
+    host.fill("/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold", "80")
+    assert "hd_steal_threshold is 80 (the kernel's default is 30)" in record(host, check=True)["remarks"]
+    host.fill("/proc/sys/s390/hiperdispatch", "0")
+    assert "s390.hiperdispatch is 0" in record(host, check=True)["remarks"][1]
+
+
+# who else sets it
+
+
+@pytest.mark.parametrize(
+    "file, line, wins, value",
+    [
+        ("/etc/tmpfiles.d/10-site.conf", "w /sys/devices/system/cpu/dispatching - - - - 0", "yes", "horizontal"),
+        ("/etc/tmpfiles.d/95-site.conf", "w /sys/devices/system/cpu/dispatching - - - - 0", "no", "horizontal"),
+        ("/etc/tmpfiles.d/10-site.conf", "w /sys/devices/system/cpu/disp* - - - - 0", "possible", "horizontal"),
+        (
+            "/etc/udev/rules.d/99-site.rules",
+            'SUBSYSTEM=="cpu", RUN+="/sbin/chcpu -p horizontal"',
+            "possible",
+            "horizontal",
+        ),
+        ("/etc/systemd/system/z.service", "ExecStart=/usr/sbin/chcpu -p horizontal", "possible", "horizontal"),
+        ("/etc/systemd/system/z.service", "ExecStart=/usr/sbin/chcpu --dispatching=vertical", "possible", "vertical"),
+        ("/etc/systemd/system/z.service", "ExecStart=/usr/sbin/chcpu -e 3", None, None),
+        ("/etc/rc.d/rc.local", "echo 0 > /sys/devices/system/cpu/dispatching", "possible", "horizontal"),
+        ("/etc/cron.d/z", "@reboot root chcpu -p horizontal", "possible", "horizontal"),
+    ],
+)
+def test_others_on_an_old_kernel(tmp_path, file, line, wins, value):
+    host = ZHost(tmp_path)
+    run(host)
+    host.fill(file, "# site\n" + line)
+    found = record(host, check=True)
+    others = [(other["file"], other["line"], other["wins"], other["value"]) for other in found["conflicts"]]
+    assert others == ([] if wins is None else [(file, 2, wins, value)])
+    assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
+    if wins == "yes":
+        assert "at the next boot %s line 2 sets dispatching to horizontal" % file in found["reason"]
+        assert found["after"]["next_boot"] == {"dispatching": "horizontal"}
+
+
+@pytest.mark.parametrize(
+    "files, wins",
+    [
+        ({"/etc/sysctl.d/95-site.conf": "s390.polarization = 0"}, "yes"),
+        ({"/etc/sysctl.d/10-site.conf": "s390/polarization = 0"}, "no"),
+        ({"/proc/cmdline": "quiet sysctl.s390.polarization=0"}, "no"),
+        (
+            {
+                "/etc/systemd/system/z.service": "ExecStart=/usr/local/sbin/tune --all",
+                "/usr/local/sbin/tune": "sysctl -w s390.polarization=0",
+                "/etc/systemd/system/multi-user.target.wants/z.service": "",
+            },
+            "yes",
+        ),
+        (
+            {
+                "/etc/tuned/active_profile": "site",
+                "/etc/tuned/site/tuned.conf": "[script]\nscript=go.sh",
+                "/etc/tuned/site/go.sh": "chcpu -p horizontal",
+                "/etc/systemd/system/multi-user.target.wants/tuned.service": "",
+            },
+            "yes",
+        ),
+        (
+            {
+                "/etc/tuned/active_profile": "site",
+                "/etc/tuned/site/tuned.conf": "[sysctl]\ns390.polarization = 0",
+                "/etc/systemd/system/multi-user.target.wants/tuned.service": "",
+            },
+            "no",
+        ),
+        (
+            {
+                "/etc/tuned/active_profile": "site",
+                "/etc/tuned/tuned-main.conf": "reapply_sysctl = 0",
+                "/etc/tuned/site/tuned.conf": "[sysctl]\ns390.polarization = 0",
+                "/etc/systemd/system/multi-user.target.wants/tuned.service": "",
+            },
+            "yes",
+        ),
+        (
+            {
+                "/etc/sysconfig/saptune": 'NOTE_APPLY_ORDER="1410736 zsite"',
+                "/etc/saptune/extra/zsite.conf": "[sysctl]\ns390.polarization=0",
+                "/etc/systemd/system/multi-user.target.wants/saptune.service": "",
+            },
+            "yes",
+        ),
+        (
+            {
+                "/etc/sysconfig/saptune": 'NOTE_APPLY_ORDER="1410736"',
+                "/etc/saptune/extra/zsite.conf": "[sysctl]\ns390.polarization=0",
+                "/etc/systemd/system/multi-user.target.wants/saptune.service": "",
+            },
+            None,
+        ),
+    ],
+    ids=[
+        "later sysctl.d",
+        "earlier sysctl.d",
+        "command line",
+        "unit's program",
+        "tuned script",
+        "tuned sysctl",
+        "tuned last",
+    ]
+    + ["saptune note", "saptune note not applied"],
+)
+def test_others_on_a_new_kernel(tmp_path, files, wins):
+    host = ZHost(tmp_path, sysctl=True)
+    run(host)
+    for path, text in files.items():
+        host.fill(path, text)
+    found = record(host, check=True)
+    assert [(other["wins"], other["value"]) for other in found["conflicts"]] == (
+        [] if wins is None else [(wins, "horizontal")]
+    )
+    assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
+
+
+def test_a_file_in_etc_hides_the_units_of_the_same_name(tmp_path):
+    host = ZHost(tmp_path)
+    host.fill("/usr/lib/systemd/system/z.service", "ExecStart=/usr/sbin/chcpu -p horizontal")
+    assert record(host, check=True)["conflicts"]
+    host.fill("/etc/systemd/system/z.service", "# masked")
+    assert record(host, check=True)["conflicts"] == []
+
+
+def test_a_kernel_that_boots_vertical_gets_a_file_where_another_file_says_horizontal(tmp_path):
+    host = ZHost(tmp_path, sysctl=True, vertical=True)
+    host.boots_vertical()
+    host.fill("/etc/sysctl.d/50-site.conf", "s390.polarization = 0")
+    found = record(host)
+    assert found["before"]["next_boot"] == {"dispatching": "horizontal"}
+    assert found["verdict"] == "changed" and found["after"]["next_boot"] == {"dispatching": "vertical"}
+
+
+@pytest.mark.parametrize("version, found", [("2.34.0", 2), (None, 2), ("2.35.0", 0), ("2.4.0", 2), ("3.0.1", 0)])
+def test_cpuplugd_before_2_35_0(tmp_path, monkeypatch, version, found):
+    host = ZHost(tmp_path)
+    host.fill("/etc/cpuplugd.conf", '# c\nUPDATE="10"\nHOTPLUG = "(loadavg > onumcpus)"\nHOTUNPLUG="(idle > 1)"')
+    platform = cpu_polarization._platform
+    monkeypatch.setattr(platform, "services", lambda host: [{"service": "cpuplugd", "version": version}])
+    conflicts = record(host, check=True)["conflicts"]
+    assert [other["line"] for other in conflicts] == [3, 4][:found]
+    assert all(other["wins"] == "possible" and other["effect"] for other in conflicts)
+    assert record(host)["verdict"] == "changed"

@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""sw_siblings: s390.topology of a guest, proved by what the scheduler sees, and the kernel command line."""
+
+import errno
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import SYSCTL, CpuTopology
+from zkernel import TOPOLOGY, ZHost
+
+FOLDER = "/var/lib/zpower_sap_tuning"
+
+
+@pytest.fixture
+def guest(tmp_path):
+    return ZHost(tmp_path, facility=False)
+
+
+def run(host, check=False, **changes):
+    params = dict({"sw_siblings": True, "state": "present", "force": False}, **changes)
+    journal = Journal(host, "cpu_topology", FOLDER)
+    return Run(CpuTopology(host, params), journal, params["state"], check, params["force"]).run()
+
+
+def record(host, check=False, **changes):
+    result = run(host, check, **changes)
+    assert len(result["tuning"]) == 1
+    return result["tuning"][0]
+
+
+def everything(host):
+    return host.tree("/etc", "/proc", "/sys", "/var")
+
+
+def test_siblings_are_set_kept_and_taken_back(guest):
+    before = everything(guest)
+    predicted = run(guest, check=True)
+    assert predicted["changed"] and everything(guest) == before
+    result = run(guest)
+    assert result["diff"] == predicted["diff"]
+    assert "s390.topology s390.topology (running): 1 (all CPUs are siblings)" in result["diff"]["after"]
+    found = result["tuning"][0]
+    assert found["verdict"] == "changed" and guest.log == [(TOPOLOGY, "1")]
+    assert found["after"] == {
+        "running": {"s390.topology": "1"},
+        "stored": {"sysctl.d": "1"},
+        "next_boot": {"s390.topology": "1"},
+    }
+    assert found["remarks"] == ["the scheduler takes CPUs 0-3 for cores of one socket"]
+    assert "\ns390.topology = 1\n" in guest.read(SYSCTL)
+    assert not run(guest)["changed"]
+    record(guest, state="restored")
+    assert everything(guest) == before
+
+
+def test_off_is_stored_too(guest):
+    assert record(guest)["verdict"] == "changed"
+    found = record(guest, sw_siblings=False)
+    assert found["after"]["stored"] == {"sysctl.d": "0"}
+    assert found["remarks"] == ["the scheduler takes each of the 4 online CPUs for a socket of its own"]
+
+
+def test_a_kernel_that_says_1_without_siblings_is_not_believed(guest):
+    run(guest)
+    guest.siblings(False)
+    found = record(guest, check=True)
+    assert found["verdict"] == "drifted" and "1, siblings 0, wanted 1" in found["reason"]
+
+
+def test_siblings_that_do_not_follow_are_a_failure(guest):
+    guest.siblings = lambda together: None
+    result = run(guest)
+    assert result["failed"] and "the siblings that the scheduler sees did not follow" in result["msg"]
+
+
+def test_siblings_of_some_cpus_only(guest):
+    run(guest)
+    guest.fill("/sys/devices/system/cpu/cpu3/topology/core_siblings_list", "3")
+    assert "1, siblings mixed" in record(guest, check=True)["reason"]
+
+
+def test_one_cpu_has_no_siblings_to_prove_anything(guest):
+    guest.fill("/sys/devices/system/cpu/online", "0")
+    guest.siblings(False)
+    assert record(guest)["verdict"] == "changed"
+    assert record(guest, check=True)["verdict"] == "compliant"
+
+
+def test_an_lpar_is_not_applicable(tmp_path):
+    host = ZHost(tmp_path)
+    found = record(host)
+    assert found["verdict"] == "not_applicable" and "real topology" in found["reason"] and host.log == []
+
+
+def test_a_kernel_without_it_is_unsupported_and_names_the_first_that_have_it(guest, tmp_path):
+    (tmp_path / TOPOLOGY.lstrip("/")).unlink()
+    found = record(guest)
+    assert found["verdict"] == "unsupported"
+    assert "6.1.0-s390x" in found["reason"] and "4.4.92 of SLES 12 SP3" in found["reason"]
+
+
+def test_another_architecture_is_not_applicable(guest, tmp_path):
+    (tmp_path / "proc/sysinfo").unlink()
+    assert record(guest)["verdict"] == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    "parameters, boots", [("topology=on", "1"), ("quiet topology=off ro", "0"), ("topology=on topology=off", "0")]
+)
+@pytest.mark.parametrize("wanted", [False, True])
+def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, parameters, boots, wanted):
+    guest.fill("/proc/cmdline", "root=/dev/dasda1 " + parameters)
+    found = record(guest, check=True, sw_siblings=wanted)
+    assert found["before"]["next_boot"] == {"s390.topology": boots}
+    agrees = boots == str(int(wanted))
+    assert [(other["what"], other["file"], other["value"], other["wins"]) for other in found["conflicts"]] == (
+        [] if agrees else [("kernel command line", "/proc/cmdline", boots, "no")]
+    )
+    found = record(guest, sw_siblings=wanted)
+    assert found["after"]["next_boot"] == {"s390.topology": str(int(wanted))}
+    assert guest.exists(SYSCTL) is not agrees
+    assert record(guest, check=True, sw_siblings=wanted)["verdict"] == "compliant"
+
+
+def test_a_command_line_that_agrees_is_no_conflict_worth_a_file(guest):
+    guest.fill("/proc/cmdline", "topology=on")
+    guest.fill(TOPOLOGY, "1")
+    guest.siblings(True)
+    found = record(guest)
+    assert found["conflicts"] == []
+    assert found["verdict"] == "compliant" and found["after"]["stored"] is None
+    assert found["after"]["next_boot"] == {"s390.topology": "1"}
+
+
+@pytest.mark.parametrize(
+    "path, line, wins",
+    [
+        ("/etc/sysctl.d/99-site.conf", "s390.topology=0", "yes"),
+        ("/etc/sysctl.conf", "s390/topology = 0", "yes"),
+        ("/usr/lib/sysctl.d/50-site.conf", "s390.topology = 0", "no"),
+        ("/etc/tmpfiles.d/z.conf", "w /proc/sys/s390/topology - - - - 0", "possible"),
+        ("/etc/rc.d/rc.local", "echo 0 > /proc/sys/s390/topology", "possible"),
+    ],
+)
+def test_others(guest, path, line, wins):
+    run(guest)
+    guest.fill(path, line)
+    found = record(guest, check=True)
+    assert [(other["file"], other["line"], other["wins"], other["value"]) for other in found["conflicts"]] == [
+        (path, 1, wins, "0")
+    ]
+    assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
+
+
+@pytest.mark.parametrize(
+    "number, words", [(errno.EROFS, "read-only"), (errno.EPERM, "become"), (errno.EINVAL, "value")]
+)
+def test_refusals_are_one_sentence_and_change_nothing(guest, number, words):
+    guest.errors[TOPOLOGY] = number
+    result = run(guest)
+    assert result["failed"] and words in result["msg"] and not guest.exists(SYSCTL)

@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A tree that answers writes to dispatching, s390.polarization and s390.topology as s390x kernels do.
+
+What it does was seen on kernels 6.1 and 6.12 in an LPAR and in a guest; see arch/s390/kernel/topology.c. What the
+machine is (z/VM, LPAR with shared CPUs) is synthetic, in the documented format of /proc/sysinfo.
+"""
+
+import errno
+import os
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from kernel import KernelHost
+
+CPU = "/sys/devices/system/cpu"
+DISPATCHING = CPU + "/dispatching"
+POLARIZATION = "/proc/sys/s390/polarization"
+TOPOLOGY = "/proc/sys/s390/topology"
+LPAR = """\
+Manufacturer:         IBM
+Type:                 3931
+LPAR Number:          17
+LPAR Characteristics: Shared
+LPAR Name:            SAPAPP1
+LPAR CPUs Dedicated:  0
+LPAR CPUs Shared:     4
+"""
+FACILITY = "CPU Topology HW:      0 0 0 0 1 4\nCPU Topology SW:      0 0 0 0 1 4\n"
+ZVM = LPAR + "VM00 Name:            LNX1\nVM00 Control Program: z/VM    7.3.0\n"
+
+
+class ZHost(KernelHost):
+    """An LPAR, or without facility a guest of z/VM.
+
+    split: what the CPUs are when vertical. late: after a switch so many looks at a CPU find it "unknown". firmware: the
+    mode the machine is in whatever the kernel has been told, as kernels before 6.14 may have it; it refuses to switch
+    to what it is with EBUSY.
+    """
+
+    def __init__(
+        self, root, facility=True, sysctl=False, vertical=False, split=("high", "medium", "low", "low"), late=0
+    ):
+        super().__init__(root)
+        self.facility, self.late, self.split, self.firmware = facility, late, split, None
+        self._looks = {}
+        self.fill("/proc/sysinfo", LPAR + FACILITY if facility else ZVM)
+        self.fill("/proc/cmdline", "root=/dev/dasda1")
+        self.fill("/proc/sys/kernel/osrelease", "6.12.1-s390x" if sysctl else "6.1.0-s390x")
+        self.fill(DISPATCHING, str(int(vertical)))
+        if sysctl:
+            self.fill(POLARIZATION, str(int(vertical)))
+        self.fill(TOPOLOGY, str(int(facility)))
+        self._polarize(vertical)
+        self.siblings(facility)
+
+    def boots_vertical(self, does=True):
+        """Put the kernel's configuration there."""
+        text = "CONFIG_SCHED_TOPOLOGY_VERTICAL=y" if does else "# CONFIG_SCHED_TOPOLOGY_VERTICAL is not set"
+        self.fill("/boot/config-" + self.value("/proc/sys/kernel/osrelease"), text)
+
+    def offline(self, cpu):
+        """Take a CPU offline: it keeps its polarization."""
+        rest = [one for one in _cpus.online(self) if one != cpu]
+        self.fill(CPU + "/online", _cpus.format_list(rest))
+
+    def siblings(self, together):
+        online = _cpus.online(self)
+        for cpu in online:
+            text = _cpus.format_list(online if together else [cpu])
+            self.fill("%s/cpu%d/topology/core_siblings_list" % (CPU, cpu), text)
+
+    def value(self, path):
+        if path.endswith("/polarization") and path.startswith(CPU) and self._looks.get(path, 0) > 0:
+            self._looks[path] -= 1
+            return "unknown"
+        return super().value(path)
+
+    def put(self, path, value):
+        if path in (DISPATCHING, POLARIZATION, TOPOLOGY) and path not in self.errors:
+            refused = self._refuses(path, value)
+            if refused:
+                self.errors[path] = refused
+                try:
+                    super().put(path, value)
+                finally:
+                    del self.errors[path]
+        super().put(path, value)
+        if path == TOPOLOGY:
+            self.siblings(value == "1")
+        elif path in (DISPATCHING, POLARIZATION) and not self._told_already:
+            self.fill(DISPATCHING, value)
+            if os.path.exists(self.path(POLARIZATION)):
+                self.fill(POLARIZATION, value)
+            self._polarize(value == "1")
+            self._looks = {"%s/cpu%d/polarization" % (CPU, cpu): self.late for cpu in _cpus.online(self)}
+
+    def _refuses(self, path, value):
+        if value not in ("0", "1"):
+            return errno.EINVAL
+        if path == TOPOLOGY:
+            return None
+        self._told_already = super().value(DISPATCHING) == value
+        if self._told_already:
+            return None
+        if not self.facility:
+            return errno.EOPNOTSUPP
+        return errno.EBUSY if self.firmware == value else None
+
+    def _polarize(self, vertical):
+        for cpu in _cpus.present(self):
+            text = "vertical:" + self.split[cpu % len(self.split)] if vertical else "horizontal"
+            self.fill("%s/cpu%d/polarization" % (CPU, cpu), text)
+
+
+class FullDiskZHost(ZHost):
+    """No file below these folders can be written any more."""
+
+    full = ("/var/lib",)
+
+    def write(self, path, text, mode=0o644):
+        if path.startswith(self.full):
+            raise HostError("cannot write %s: %s" % (path, os.strerror(errno.ENOSPC)), errno.ENOSPC)
+        super().write(path, text, mode)
