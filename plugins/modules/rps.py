@@ -38,11 +38,13 @@ options:
     default: present
   interfaces:
     description:
-      - Interfaces by name, by shell glob (C(hsi*)), or V(auto).
+      - Interfaces by name, by shell glob (C(hsi*)), V(hipersockets), V(osa), or V(auto).
+      - V(hipersockets) and V(osa) take the interfaces of the driver qeth by their card type, guest LANs of z/VM
+        included. A name says nothing, since distributions rename both to C(enc) and the device number.
       - V(auto) takes every interface that is up, has received packets, has fewer receive queues than the machine has
-        online
-        CPUs, and does not receive through another interface (bond, VLAN, bridge). With O(state=restored) it takes
-        everything in the journal.
+        online CPUs, and does not receive through another interface (bond, VLAN, bridge). HiperSockets and OSA
+        interfaces need not have received anything yet; those for management (OSM, OSN) are left out. With
+        O(state=restored) it takes everything in the journal.
       - The loopback interface is never touched.
     type: list
     elements: str
@@ -83,9 +85,9 @@ EXAMPLES = r"""
   zpower.sap_tuning.rps:
     interfaces: [hsi0]
 
-- name: Every fourth CPU, which was best in the published measurement
+- name: Every fourth CPU for all HiperSockets interfaces, which was best in the published measurement
   zpower.sap_tuning.rps:
-    interfaces: ['hsi*']
+    interfaces: [hipersockets]
     every: 4
 
 - name: Eight CPUs, with Receive Flow Steering

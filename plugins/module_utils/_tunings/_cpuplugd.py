@@ -4,8 +4,8 @@
 
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import conflict, lines_with
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_services import services
 
 CONFIGURATION = "/etc/cpuplugd.conf"
 # from this version on it leaves the CPUs alone while they are vertical (s390-tools CHANGELOG.md)
@@ -14,8 +14,8 @@ _RULES = re.compile(r"^HOT(?:UN)?PLUG\s*=")
 
 
 def hotplug_conflicts(host, effect, since=None):
-    """conflict() of each of its rules for CPUs, where it is enabled or running and older than since (a version)."""
-    service = next((one for one in _platform.services(host) if one["service"] == "cpuplugd"), None)
+    """conflict() of each of its rules for CPUs, where it is enabled or running and older than since (a version)"""
+    service = next((one for one in services(host) if one["service"] == "cpuplugd"), None)
     if service is None:
         return []
     numbers = re.findall(r"\d+", service["version"] or "")

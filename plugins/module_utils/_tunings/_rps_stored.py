@@ -8,6 +8,10 @@ import re
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts, _cpus
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import conflict
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._cpuplugd import (
+    LEAVES_VERTICAL_ALONE,
+    hotplug_conflicts,
+)
 
 NET = "/sys/class/net"
 DEFAULT_MASK = "net.core.rps_default_mask"
@@ -19,6 +23,7 @@ RULES_HEADER = (
     "# a rule for queues sets those that come later.\n"
 )
 MOST_QUEUES = 64
+LOSES_CPUS = "takes CPUs offline; a mask written meanwhile lacks them for good"
 
 
 def queues_at_boot(host, interface, queues):
@@ -76,6 +81,8 @@ class Others:
         self._tuned = list(_conflicts.tuned(host, word))
         # for which interface a unit or a script sets it, only its author can say
         self._scripts = [("unit", setting) for _runs, setting in _conflicts.units(host, word)]
+        vertical = host.value("/sys/devices/system/cpu/dispatching") == "1"
+        self._hotplug = hotplug_conflicts(host, LOSES_CPUS, LEAVES_VERTICAL_ALONE if vertical else None)
         self._scripts += [("boot script", setting) for setting in _conflicts.boot_scripts(host, word)]
 
     def conflicts(self, name, queues):
@@ -88,7 +95,7 @@ class Others:
             matching = [setting for paths, setting in self._tmpfiles if fnmatch.fnmatchcase(path, paths)]
             found += [conflict("tmpfiles.d", setting, "possible") for setting in matching]
         found += [conflict("tuned", setting, "yes" if enabled else "possible") for enabled, setting in self._tuned]
-        return found + [conflict(what, setting, "possible") for what, setting in self._scripts]
+        return found + [conflict(what, setting, "possible") for what, setting in self._scripts] + self._hotplug
 
 
 def _link_conflicts(host, name, links):

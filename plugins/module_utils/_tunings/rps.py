@@ -11,7 +11,7 @@ import functools
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import at_boot, of_sysctl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
@@ -27,12 +27,14 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_st
     RULES,
     RULES_HEADER,
     Others,
+    driver_of,
     queues_at_boot,
     rules,
     values_of,
 )
 
 NET = "/sys/class/net"
+CARDS = {"hipersockets": "HiperSockets", "osa": "OSA"}
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
 SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
@@ -140,10 +142,12 @@ class Rps(Tuning):
         return subjects
 
     def selects(self, name):
+        patterns = self.params["interfaces"]
         return (
             name == FLOW_ENTRIES
-            or "auto" in self.params["interfaces"]
-            or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.params["interfaces"])
+            or "auto" in patterns
+            or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+            or any(pattern in CARDS and self._card(name) == CARDS[pattern] for pattern in patterns)
         )
 
     def _matching(self, pattern):
@@ -151,6 +155,8 @@ class Rps(Tuning):
         if pattern == "auto":
             verdicts = [(name, self._unfit(name)) for name in names]
             return [name for name, why in verdicts if not why], ["%s: %s" % pair for pair in verdicts if pair[1]]
+        if pattern in CARDS:
+            return [name for name in names if self._card(name) == CARDS[pattern]], ["no %s interface" % CARDS[pattern]]
         if pattern == "lo":
             raise InputError("interfaces: lo is the loopback interface, which this tuning leaves alone; name another")
         found = [name for name in names if fnmatch.fnmatchcase(name, pattern) and self._queues(name)]
@@ -167,6 +173,14 @@ class Rps(Tuning):
         names = ", ".join(self.host.listdir(NET))
         return InputError("interfaces: this host has no interface %s with receive queues; it has %s" % (name, names))
 
+    def _card(self, name):
+        """HiperSockets, OSA, or what else the interface is; "" for a qeth interface that carries no data of users."""
+        card = self.host.value(os.path.join(NET, name, "device/card_type"))
+        driver = driver_of(self.host, name)
+        if driver == "qeth" and (_platform.card_type(driver, card) is None or re.search(r"OS[MN]", card)):
+            return ""
+        return _platform.card_type(driver, card)
+
     def _unfit(self, name):
         """Why auto leaves an interface out, or an empty text."""
         base = os.path.join(NET, name)
@@ -182,9 +196,11 @@ class Rps(Tuning):
         else:
             reached = "its %d receive queues reach all %d CPUs" % (len(queues), len(self.online))
             received = self.host.value(base + "/statistics/rx_packets") or "0"
+            card = self._card(name)
             reasons += [
                 ("it is down", self.host.value(base + "/operstate") == "down"),
-                ("it has received nothing", received == "0"),
+                ("its card type is for management only, or unknown", card == ""),
+                ("it has received nothing", received == "0" and card not in CARDS.values()),
                 (reached, len(queues) >= len(self.online)),
             ]
         return next((why for why, unfit in reasons if unfit), "")

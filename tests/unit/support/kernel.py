@@ -44,6 +44,17 @@ class KernelHost(Host):
         self.fill(base + "/address", "02:00:00:00:00:01")
         self.fill(base + "/statistics/rx_packets", str(packets))
 
+    def qeth(self, name, card, packets=0):
+        """Add an interface of the driver qeth, which has one receive queue."""
+        self.interface(name, packets=packets)
+        device = self.path("/sys/class/net/%s/device" % name)
+        driver = self.path("/sys/bus/ccwgroup/drivers/qeth")
+        for folder in (device, driver):
+            if not os.path.isdir(folder):
+                os.makedirs(folder)
+        os.symlink(driver, os.path.join(device, "driver"))
+        self.fill("/sys/class/net/%s/device/card_type" % name, card)
+
     def put(self, path, value):
         self.log.append((path, value))
         error = self.errors.get(path)

@@ -7,7 +7,7 @@ import errno
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError, Run
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd, cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (
     SYSCTL,
     TMPFILES,
@@ -456,8 +456,7 @@ def test_a_kernel_that_boots_vertical_gets_a_file_where_another_file_says_horizo
 def test_cpuplugd_before_2_35_0(tmp_path, monkeypatch, version, found):
     host = ZHost(tmp_path)
     host.fill("/etc/cpuplugd.conf", '# c\nUPDATE="10"\nHOTPLUG = "(loadavg > onumcpus)"\nHOTUNPLUG="(idle > 1)"')
-    platform = cpu_polarization._platform
-    monkeypatch.setattr(platform, "services", lambda host: [{"service": "cpuplugd", "version": version}])
+    monkeypatch.setattr(_cpuplugd, "services", lambda host: [{"service": "cpuplugd", "version": version}])
     conflicts = record(host, check=True)["conflicts"]
     assert [other["line"] for other in conflicts] == [3, 4][:found]
     assert all(other["wins"] == "possible" and other["effect"] for other in conflicts)
