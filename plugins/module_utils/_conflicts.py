@@ -11,6 +11,7 @@ import os
 import re
 from collections import namedtuple
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import effective_files, numbered_lines
 
 # file, line: where it stands. text: the line. value: what it sets, None where that is not plain text.
@@ -33,7 +34,8 @@ _BOOT_SCRIPTS = (
     ("/var/spool/cron", "root"),
 )
 _EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
-# what a site's own unit or cron line may call; the distribution's programs are not read
+# what a site's own unit may call; the distribution's programs are not read, nor what is too large for a script
+_LARGEST_SCRIPT = 256 * 1024
 _OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
 
 
@@ -114,7 +116,7 @@ def enabled(host, unit):
     """
     for top in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"):
         for folder in host.glob(top, "*.wants") + host.glob(top, "*.requires"):
-            if host.glob(folder, unit):
+            if unit in host.listdir(folder):
                 return True
     return False
 
@@ -179,9 +181,18 @@ def units(host, pattern):
         for _line, text in numbered_lines(host, file):
             start = _EXEC.match(text)
             for program in _OWN_PROGRAM.findall(start.group(1)) if start else ():
-                found += lines_with(host, program, pattern)
+                found += _lines_of_script(host, program, pattern)
         for setting in found:
             yield enabled(host, os.path.basename(file)), setting
+
+
+def _lines_of_script(host, file, pattern):
+    """As lines_with(); nothing of what is no script, or cannot be read, as on a file system of the network."""
+    try:
+        size = host.size(file)
+        return list(lines_with(host, file, pattern)) if size is not None and size <= _LARGEST_SCRIPT else []
+    except HostError:
+        return []
 
 
 def boot_scripts(host, pattern):
@@ -227,7 +238,7 @@ def of_system(host, knob):
     """Who else would set a SystemKnob, as conflict(), in the order in which they act at boot.
 
     systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so between two of them the winner
-    is open; units, tuned and saptune come after all three.
+    is open; units, tuned and saptune come after all three. A line that does not tell a value may only look at the knob.
     """
     found = []
     if knob.sysctl:
@@ -240,12 +251,14 @@ def of_system(host, knob):
     again = tuned_puts_sysctls_back(host) and "/sysctl.d/" in knob.own
     for runs, setting in tuned(host, knob.pattern):
         as_sysctl = knob.sysctl is not None and setting.text.replace("/", ".").startswith(knob.sysctl)
-        found.append(conflict("tuned", setting, "no" if as_sysctl and again else "yes" if runs else "possible"))
-    found += [
-        conflict("saptune", setting, "yes" if runs else "possible") for runs, setting in saptune(host, knob.pattern)
-    ]
-    found += [conflict("unit", setting, "yes" if runs else "possible") for runs, setting in units(host, knob.pattern)]
+        found.append(conflict("tuned", setting, "no" if as_sysctl and again else _late(runs, setting)))
+    for what, finder in (("saptune", saptune), ("unit", units)):
+        found += [conflict(what, setting, _late(runs, setting)) for runs, setting in finder(host, knob.pattern)]
     return found + [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
+
+
+def _late(runs, setting):
+    return "yes" if runs and setting.value is not None else "possible"
 
 
 def _of_tmpfiles(host, knob):

@@ -60,6 +60,14 @@ class Host:
         text = self.read(path)
         return None if text is None else text.strip()
 
+    def size(self, path):
+        """The bytes of a regular file; None for what is no file, which may block whoever reads it, or not there."""
+        try:
+            found = os.stat(self.path(path))
+        except OSError:
+            return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
     def listdir(self, path):
         """The sorted names in a folder; empty where there is none."""
         try:

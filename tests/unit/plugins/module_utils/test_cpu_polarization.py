@@ -3,6 +3,7 @@
 """CPU polarization: the switch and the wait, what the kernel refuses, what it boots into, who else sets it."""
 
 import errno
+import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
@@ -433,6 +434,25 @@ def test_others_on_a_new_kernel(tmp_path, files, wins):
         [] if wins is None else [(wins, "horizontal")]
     )
     assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
+
+
+def test_a_unit_that_only_looks_does_not_win(tmp_path):
+    host = ZHost(tmp_path)
+    run(host)
+    host.fill("/etc/systemd/system/z.service", "ExecStart=/bin/cat /sys/devices/system/cpu/dispatching")
+    host.fill("/etc/systemd/system/multi-user.target.wants/z.service", "")
+    found = record(host, check=True)
+    assert [other["wins"] for other in found["conflicts"]] == ["possible"] and found["verdict"] == "compliant"
+
+
+def test_programs_of_units_that_are_no_scripts_are_left_alone(tmp_path):
+    host = ZHost(tmp_path)
+    host.fill("/etc/systemd/system/z.service", "ExecStart=/opt/big /opt/pipe /opt/folder /opt/gone /opt/small")
+    host.fill("/opt/big", "chcpu -p horizontal\n" + "x" * 300000)
+    os.mkfifo(host.path("/opt/pipe"))
+    os.mkdir(host.path("/opt/folder"))
+    host.fill("/opt/small", "chcpu -p horizontal")
+    assert [other["file"] for other in record(host, check=True)["conflicts"]] == ["/opt/small"]
 
 
 def test_a_file_in_etc_hides_the_units_of_the_same_name(tmp_path):

@@ -77,3 +77,32 @@ def test_remove_is_content_with_what_is_gone(tmp_path):
     host.remove("/x")
     host.remove("/x")
     assert not (tmp_path / "x").exists()
+
+
+def test_commands_run_without_a_shell_in_the_c_locale(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    done = Host().run(["sh", "-c", 'echo "$LC_ALL"; read line; echo bad >&2; exit 3'])
+    assert done == (3, "C\n", "bad\n")
+    assert Host().run(["printf", "%s", "$HOME; echo"]).out == "$HOME; echo"
+
+
+def test_a_command_that_is_not_there_or_too_slow_is_one_sentence():
+    with pytest.raises(HostError, match="cannot run zpower-no-such-tool: No such file") as error:
+        Host().run(["zpower-no-such-tool"])
+    assert error.value.errno == errno.ENOENT
+    with pytest.raises(HostError, match="sleep gave no answer within 0.1 s") as error:
+        Host().run(["sleep", "5"], timeout=0.1)
+    assert error.value.errno == errno.ETIMEDOUT
+
+
+def test_no_command_runs_for_a_captured_tree(tmp_path):
+    with pytest.raises(HostError, match="which is no running machine") as error:
+        Host(str(tmp_path)).run(["true"])
+    assert error.value.errno == errno.ENOENT
+
+
+def test_only_a_regular_file_has_a_size(tmp_path):
+    (tmp_path / "text").write_text("1234")
+    os.mkfifo(str(tmp_path / "pipe"))
+    host = Host(str(tmp_path))
+    assert [host.size(path) for path in ("/text", "/pipe", "/", "/gone")] == [4, None, None, None]
