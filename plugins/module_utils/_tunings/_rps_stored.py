@@ -12,8 +12,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._cpuplu
     LEAVES_VERTICAL_ALONE,
     hotplug_conflicts,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_interfaces import (
+    NET,
+    driver_of,
+    queue_path,
+)
 
-NET = "/sys/class/net"
 DEFAULT_MASK = "net.core.rps_default_mask"
 # above 80-net-setup-link.rules, which decides the interface's final name
 RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules"
@@ -34,11 +38,6 @@ def queues_at_boot(host, interface, queues):
     if driver_of(host, interface) == "qeth":
         return queues
     return max(queues, min(len(_cpus.present(host)), MOST_QUEUES))
-
-
-def driver_of(host, interface):
-    """The name of the interface's driver; "driver" where it has none, as virtual interfaces."""
-    return os.path.basename(os.path.realpath(host.path("%s/%s/device/driver" % (NET, interface))))
 
 
 def rules(interface, queues, values):
@@ -90,7 +89,7 @@ class Others:
         found = [conflict(DEFAULT_MASK, setting, "no") for setting in self._defaults]
         found += _link_conflicts(self._host, name, self._links) + _udev_conflicts(self._host, name, self._rules)
         for queue in queues:
-            path = "%s/%s/queues/%s/rps_cpus" % (NET, name, queue)
+            path = queue_path(name, queue, "rps_cpus")
             # it runs once, early: before some interfaces are there, after others
             matching = [setting for paths, setting in self._tmpfiles if fnmatch.fnmatchcase(path, paths)]
             found += [conflict("tmpfiles.d", setting, "possible") for setting in matching]

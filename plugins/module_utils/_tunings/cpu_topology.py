@@ -22,8 +22,8 @@ SETS_IT = re.compile(
     r"""echo\s+["']?([01])["']?\s*>\s*/proc/sys/s390/topology|s390[./]topology\b(?:\s*[=:]\s*["']?([01])\b)?"""
 )
 FIRST_KERNELS = (
-    "the first kernels known to have it are Linux 4.14 and 4.4.92 of SLES 12 SP3, and by their versions those of RHEL 8 "
-    "and SLES 15 SP2"
+    "the first kernels known to have it are Linux 4.14 and 4.4.92 of SLES 12 SP3, and by their versions those of "
+    "RHEL 8 and SLES 15 SP2"
 )
 
 

@@ -6,12 +6,11 @@ Kernel: Documentation/networking/scaling.rst; net/core/net-sysfs.c (store_rps_ma
 """
 
 import errno
-import fnmatch
 import functools
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import at_boot, of_sysctl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
@@ -23,18 +22,20 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     Subject,
     Tuning,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_interfaces import (
+    NET,
+    Interfaces,
+    queue_path,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
     RULES,
     RULES_HEADER,
     Others,
-    driver_of,
     queues_at_boot,
     rules,
     values_of,
 )
 
-NET = "/sys/class/net"
-CARDS = {"hipersockets": "HiperSockets", "osa": "OSA"}
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
 SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
@@ -107,6 +108,7 @@ class Rps(Tuning):
         self.rules = DropIn(host, RULES, RULES_HEADER)
         self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
         self.others = Others(host)
+        self.interfaces = Interfaces(host, len(self.online))
         self.mask = None
         self._check()
         if params["state"] == "present" and host.exists(NET):
@@ -129,11 +131,8 @@ class Rps(Tuning):
     def select(self):
         if not self.host.exists(NET):
             return [Subject("all", verdict="not_applicable", reason="RPS is a facility of the Linux kernel")]
-        chosen, reasons = [], []
-        for pattern in self.params["interfaces"]:
-            found, why = self._matching(pattern)
-            chosen += [name for name in found if name not in chosen]
-            reasons += why
+        off = self._is_off if self.params["state"] == "off" else None
+        chosen, reasons = self.interfaces.choose(self.params["interfaces"], off)
         subjects = [self.observe(name) for name in chosen]
         if not chosen:
             subjects.append(Subject("all", verdict="not_applicable", reason="; ".join(reasons)))
@@ -142,68 +141,12 @@ class Rps(Tuning):
         return subjects
 
     def selects(self, name):
-        patterns = self.params["interfaces"]
-        return (
-            name == FLOW_ENTRIES
-            or "auto" in patterns
-            or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-            or any(pattern in CARDS and self._card(name) == CARDS[pattern] for pattern in patterns)
-        )
+        return name == FLOW_ENTRIES or self.interfaces.means(self.params["interfaces"], name)
 
-    def _matching(self, pattern):
-        names = self.host.listdir(NET)
-        if pattern == "auto":
-            verdicts = [(name, self._unfit(name)) for name in names]
-            return [name for name, why in verdicts if not why], ["%s: %s" % pair for pair in verdicts if pair[1]]
-        if pattern in CARDS:
-            return [name for name in names if self._card(name) == CARDS[pattern]], ["no %s interface" % CARDS[pattern]]
-        if pattern == "lo":
-            raise InputError("interfaces: lo is the loopback interface, which this tuning leaves alone; name another")
-        found = [name for name in names if fnmatch.fnmatchcase(name, pattern) and self._queues(name)]
-        if not found and not re.search(r"[*?\[]", pattern):
-            raise self._missing(pattern)
-        odd = [name for name in found if re.search(r"[^\w.@:+-]", name)]
-        if odd:
-            raise InputError(
-                "interfaces: '%s' cannot be named in a udev rule; give the interface another name" % odd[0]
-            )
-        return [name for name in found if name != "lo"], ["no interface matches %s" % pattern]
-
-    def _missing(self, name):
-        names = ", ".join(self.host.listdir(NET))
-        return InputError("interfaces: this host has no interface %s with receive queues; it has %s" % (name, names))
-
-    def _card(self, name):
-        """HiperSockets, OSA, or what else the interface is; "" for a qeth interface that carries no data of users."""
-        card = self.host.value(os.path.join(NET, name, "device/card_type"))
-        driver = driver_of(self.host, name)
-        if driver == "qeth" and (_platform.card_type(driver, card) is None or re.search(r"OS[MN]", card)):
-            return ""
-        return _platform.card_type(driver, card)
-
-    def _unfit(self, name):
-        """Why auto leaves an interface out, or an empty text."""
-        base = os.path.join(NET, name)
-        queues = self._queues(name)
-        reasons = [
-            ("loopback", name == "lo"),
-            ("no receive queues", not queues),
-            ("it receives through the one below", self.host.glob(base, "lower_*")),
-        ]
-        if self.params["state"] == "off":
-            masks = [self._mask(self.host.value(self._path(name, queue, "rps_cpus"))) for queue in queues]
-            reasons.append(("RPS is off", not any(masks) and not self.rules.block(name)))
-        else:
-            reached = "its %d receive queues reach all %d CPUs" % (len(queues), len(self.online))
-            received = self.host.value(base + "/statistics/rx_packets") or "0"
-            card = self._card(name)
-            reasons += [
-                ("it is down", self.host.value(base + "/operstate") == "down"),
-                ("its card type is for management only, or unknown", card == ""),
-                ("it has received nothing", received == "0" and card not in CARDS.values()),
-                (reached, len(queues) >= len(self.online)),
-            ]
-        return next((why for why, unfit in reasons if unfit), "")
+    def _is_off(self, name):
+        queues = self.interfaces.queues(name)
+        masks = [self._mask(self.host.value(queue_path(name, queue, "rps_cpus"))) for queue in queues]
+        return not any(masks) and not self.rules.block(name)
 
     # observe
 
@@ -211,11 +154,11 @@ class Rps(Tuning):
         return self._observe_system() if name == FLOW_ENTRIES else self._observe_interface(name)
 
     def _observe_interface(self, name):
-        queues = self._queues(name)
+        queues = self.interfaces.queues(name)
         knobs = []
         for queue in queues:
             for attribute in self._attributes():
-                path = self._path(name, queue, attribute)
+                path = queue_path(name, queue, attribute)
                 text = self.host.value(path)
                 if text is not None:
                     item = queue if attribute == "rps_cpus" else "%s %s" % (queue, attribute)
@@ -244,13 +187,6 @@ class Rps(Tuning):
         wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"
         return ("rps_cpus", "rps_flow_cnt") if wanted else ("rps_cpus",)
 
-    def _queues(self, name):
-        names = self.host.glob(os.path.join(NET, name, "queues"), "rx-*")
-        return sorted((os.path.basename(path) for path in names), key=lambda queue: int(queue[3:]))
-
-    def _path(self, interface, queue, attribute):
-        return os.path.join(NET, interface, "queues", queue, attribute)
-
     # plan
 
     def want(self, subject):
@@ -268,7 +204,7 @@ class Rps(Tuning):
         subject.wanted.update(values)
         numbers = [int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)]
         if not numbers:
-            raise self._missing(subject.name)
+            raise self.interfaces.missing(subject.name)
         queues = queues_at_boot(self.host, subject.name, max(numbers) + 1)
         for knob in subject.at(RUNNING):
             knob.wanted = values[os.path.basename(knob.key)]

@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which interfaces an RPS request means: by name, glob, card type, or auto."""
+
+import fnmatch
+import os
+import re
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+
+NET = _platform.NET
+CARDS = {"hipersockets": "HiperSockets", "osa": "OSA"}
+
+
+def queue_path(interface, queue, attribute):
+    return os.path.join(NET, interface, "queues", queue, attribute)
+
+
+class Interfaces:
+    """The interfaces of one host. cpus: how many are online."""
+
+    def __init__(self, host, cpus):
+        self._host = host
+        self._cpus = cpus
+
+    def choose(self, patterns, is_off=None):
+        """([name], [why another is left out]). Raises InputError.
+
+        is_off: whether RPS of an interface is off already, where auto is to switch it off; None where it is to set it.
+        """
+        chosen, reasons = [], []
+        for pattern in patterns:
+            found, why = self._matching(pattern, is_off)
+            chosen += [name for name in found if name not in chosen]
+            reasons += why
+        return chosen, reasons
+
+    def means(self, patterns, name):
+        """Whether a request means the interface of this name, which may be gone by now."""
+        return (
+            "auto" in patterns
+            or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+            or any(pattern in CARDS and self.card(name) == CARDS[pattern] for pattern in patterns)
+        )
+
+    def queues(self, name):
+        """The interface's receive queues in the order of their numbers."""
+        names = self._host.glob(os.path.join(NET, name, "queues"), "rx-*")
+        return sorted((os.path.basename(path) for path in names), key=lambda queue: int(queue[3:]))
+
+    def card(self, name):
+        """HiperSockets, OSA, or what else the interface is; "" for a qeth interface that carries no data of users."""
+        driver = driver_of(self._host, name)
+        card = self._host.value(os.path.join(NET, name, "device/card_type"))
+        kind = _platform.card_type(driver, card)
+        return "" if driver == "qeth" and (kind is None or re.search(r"OS[MN]", card)) else kind
+
+    def missing(self, name):
+        """The error for an interface that is not there."""
+        names = ", ".join(self._host.listdir(NET))
+        return InputError("interfaces: this host has no interface %s with receive queues; it has %s" % (name, names))
+
+    def _matching(self, pattern, is_off):
+        names = self._host.listdir(NET)
+        if pattern == "auto":
+            verdicts = [(name, self._unfit(name, is_off)) for name in names]
+            return [name for name, why in verdicts if not why], ["%s: %s" % pair for pair in verdicts if pair[1]]
+        if pattern in CARDS:
+            return [name for name in names if self.card(name) == CARDS[pattern]], ["no %s interface" % CARDS[pattern]]
+        if pattern == "lo":
+            raise InputError("interfaces: lo is the loopback interface, which this tuning leaves alone; name another")
+        found = [name for name in names if fnmatch.fnmatchcase(name, pattern) and self.queues(name)]
+        if not found and not re.search(r"[*?\[]", pattern):
+            raise self.missing(pattern)
+        odd = [name for name in found if re.search(r"[^\w.@:+-]", name)]
+        if odd:
+            raise InputError(
+                "interfaces: '%s' cannot be named in a udev rule; give the interface another name" % odd[0]
+            )
+        return [name for name in found if name != "lo"], ["no interface matches %s" % pattern]
+
+    def _unfit(self, name, is_off):
+        """Why auto leaves an interface out, or an empty text."""
+        base = os.path.join(NET, name)
+        queues = self.queues(name)
+        reasons = [
+            ("loopback", name == "lo"),
+            ("no receive queues", not queues),
+            ("it receives through the one below", self._host.glob(base, "lower_*")),
+        ]
+        if is_off is not None:
+            reasons.append(("RPS is off", is_off(name)))
+        else:
+            reached = "its %d receive queues reach all %d CPUs" % (len(queues), self._cpus)
+            received = self._host.value(base + "/statistics/rx_packets") or "0"
+            card = self.card(name)
+            reasons += [
+                ("it is down", self._host.value(base + "/operstate") == "down"),
+                ("its card type is for management only, or unknown", card == ""),
+                ("it has received nothing", received == "0" and card not in CARDS.values()),
+                (reached, len(queues) >= self._cpus),
+            ]
+        return next((why for why, unfit in reasons if unfit), "")
+
+
+def driver_of(host, interface):
+    """The name of the interface's driver; "driver" where it has none, as virtual interfaces."""
+    return os.path.basename(os.path.realpath(host.path("%s/%s/device/driver" % (NET, interface))))
