@@ -15,9 +15,8 @@ author:
 description:
   - Checks the names of tunings that an inventory chose, and returns them without repetition in the order given.
   - The tunings that exist are the files of the collection's C(plugins/module_utils/_tunings).
-  - A variable of the host that is no variable of a chosen tuning's role but almost spelled like one, such as
-    C(rps_evry), is an
-    error, because Ansible would ignore it without a word.
+  - A variable of the host that is no variable of a chosen tuning's role, or of the role C(platform), but almost spelled
+    like one, such as C(rps_evry), is an error, because Ansible would ignore it without a word.
 options:
   _terms:
     description:
@@ -94,7 +93,8 @@ class LookupModule(LookupBase):
         # a query() with an empty list may arrive as no term at all
         try:
             chosen = choose(terms[0] if terms else [], known_tunings())
-            for name in chosen:
+            # verify shows the rows of the role platform, whatever the tunings
+            for name in [*chosen, "platform"]:
                 check_spelling(name, role_variables(name), variables or {})
             return chosen
         except ValueError as error:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kind of machine this is: IBM Z or not, LPAR or guest, its CPUs, interfaces, kernel and services.
+"""What kind of machine this is: IBM Z or not, LPAR or guest, its CPUs, interfaces and kernel.
 
 Parsers take text and know no files; the other functions take a Host. What is not known is None, never 0. Formats: the
 kernel's arch/s390/kernel/{sysinfo,topology,smp,processor}.c and drivers/s390/net/qeth_core_{main,sys}.c.
@@ -12,9 +12,6 @@ import re
 import stat
 import zlib
 from collections import namedtuple
-
-# the tunings find all that is known of a machine here
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_services import services  # noqa: F401
 
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"

@@ -7,6 +7,7 @@ import re
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_services import services
 
 _POLARIZATIONS = {
     "vertical:high": "vertical_high",
@@ -40,11 +41,13 @@ def _linux(host):
     sysinfo = _platform.sysinfo(host)
     online, present = online_cpus(host), _platform.cpu_numbers(host)
     polarizations = _platform.polarizations(host)
-    virtualization = _platform.virtualization(host)
+    architecture = _architecture(host, sysinfo)
+    # an s390x kernel that does not tell is on some Z
+    virtualization = None if sysinfo is None and architecture == "s390x" else _platform.virtualization(host)
     groups = _groups(host, online or [])
     deconfigured = _deconfigured(host, present)
     return {
-        "architecture": _architecture(host, sysinfo),
+        "architecture": architecture,
         "machine_type": sysinfo.type if sysinfo else None,
         "machine_model": sysinfo.model if sysinfo else None,
         "generation": _platform.generation(sysinfo.type) if sysinfo else None,
@@ -63,7 +66,7 @@ def _linux(host):
         "distribution": distribution(host),
         "interfaces": _platform.interfaces(host) if host.exists(_platform.NET) else None,
         "transparent_hugepages": _chosen(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "conflicts": _platform.services(host),
+        "conflicts": services(host),
     }
 
 

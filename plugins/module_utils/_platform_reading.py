@@ -11,8 +11,14 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Hos
 
 _PIECE = 64 * 1024
 _MOST = 4 * 1024 * 1024
+# a mask of 8192 CPUs has 2303 characters
+_LONGEST_VALUE = 4096
+# as many links as the kernel follows, and where more lead
 _LINKS = 40
+_NOWHERE = "/dev/null/nowhere"
 _SENTENCES = 5
+# not there, no file, or a device that is just going away or has no such value
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENODEV, errno.ENXIO, errno.EINVAL)
 
 
 class ReadingHost(Host):
@@ -25,48 +31,65 @@ class ReadingHost(Host):
     def __init__(self, root="/"):
         super().__init__(root)
         self.remarks = []
-        self._real = {}
+        self._targets = {}
 
     def path(self, path):
         if self.root == "/":
             return super().path(path)
-        return os.path.join(self.root, self._resolved(os.path.normpath(path), _LINKS).lstrip("/"))
+        return os.path.join(self.root, self._resolved(path).lstrip("/"))
 
-    def _resolved(self, path, links):
+    def _resolved(self, path):
         """The path of the captured machine at which its links end."""
-        if path == "/":
-            return path
-        if path not in self._real:
-            above, name = os.path.split(path)
-            found = os.path.join(self._resolved(above, links), name)
-            target = self._target(found)
-            if target is not None and links > 0:
-                found = self._resolved(os.path.normpath(os.path.join(os.path.dirname(found), target)), links - 1)
-            self._real[path] = found
-        return self._real[path]
+        found, links = "/", 0
+        waiting = path.split("/")[::-1]
+        while waiting:
+            name = waiting.pop()
+            if name == "..":
+                found = os.path.dirname(found)
+            elif name not in ("", "."):
+                target = self._target(os.path.join(found, name))
+                if target is None:
+                    found = os.path.join(found, name)
+                else:
+                    links += 1
+                    if links > _LINKS:
+                        return _NOWHERE
+                    found = "/" if target.startswith("/") else found
+                    waiting += target.split("/")[::-1]
+        return found
 
     def _target(self, path):
-        try:
-            return os.readlink(os.path.join(self.root, path.lstrip("/")))
-        except OSError:
-            return None
+        """The text of a link of the captured machine, None where path is none."""
+        if path not in self._targets:
+            try:
+                self._targets[path] = os.readlink(os.path.join(self.root, path.lstrip("/")))
+            except OSError:
+                self._targets[path] = None
+        return self._targets[path]
 
     def read(self, path):
         try:
-            # a FIFO would wait for a writer
-            descriptor = os.open(self.path(path), os.O_RDONLY | os.O_NONBLOCK)
-            try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    return None
-                # in pieces: /proc/sys refuses one large read (ENOMEM)
-                pieces = iter(lambda: os.read(descriptor, _PIECE), b"")
-                return b"".join(itertools.islice(pieces, _MOST // _PIECE)).decode("utf-8", "replace")
-            finally:
-                os.close(descriptor)
+            return self._bytes(self.path(path)).decode("utf-8", "replace")
         except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.EINVAL, errno.EISDIR):
+            if error.errno not in _ABSENT:
                 self.remarks.append(str(refused("cannot read %s" % path, error)))
             return None
+
+    def value(self, path):
+        text = super().value(path)
+        return text if text is None or len(text) <= _LONGEST_VALUE else None
+
+    def _bytes(self, target):
+        # a FIFO would wait for a writer
+        descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EISDIR, "no file")
+            # in pieces: /proc/sys refuses one large read (ENOMEM)
+            pieces = iter(lambda: os.read(descriptor, _PIECE), b"")
+            return b"".join(itertools.islice(pieces, _MOST // _PIECE))
+        finally:
+            os.close(descriptor)
 
     def listdir(self, path):
         try:

@@ -11,6 +11,7 @@ import socket
 import struct
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import parse_sysinfo
 
 _SIOCGIFCONF = 0x8912
 _IFF_LOOPBACK, _IFF_NOARP = 0x8, 0x80
@@ -23,15 +24,6 @@ def _value(host, path):
         return host.value(path)
     except HostError:
         return None
-
-
-def parse_machine(sysinfo):
-    """The machine type of an s390 /proc/sysinfo ("Type: 8561"), or None."""
-    for line in sysinfo.splitlines():
-        key, _colon, value = line.partition(":")
-        if key.strip() == "Type" and value.split():
-            return value.split()[0]
-    return None
 
 
 def parse_routes4(text):
@@ -147,7 +139,7 @@ def fingerprint(local, peer, root="/"):
         "system": names.sysname,
         "arch": names.machine,
         "kernel": names.release if names.sysname != "AIX" else "%s.%s" % (names.version, names.release),
-        "machine": parse_machine(_value(host, "/proc/sysinfo") or "") or names.machine,
+        "machine": parse_sysinfo(_value(host, "/proc/sysinfo") or "").type or names.machine,
         "cpus_online": os.cpu_count(),
         "python": platform.python_version(),
         "boot_id": _value(host, "/proc/sys/kernel/random/boot_id"),

@@ -140,9 +140,8 @@ def _grouped(items: Iterable[Item], same: Iterable[str], member: Callable[[Item]
 
 def change_groups(report: Report) -> list[Group]:
     """Tunings that went the same way on several hosts as one entry; those without effect first."""
-    same = ("name", "subject", "wanted", "before", "after", "verdict", "took_effect", "reason", "conflicts", "remarks")
-    same += ("undo",)
-    groups = _grouped(report.get("changes") or (), same, lambda item: str(item.get("host")))
+    same = ("name", "subject", "wanted", "before", "after", "verdict", "took_effect", "reason", "conflicts")
+    groups = _grouped(report.get("changes") or (), (*same, "remarks", "undo"), lambda item: str(item.get("host")))
     return sorted(groups, key=lambda g: (g.item.get("took_effect") is not False, natural(g.item.get("name"))))
 
 

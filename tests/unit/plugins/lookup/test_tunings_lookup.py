@@ -51,6 +51,8 @@ def test_a_mistyped_variable_is_an_error_and_one_of_the_users_own_is_not():
         check_spelling("rps", role_variables("rps"), ["rps_every", "rps_evry"])
     with pytest.raises(AnsibleError, match="did you mean rps_interfaces"):
         LookupModule().run([["rps"]], variables={"rps_interface": ["hsi0"]})
+    with pytest.raises(AnsibleError, match="did you mean platform_threads_per_core"):
+        LookupModule().run([["rps"]], variables={"platform_threads_per_cpu": 2, "platform_owner": "erp"})
 
 
 def test_the_plugin_fails_as_ansible_expects():

@@ -97,12 +97,6 @@ def test_clock_step():
     assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=902.0)) == -100
 
 
-def test_machine_type_of_s390():
-    text = "Manufacturer:         IBM\nType:                 8561\nModel:                T01\n"
-    assert fingerprint.parse_machine(text) == "8561"
-    assert fingerprint.parse_machine("") is None
-
-
 def as_kernel_prints(address):
     return "%08X" % int.from_bytes(socket.inet_aton(address), "little" if sys.byteorder == "little" else "big")
 

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""tests/capture takes all that the facts come from: what it took, planted again, gives the same facts."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import captured
+import pytest
+import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import sysctls
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_facts import facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+
+PROGRAM = os.path.join(os.path.dirname(captured.FOLDER), "..", "..", "capture")
+TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"
+
+
+def capture(*arguments):
+    """What the program prints, as entries."""
+    done = subprocess.run([sys.executable, PROGRAM] + list(arguments), check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout.decode("ascii"))
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A tree with something of everything."""
+    root = tmp_path / "machine"
+    root.mkdir()
+    tree = synthetic.large_lpar(4)
+    tree.update(
+        {
+            TUNED: {"link": "/usr/lib/systemd/system/tuned.service"},
+            "/sys/fs/cgroup/system.slice/irqbalance.service": {"folder": True},
+            "/usr/sap/C11/D00/work": {"folder": True},
+            "/usr/sap/C11/SYS": {"folder": True},
+            "/etc/tuned/active_profile": "sap-netweaver\n",
+            "/proc/sys/s390/hiperdispatch": "1\n",
+            "/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold": "30\n",
+            "/boot/config-6.4.0-150600.23.25-default": "CONFIG_SCHED_TOPOLOGY_VERTICAL=y\nCONFIG_SECRET=y\n",
+            "/etc/sysctl.d/50-site.conf": "vm.swappiness = 10\n",
+            "/usr/lib/sysctl.d/60-s390.conf": "s390.topology = 1\n",
+            "/proc/self/environ": "PASSWORD=secret\n",
+        }
+    )
+    captured.grow(root, tree)
+    return root
+
+
+def test_what_was_taken_gives_the_same_facts(machine, tmp_path):
+    taken = capture("--root", str(machine))
+    captured.grow(tmp_path / "again", taken)
+    there, again = ReadingHost(str(machine)), ReadingHost(str(tmp_path / "again"))
+    assert facts(again, "Linux") == facts(there, "Linux")
+    assert facts(again, "Linux")["conflicts"] and facts(again, "Linux")["sap_instances"]
+    assert [setting.value for setting in sysctls(again, "s390.topology")] == ["1"]
+    assert _platform.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
+    assert capture("--root", str(tmp_path / "again")) == taken
+
+
+def test_only_what_is_looked_at_is_taken(machine):
+    taken = capture("--root", str(machine))
+    assert "SECRET" not in json.dumps(taken).upper()
+    assert "/etc/sysctl.d/50-site.conf" not in taken and "/usr/sap/C11/SYS" not in taken
+    assert taken[TUNED] == {"link": "/usr/lib/systemd/system/tuned.service"}
+    assert taken["/etc/sysctl.d"] == {"folder": True}
+
+
+def test_every_fixture_is_a_capture(tmp_path):
+    for name in captured.names():
+        root = tmp_path / name
+        root.mkdir()
+        captured.plant(name, root)
+        # what could not be read there is planted as a folder
+        folder = {"folder": True}
+        found = {
+            path: folder if isinstance(entry, dict) and "error" in entry else entry
+            for path, entry in captured.entries(name).items()
+        }
+        assert capture("--root", str(root)) == found
+
+
+def test_this_machine():
+    taken = capture()
+    assert taken["/proc/sys/kernel/osrelease"] == Host().read("/proc/sys/kernel/osrelease")
+    assert "/sys/class/net/lo/mtu" in taken
+
+
+def test_bytes_that_are_no_text_come_back(tmp_path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "version").write_bytes(b"Linux \xff\x00\n")
+    taken = capture("--root", str(tmp_path))
+    captured.grow(tmp_path / "again", taken)
+    assert (tmp_path / "again" / "proc" / "version").read_bytes() == b"Linux \xff\x00\n"
+
+
+def test_a_folder_without_proc_is_one_sentence(tmp_path):
+    done = subprocess.run([sys.executable, PROGRAM, "--root", str(tmp_path)], check=False, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and done.stderr.decode() == "capture: no folder proc in %s\n" % tmp_path
+
+
+def test_a_packed_configuration_becomes_lines(tmp_path):
+    (tmp_path / "proc").mkdir()
+    with gzip.open(str(tmp_path / "proc" / "config.gz"), "wb") as stream:
+        stream.write(b"CONFIG_SCHED_TOPOLOGY=y\nCONFIG_OTHER=y\n")
+    (tmp_path / "proc" / "version").write_text("Linux version 6.1.0 x\n")
+    assert capture("--root", str(tmp_path))["/boot/config-6.1.0"] == "CONFIG_SCHED_TOPOLOGY=y\n"

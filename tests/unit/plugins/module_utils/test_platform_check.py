@@ -1,0 +1,239 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SMT and HiperSockets: the verdicts, and what it takes to change what is not as wanted."""
+
+import socket
+
+import captured
+import pytest
+import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform_check
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+
+CONTROL = "/sys/devices/system/cpu/smt/control"
+SIBLINGS = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
+
+
+def lpar(threads=2, **more):
+    """A z15 LPAR whose cores run so many threads; more: its distribution."""
+    release = "".join("%s=%s\n" % (key.upper(), value) for key, value in more.items())
+    siblings = "0-1\n" if threads == 2 else "0\n"
+    tree = {"/proc/sysinfo": synthetic.sysinfo(), "/etc/os-release": release or synthetic.SLES}
+    tree.update({"/sys/devices/system/cpu/online": "0-1\n", SIBLINGS: siblings})
+    return tree
+
+
+@pytest.fixture
+def smt(tmp_path):
+    """A function from entries, and what is wanted, to the record SMT."""
+
+    def record(tree, wanted=None, system="Linux"):
+        captured.grow(tmp_path, tree)
+        (found,) = _platform_check.records(ReadingHost(str(tmp_path)), system, wanted, None)
+        assert found["name"] == "platform" and found["subject"] == "SMT"
+        assert found["before"] == found["after"] and found["undo"] is None and found["conflicts"] == []
+        return found
+
+    return record
+
+
+@pytest.mark.parametrize("wanted", [None, 2])
+def test_two_threads_are_told_and_right(smt, wanted):
+    found = smt(lpar(), wanted)
+    assert (found["verdict"], found["restart"]) == ("compliant", "none")
+    assert found["reason"] == "2 of 2 possible threads per core"
+    assert found["before"]["running"] == {"threads per core": 2}
+    assert found["wanted"] == ({} if wanted is None else {"threads_per_core": 2})
+
+
+def test_a_captured_lpar_without_smt(smt):
+    assert smt(captured.entries("lpar-linux-6.1-horizontal"))["reason"] == "1 of 1 possible threads per core"
+
+
+def test_more_than_the_machine_has_is_unsupported(smt):
+    found = smt(captured.entries("lpar-linux-6.1-horizontal"), 2)
+    assert found["verdict"] == "unsupported" and "the machine has no more" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    "threads, wanted, name, version, words",
+    [
+        (2, 1, "sles", "15.6", ["put smt=1 into GRUB_CMDLINE_LINUX_DEFAULT", "grub2-mkconfig", "grub2-install"]),
+        (1, 2, "sles", "12.5", ["take smt= and nosmt out of GRUB_CMDLINE_LINUX_DEFAULT"]),
+        (2, 1, "rhel", "9.4", ["grubby --update-kernel=ALL --args=smt=1 and then zipl"]),
+        (1, 2, "rhel", "8.10", ['--remove-args="smt nosmt" and then zipl']),
+        (2, 1, "rhel", "7.9", ["put smt=1 into the parameters in /etc/zipl.conf, run zipl"]),
+        (1, 2, "debian", "13", ["take smt= and nosmt out of the parameters in /etc/zipl.conf"]),
+    ],
+)
+def test_what_it_takes_to_change_it(smt, threads, wanted, name, version, words):
+    found = smt(lpar(threads, id=name, version_id=version), wanted)
+    assert (found["verdict"], found["restart"], found["remarks"]) == ("drifted", "reboot", [])
+    assert found["reason"].startswith("%d of 2 possible threads per core, wanted %d: " % (threads, wanted))
+    assert found["reason"].endswith("and reboot")
+    for word in words:
+        assert word in found["reason"]
+
+
+@pytest.mark.parametrize(
+    "threads, wanted, control, remark",
+    [
+        (2, 1, "on", "echo off > " + CONTROL),
+        (1, 2, "off", "echo on > " + CONTROL),
+        (1, 2, "forceoff", None),
+        # on already, and the second threads are offline one by one
+        (1, 2, "on", None),
+        (2, 1, "notimplemented", None),
+    ],
+)
+def test_new_kernels_can_switch_at_once(smt, threads, wanted, control, remark):
+    found = smt(dict(lpar(threads), **{CONTROL: control + "\n"}), wanted)
+    assert [text.endswith(remark) for text in found["remarks"]] == ([True] if remark else [])
+
+
+def test_a_distribution_that_does_not_say_what_it_is(smt):
+    assert "/etc/zipl.conf" in smt(lpar(2, x="y"), 1)["reason"]
+
+
+def test_unknown_threads_are_no_number(smt):
+    tree = {"/proc/sysinfo": "Type: 8561\n", "/sys/devices/system/cpu/online": "garbage\n"}
+    assert smt(tree)["reason"] == "an unknown number of an unknown number possible threads per core"
+    assert smt(tree, 2)["verdict"] == "drifted"
+
+
+@pytest.mark.parametrize(
+    "tree, system, words",
+    [
+        (synthetic.zvm_guest(), "Linux", "z/VM gives its guests one thread"),
+        ({"/proc/sysinfo": synthetic.sysinfo(guests=[("K", "KVM/Linux")])}, "Linux", "KVM gives its guests"),
+        ({"/proc/sysinfo": synthetic.sysinfo(guests=[("X", "Other 1")])}, "Linux", "a hypervisor gives"),
+        ({"/proc/cpuinfo": ""}, "Linux", "in an LPAR of IBM Z only"),
+        ({"/proc/cpuinfo": ""}, "AIX", "in an LPAR of IBM Z only"),
+    ],
+)
+def test_where_smt_is_no_question(smt, tree, system, words):
+    found = smt(tree, 2, system)
+    assert found["verdict"] == "not_applicable" and words in found["reason"]
+    assert found["wanted"] == {"threads_per_core": 2} and found["before"]["running"] is None
+
+
+# HiperSockets
+
+
+@pytest.fixture
+def way(tmp_path, monkeypatch):
+    """A function from entries and the interface of the route (or what finding it raises) to the record HiperSockets."""
+
+    def record(tree, interface="hsi0", system="Linux"):
+        def leads_to(name, root="/"):
+            assert (name, root) == ("sapdb1", str(tmp_path))
+            if isinstance(interface, Exception):
+                raise interface
+            return interface
+
+        monkeypatch.setattr(_platform_check, "leads_to", leads_to)
+        captured.grow(tmp_path, dict({"/proc/sysinfo": synthetic.sysinfo()}, **tree))
+        smt, found = _platform_check.records(ReadingHost(str(tmp_path)), system, None, "sapdb1")
+        assert (smt["subject"], found["subject"], found["name"]) == ("SMT", "HiperSockets", "platform")
+        return found
+
+    return record
+
+
+def test_the_route_through_hipersockets(way):
+    found = way(synthetic.interface("hsi0", "HiperSockets"))
+    assert (found["verdict"], found["restart"], found["remarks"]) == ("compliant", "none", [])
+    assert found["before"]["running"] == {"route": "hsi0", "hsi0": "HiperSockets, MTU 57344, 128 buffers"}
+    assert "2 to 4 % less batch elapsed time" in found["reason"]
+    assert found["sources"][0].endswith("5.1") and "v1.02" in found["sources"][0]
+
+
+def test_small_values_are_remarks(way):
+    found = way(synthetic.interface("hsi0", "HiperSockets", mtu=8192, buffers=16))
+    assert found["verdict"] == "compliant"
+    assert found["remarks"] == [
+        "hsi0: its buffers of 64k allow an MTU of 57344",
+        "hsi0: IBM recommends 128 buffers (buffer_count) for HiperSockets",
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind, driver, words",
+    [
+        ("OSD_25GIG", "qeth", "hsi0 (OSD_25GIG, MTU 1500, 128 buffers)"),
+        ("none", "mlx5_core", "hsi0 (RoCE, MTU 1500)"),
+        ("none", "e1000e", "hsi0 (e1000e, MTU 1500)"),
+        ("vlan", None, "hsi0 (unknown, MTU 1500)"),
+    ],
+)
+def test_another_way_is_drifted(way, kind, driver, words):
+    found = way(synthetic.interface("hsi0", kind, driver=driver))
+    assert (found["verdict"], found["restart"]) == ("drifted", "device")
+    assert words in found["reason"] and "no HiperSockets interface" in found["reason"]
+
+
+def test_a_vlan_counts_by_the_interface_below(way):
+    tree = synthetic.interface("vlan10", "vlan")
+    tree.update(synthetic.interface("hsi0", "HiperSockets"))
+    tree["/sys/class/net/vlan10/lower_hsi0"] = {"link": "../hsi0"}
+    found = way(tree, "vlan10")
+    assert found["verdict"] == "compliant"
+    assert found["before"]["running"] == {"route": "vlan10", "hsi0": "HiperSockets, MTU 57344, 128 buffers"}
+
+
+def test_a_bond_needs_hipersockets_throughout(way):
+    tree = synthetic.interface("bond0", "bond")
+    tree.update(synthetic.interface("hsi0", "HiperSockets"))
+    tree.update(synthetic.interface("enc1", "OSD_25GIG"))
+    tree.update({"/sys/class/net/bond0/lower_%s" % name: {"link": "../" + name} for name in ("hsi0", "enc1")})
+    found = way(tree, "bond0")
+    assert found["verdict"] == "drifted" and "leave through enc1 (OSD_25GIG" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    "interface, verdict, words",
+    [
+        ("lo", "not_applicable", "sapdb1 is this host itself"),
+        (socket.gaierror(-2, "Name or service not known"), "failed", "no way to sapdb1: Name or service not known"),
+        (OSError(101, "Network is unreachable"), "failed", "no way to sapdb1: Network is unreachable"),
+        (OSError("no route leads there"), "failed", "no way to sapdb1: no route leads there"),
+        ("gone0", "drifted", "gone0 (unknown)"),
+    ],
+)
+def test_other_ends_of_the_way(way, interface, verdict, words):
+    found = way({}, interface)
+    assert found["verdict"] == verdict and words in found["reason"]
+
+
+@pytest.mark.parametrize("system", ["Linux", "AIX"])
+def test_hipersockets_are_of_z(way, system):
+    found = way({"/proc/sysinfo": ""} if system == "Linux" else {}, system=system)
+    assert (found["verdict"], found["before"]["running"]) == ("not_applicable", None)
+    assert "one IBM Z machine" in found["reason"]
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
+def test_the_way_to_this_host(name):
+    try:
+        assert _platform_check.leads_to(name) == "lo"
+    except OSError:
+        # a machine without IPv6 has no way to ::1
+        assert name == "::1"
+
+
+@pytest.mark.parametrize("name", ["x" * 80, "", "no such host.invalid"])
+def test_a_name_without_address(name):
+    with pytest.raises(OSError):
+        _platform_check.leads_to(name)
+
+
+def test_every_address_is_tried(monkeypatch):
+    addresses = [
+        (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("255.255.255.255", 9)),
+        (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("127.0.0.1", 9)),
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
+    assert _platform_check.leads_to("db") == "lo"
+    monkeypatch.setattr(_platform_check, "route_interface", lambda *_arguments: None)
+    with pytest.raises(OSError, match="Permission denied|no route"):
+        _platform_check.leads_to("db")

@@ -1,0 +1,410 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The facts of captured LPARs and synthetic machines, of other systems, and of trees in which something is wrong."""
+
+import errno
+import os
+import platform
+
+import captured
+import pytest
+import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform_facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+
+CPUS = "/sys/devices/system/cpu/"
+NOTHING = {"count": None, "list": None}
+
+
+@pytest.fixture
+def look(tmp_path):
+    """A function from entries (or the name of a capture) to the facts of a machine that has just these files."""
+
+    def facts(found, host=ReadingHost):
+        captured.grow(tmp_path, captured.entries(found) if isinstance(found, str) else found)
+        return _platform_facts.facts(host(str(tmp_path)), "Linux")
+
+    return facts
+
+
+def counts(**changes):
+    words = ("vertical_high", "vertical_medium", "vertical_low", "horizontal", "unknown")
+    return dict(dict.fromkeys(words, 0), **changes)
+
+
+def cpus(online, offline="", deconfigured=""):
+    """The fact cpus; each state as (count, list) or an empty text for none."""
+    states = (("online", online), ("offline", offline), ("deconfigured", deconfigured))
+    return {state: {"count": value[0] if value else 0, "list": value[1] if value else ""} for state, value in states}
+
+
+# captured machines
+
+LPARS = {
+    "lpar-linux-6.1-horizontal": ("horizontal", counts(horizontal=4), cpus((4, "0-3")), 4),
+    "lpar-linux-6.1-vertical": ("vertical", counts(vertical_medium=4), cpus((4, "0-3")), 4),
+    "lpar-linux-6.1-vertical-cpu2-offline": (
+        "vertical",
+        counts(vertical_medium=4),
+        cpus((3, "0-1,3"), (1, "2")),
+        4,
+    ),
+    "lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured": (
+        "vertical",
+        counts(vertical_medium=3, unknown=1),
+        cpus((2, "0-1"), (1, "2"), (1, "3")),
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", ["6.1", "6.12"])
+@pytest.mark.parametrize("name", sorted(LPARS))
+def test_captured_lpars(look, name, kernel):
+    dispatching, polarization, states, ifls = LPARS[name]
+    found = look(name.replace("6.1", kernel))
+    assert found["dispatching"] == dispatching
+    assert found["polarization"] == polarization
+    assert found["cpus"] == states
+    assert found["topology"] == {
+        "facility": True,
+        "s390_topology": 1,
+        "drawers": None,
+        "books": None,
+        "sockets": 1,
+        "cores": 6,
+        "scheduler": {"drawers": 1, "books": 1, "sockets": 1, "cores": states["online"]["count"]},
+    }
+    assert found["lpar"] == {
+        "name": "HERCLAB",
+        "number": 1,
+        "processors": "shared",
+        "ifls": ifls,
+        "ifls_dedicated": 0,
+        "ifls_shared": ifls,
+        "ifls_standby": 6 - ifls,
+        "capped": False,
+    }
+    known = {key: found[key] for key in ("architecture", "system", "machine_type", "machine_model", "generation")}
+    assert known == {
+        "architecture": "s390x",
+        "system": "Linux",
+        "machine_type": "2817",
+        "machine_model": "M49",
+        "generation": "z196",
+    }
+    assert (found["virtualization"], found["hypervisors"]) == ("lpar", [])
+    assert (found["threads_per_core"], found["threads_per_core_possible"]) == (1, 1)
+    assert found["smt_control"] == "notimplemented" and found["kernel_parameters"] == {}
+    assert found["kernel"] == {"6.1": "6.1.0-50-s390x", "6.12": "6.12.107+deb13-s390x"}[kernel]
+    new = {"enabled": True, "steal_threshold": 30, "delay_factor": 4}
+    assert found["hiperdispatch"] == (new if kernel == "6.12" else dict.fromkeys(new))
+
+
+@pytest.mark.parametrize("name", captured.names())
+def test_every_capture_says_what_it_is_by_its_name(look, name):
+    found = look(name)
+    assert found["virtualization"] == name.split("-")[0]
+    assert found["architecture"] == "s390x" and found["kernel"].startswith(name.split("-")[2] + ".")
+    assert found["topology"]["facility"] is name.startswith("lpar")
+    online, all_present = found["cpus"]["online"]["count"], sum(found["polarization"].values())
+    assert online > 0 and all_present == online + sum(
+        found["cpus"][state]["count"] for state in ("offline", "deconfigured")
+    )
+
+
+# synthetic machines
+
+
+def test_a_large_lpar(look):
+    found = look(synthetic.large_lpar())
+    assert found["cpus"] == cpus((196, "0-9,12-95,104-205"), (2, "10-11"), (2, "206-207"))
+    assert found["polarization"] == counts(vertical_high=64, vertical_medium=4, vertical_low=130, unknown=2)
+    assert (found["threads_per_core"], found["threads_per_core_possible"]) == (2, 2)
+    assert found["topology"] == {
+        "facility": True,
+        "s390_topology": 1,
+        "drawers": 5,
+        "books": 2,
+        "sockets": 2,
+        "cores": 12,
+        "scheduler": {"drawers": 3, "books": 5, "sockets": 9, "cores": 98},
+    }
+    assert found["generation"] == "z15" and found["lpar"]["ifls"] == 100
+    assert found["distribution"] == {"id": "sles", "version": "15.6", "name": "SUSE Linux Enterprise Server 15 SP6"}
+    assert found["transparent_hugepages"] == "never" and found["kernel_parameters"] == {"possible_cpus": "256"}
+    assert len(found["interfaces"]) == 64
+    kinds = [interface["card_type"] for interface in found["interfaces"].values()]
+    assert (kinds.count("HiperSockets"), kinds.count("OSA"), kinds.count(None)) == (16, 32, 16)
+    assert found["interfaces"]["enc1003"]["lower"] == ["enc1000"]
+
+
+def test_a_guest_of_zvm(look):
+    found = look(synthetic.zvm_guest())
+    assert found["virtualization"] == "zvm"
+    assert found["hypervisors"] == [{"name": "LNX1", "program": "z/VM 7.3.0"}]
+    assert (found["lpar"]["name"], found["lpar"]["processors"]) == ("SAPAPP1", "dedicated")
+    # the LPAR of z/VM has SMT, its guests have not
+    assert (found["threads_per_core"], found["threads_per_core_possible"]) == (1, 1)
+    assert found["dispatching"] == "horizontal" and found["polarization"] == counts(horizontal=4)
+    assert found["topology"]["facility"] is False and found["topology"]["s390_topology"] == 0
+    assert found["topology"]["scheduler"] == {"drawers": 4, "books": 4, "sockets": 4, "cores": 4}
+    assert found["topology"]["sockets"] is None and found["kernel_parameters"] == {"topology": "on"}
+    kinds = {name: one["card_type"] for name, one in found["interfaces"].items()}
+    assert kinds == {"enc600": "OSA", "enc700": "HiperSockets"}
+
+
+@pytest.mark.parametrize("dedicated, kind", [(0, "shared"), (40, "mixed"), (100, "dedicated")])
+def test_processors_of_an_lpar(look, dedicated, kind):
+    assert look({"/proc/sysinfo": synthetic.sysinfo(dedicated=dedicated)})["lpar"]["processors"] == kind
+
+
+def test_an_old_kernel_without_counts_tells_shared_by_its_word(look):
+    text = "Type: 2817\nLPAR Number: 1\nLPAR Characteristics: Shared Limited\n"
+    lpar = look({"/proc/sysinfo": text})["lpar"]
+    assert (lpar["processors"], lpar["capped"], lpar["ifls"]) == ("shared", True, None)
+
+
+@pytest.mark.parametrize(
+    "cpuinfo, siblings, expected",
+    [
+        ("max thread id   : 1\n", None, 2),
+        ("max thread id   : 1\n", "0", 1),
+        ("max thread id   : 0\n", "0-1", 2),
+        ("max thread id   : 1\n", "garbage", 2),
+        ("", None, None),
+    ],
+)
+def test_threads_per_core(look, cpuinfo, siblings, expected):
+    tree = {CPUS + "online": "0-1\n", "/proc/cpuinfo": cpuinfo}
+    if siblings:
+        tree[CPUS + "cpu0/topology/thread_siblings_list"] = siblings + "\n"
+    assert look(tree)["threads_per_core"] == expected
+
+
+@pytest.mark.parametrize(
+    "tree, expected",
+    [
+        ({"/proc/sysinfo": synthetic.sysinfo()}, 2),
+        # a z15 without SMT that a kernel says nothing of
+        ({"/proc/sysinfo": "Type: 8561\n"}, None),
+        ({"/proc/sysinfo": "Type: 8561\n", "/proc/cpuinfo": "max thread id   : 0\n"}, 1),
+        ({"/proc/sysinfo": "Type: 2827\n"}, 1),
+        ({}, None),
+    ],
+)
+def test_possible_threads(look, tree, expected):
+    assert look(tree)["threads_per_core_possible"] == expected
+
+
+@pytest.mark.parametrize(
+    "shown, cpu0, cpu1, expected",
+    [
+        ("0", "horizontal", "horizontal", "horizontal"),
+        # vertical since before the boot of an old kernel
+        ("0", "vertical:high", "vertical:low", "vertical"),
+        ("1", "unknown", "unknown", "vertical"),
+        ("0", "unknown", "unknown", "horizontal"),
+        # only the CPUs that run count
+        ("0", "horizontal", "vertical:low", "horizontal"),
+        ("2", "unknown", "unknown", None),
+        (None, "unknown", "unknown", None),
+    ],
+)
+def test_dispatching(look, shown, cpu0, cpu1, expected):
+    tree = {CPUS + "online": "0\n" if cpu0 == "horizontal" else "0-1\n"}
+    tree.update({CPUS + "cpu0/polarization": cpu0 + "\n", CPUS + "cpu1/polarization": cpu1 + "\n"})
+    if shown is not None:
+        tree[CPUS + "dispatching"] = shown + "\n"
+    assert look(tree)["dispatching"] == expected
+
+
+# other systems
+
+
+def test_what_is_no_z(look):
+    found = look(
+        {
+            "/proc/cpuinfo": "processor\t: 0\nvendor_id\t: GenuineIntel\n",
+            "/proc/sys/kernel/arch": "x86_64\n",
+            CPUS + "online": "0-1\n",
+            CPUS + "cpu0/topology/thread_siblings_list": "0-1\n",
+            CPUS + "cpu1/topology/thread_siblings_list": "0-1\n",
+        }
+    )
+    assert (found["architecture"], found["virtualization"], found["threads_per_core"]) == ("x86_64", "none", 2)
+    for key in ("machine_type", "generation", "lpar", "dispatching", "threads_per_core_possible", "smt_control"):
+        assert found[key] is None
+    assert found["hypervisors"] == [] and set(found["polarization"].values()) == {None}
+    assert found["topology"]["facility"] is False and found["topology"]["cores"] is None
+    assert found["cpus"]["online"] == {"count": 2, "list": "0-1"}
+    assert found["cpus"]["offline"] == {"count": 0, "list": ""} and found["cpus"]["deconfigured"] == NOTHING
+
+
+def test_an_empty_tree_has_every_key_and_knows_nothing(look):
+    found = look({"/proc": {"folder": True}})
+    large = _platform_facts.facts(ReadingHost("/nowhere"), "AIX")
+    assert set(found) == set(large)
+    known = {key for key, value in found.items() if value not in (None, [])}
+    assert known == {"system", "virtualization", "cpus", "polarization", "topology", "hiperdispatch"}
+    assert found["cpus"] == dict.fromkeys(("online", "offline", "deconfigured"), NOTHING)
+
+
+def test_this_machine():
+    found = _platform_facts.facts(ReadingHost(), "Linux")
+    assert found["architecture"] == platform.machine() and found["kernel"] == platform.release()
+    assert found["cpus"]["online"]["count"] == os.cpu_count()
+    assert found["interfaces"]["lo"]["mtu"] > 0 and found["threads_per_core"] >= 1
+
+
+@pytest.mark.parametrize(
+    "out, level",
+    [
+        ("7300-02-01-2346\n", "7300-02-01-2346"),
+        ("7200-05-08-2420\nextra\n", "7200-05-08-2420"),
+        ("7300-00-00-0000\n", "7300-00-00-0000"),
+        ("oslevel: usage\n", None),
+        ("", None),
+    ],
+)
+def test_aix(tmp_path, monkeypatch, out, level):
+    captured.grow(tmp_path, {"/usr/sap/C11/D00": {"folder": True}})
+    host, asked = ReadingHost(str(tmp_path)), []
+    monkeypatch.setattr(host, "run", lambda argv, timeout=30: asked.append(argv) or Result(0, out, ""))
+    found = _platform_facts.facts(host, "AIX")
+    assert asked == [["oslevel", "-s"]]
+    assert found["aix_level"] == level and found["sap_instances"] == [{"sid": "C11", "number": "00", "type": "D"}]
+    assert (found["system"], found["virtualization"]) == ("AIX", "none")
+    rest = [key for key in found if key not in ("system", "virtualization", "aix_level", "sap_instances")]
+    assert {key: found[key] for key in rest if isinstance(found[key], (str, int))} == {}
+    assert found["interfaces"] is None and found["topology"]["facility"] is None
+
+
+def test_aix_without_oslevel(tmp_path, monkeypatch):
+    def refuse(argv, timeout=30):
+        raise HostError("cannot run oslevel: No such file or directory", errno.ENOENT)
+
+    host = ReadingHost(str(tmp_path))
+    monkeypatch.setattr(host, "run", refuse)
+    assert _platform_facts.facts(host, "AIX")["aix_level"] is None
+
+
+# what is wrong in a tree
+
+
+class Failing(ReadingHost):
+    """Every read of a file whose path ends so fails as the kernel lets it fail."""
+
+    error = errno.EIO
+    ends = ()
+
+    def _bytes(self, target):
+        if target.endswith(self.ends):
+            raise OSError(self.error, os.strerror(self.error))
+        return super()._bytes(target)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ENODEV])
+def test_files_that_cannot_be_read_cost_only_their_own_facts(look, number):
+    class Broken(Failing):
+        error = number
+        ends = (
+            "/proc/sysinfo",
+            "/dispatching",
+            "/cpu1/polarization",
+            "/enc1000/mtu",
+            "/os-release",
+            "thread_siblings_list",
+        )
+
+    found = look(synthetic.large_lpar(4), Broken)
+    assert (found["machine_type"], found["virtualization"], found["architecture"]) == (None, None, "s390x")
+    assert found["dispatching"] == "vertical" and found["distribution"] is None
+    assert found["polarization"]["unknown"] == 3
+    assert found["interfaces"]["enc1000"]["mtu"] is None and found["interfaces"]["enc1001"]["mtu"] == 1500
+    # by /proc/cpuinfo
+    assert found["threads_per_core"] == 2 and found["topology"]["scheduler"]["cores"] is None
+
+
+def test_a_cpu_that_vanishes_meanwhile(look):
+    class Vanishing(Failing):
+        error = errno.ENOENT
+        ends = ("cpu3/polarization", "cpu3/configure", "cpu3/topology/core_siblings_list")
+
+    found = look("lpar-linux-6.12-vertical", Vanishing)
+    assert found["polarization"] == counts(vertical_medium=3, unknown=1)
+    assert found["cpus"]["deconfigured"] == {"count": 0, "list": ""}
+    assert found["topology"]["scheduler"]["sockets"] == 1 and found["cpus"]["online"]["count"] == 4
+
+
+@pytest.mark.parametrize(
+    "path",
+    [CPUS + "online", "/proc/sysinfo", "/proc/cpuinfo", "/proc/cmdline", "/etc/os-release", CPUS + "cpu0/polarization"]
+    + ["/sys/class/net/enc1000/mtu", "/sys/class/net/enc1000/queues/rx-0/rps_cpus", "/proc/sys/s390/topology"],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n\n",
+        "0-99999999999",
+        "-1",
+        "\x00" * 100,
+        "\udcff\udcfe",
+        "{{ lookup('pipe', 'id') }}",
+        "9" * 5000,
+        "=" * 999,
+    ],
+    ids=["empty", "lines", "range", "minus", "zeros", "bytes", "template", "digits", "equals"],
+)
+def test_hostile_text_stops_nothing(look, path, text):
+    tree = captured.entries("lpar-linux-6.12-vertical-cpu2-offline-cpu3-deconfigured")
+    tree.update(synthetic.interface("enc1000", "HiperSockets"))
+    tree.update(synthetic.interface("enc1001", "OSD_25GIG"))
+    tree[path] = text
+    found = look(tree)
+    assert found["cpus"]["deconfigured"] == {"count": 1, "list": "3"}
+    assert found["interfaces"]["enc1001"]["card_type"] == "OSA"
+
+
+def test_cpu_folders_that_are_none(look):
+    tree = {
+        CPUS + name + "/polarization": "horizontal\n" for name in ("cpu0", "cpufreq", "cpuidle", "cpu-1", "cpu9999999")
+    }
+    tree[CPUS + "online"] = "0\n"
+    assert look(tree)["polarization"] == counts(horizontal=1)
+
+
+# smaller things
+
+
+def test_sap_instances(look):
+    folders = ("C11/D00", "C11/ASCS01", "C11/SYS", "C11/D1", "H4H/HDB10", "DAA/SMDA98", "hostctrl/exe", "trans/tmp")
+    tree = {"/usr/sap/" + folder: {"folder": True} for folder in folders}
+    tree["/usr/sap/sapservices"] = ""
+    found = [(one["sid"], one["type"], one["number"]) for one in look(tree)["sap_instances"]]
+    assert found == [("C11", "ASCS", "01"), ("C11", "D", "00"), ("DAA", "SMDA", "98"), ("H4H", "HDB", "10")]
+
+
+def test_kernel_parameters():
+    text = "root=/dev/dasda1 smt=1 nosmt topology=off possible_cpus=64 xsmt=2 quiet\n"
+    expected = {"smt": "1", "nosmt": "", "topology": "off", "possible_cpus": "64"}
+    assert _platform_facts.kernel_parameters(text) == expected
+    assert _platform_facts.kernel_parameters(None) is None
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("ID=rhel\nVERSION_ID='9.4'\n", {"id": "rhel", "version": "9.4", "name": None}),
+        ('# x\nID="sles"\n\nVERSION_ID="15.6"\n', {"id": "sles", "version": "15.6", "name": None}),
+        ("no assignment", {"id": None, "version": None, "name": None}),
+    ],
+)
+def test_os_release(text, expected):
+    assert _platform_facts.parse_os_release(text) == expected
+
+
+def test_os_release_below_usr_lib(look):
+    assert look({"/usr/lib/os-release": "ID=sles\n"})["distribution"]["id"] == "sles"

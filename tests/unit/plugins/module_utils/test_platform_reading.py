@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A look at a machine is never stopped by what it holds, and a captured tree never leads to files of this machine."""
+
+import errno
+import os
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+
+
+@pytest.fixture
+def root(tmp_path):
+    for folder in ("proc", "etc", "usr/lib"):
+        (tmp_path / "tree" / folder).mkdir(parents=True)
+    (tmp_path / "secret").write_text("of this machine")
+    return tmp_path / "tree"
+
+
+def test_links_lead_as_on_the_captured_machine(root):
+    (root / "usr/lib/os-release").write_text("ID=sles")
+    (root / "etc/os-release").symlink_to("/usr/lib/os-release")
+    (root / "etc/other").symlink_to("../usr/lib/os-release")
+    (root / "lib").symlink_to("/usr/lib")
+    host = ReadingHost(str(root))
+    for path in ("/etc/os-release", "/etc/other", "/lib/os-release", "/lib/../../etc/other"):
+        assert host.read(path) == "ID=sles"
+    assert host.listdir("/lib") == ["os-release"]
+    assert host.exists("/lib/os-release") and host.remarks == []
+
+
+@pytest.mark.parametrize("target", ["../../secret", "../../../../../../../../%s", "%s"])
+def test_links_never_lead_out(root, target):
+    secret = str(root.parent / "secret")
+    (root / "etc/os-release").symlink_to(target % secret if "%" in target else target)
+    host = ReadingHost(str(root))
+    assert host.read("/etc/os-release") is None
+    assert not host.exists("/etc/os-release") and host.remarks == []
+    assert host.read("/../secret") is None and host.read("/etc/../../secret") is None
+
+
+def test_links_in_a_circle_are_absent(root):
+    (root / "etc/a").symlink_to("b")
+    (root / "etc/b").symlink_to("a")
+    host = ReadingHost(str(root))
+    assert host.read("/etc/a") is None and not host.exists("/etc/a")
+    assert host.listdir("/etc/a") == []
+
+
+def test_long_chains_and_long_targets_end(root):
+    for number in range(60):
+        (root / ("etc/l%d" % number)).symlink_to("/etc/l%d" % (number + 1))
+    (root / "etc/l60").symlink_to(str(root.parent / "secret"))
+    (root / "etc/deep").symlink_to("/".join(["x"] * 1500))
+    host = ReadingHost(str(root))
+    assert [host.read("/etc/" + name) for name in ("l0", "l50", "deep")] == [None] * 3
+
+
+def test_only_files_are_read(root):
+    os.mkfifo(str(root / "proc/sysinfo"))
+    (root / "proc/cpuinfo").mkdir()
+    host = ReadingHost(str(root))
+    assert host.read("/proc/sysinfo") is None and host.read("/proc/cpuinfo") is None
+    assert host.remarks == []
+
+
+def test_a_huge_file_is_read_in_part(root):
+    with open(str(root / "proc/sysinfo"), "wb") as stream:
+        stream.write(b"Type: 8561\n")
+        stream.truncate(1 << 40)
+    assert len(ReadingHost(str(root)).read("/proc/sysinfo")) == 4 * 1024 * 1024
+
+
+def test_a_file_of_one_value_holds_no_book(root):
+    (root / "etc/value").write_text("x" * 5000)
+    host = ReadingHost(str(root))
+    assert len(host.read("/etc/value")) == 5000 and host.value("/etc/value") is None
+
+
+def test_other_encodings_do_not_stop_it(root):
+    (root / "etc/os-release").write_bytes(b'ID=sles\nPRETTY_NAME="M\xfcnchen"\n')
+    assert "ID=sles" in ReadingHost(str(root)).read("/etc/os-release")
+
+
+class Failing(ReadingHost):
+    """Reading the named files fails as the kernel lets it fail."""
+
+    errors = {}
+
+    def _bytes(self, target):
+        for path, number in self.errors.items():
+            if target == self.path(path):
+                raise OSError(number, os.strerror(number))
+        return super()._bytes(target)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])
+def test_what_exists_and_cannot_be_read_is_said_once(root, number):
+    host = Failing(str(root))
+    host.errors = {"/proc/sysinfo": number}
+    assert [host.read("/proc/sysinfo"), host.value("/proc/sysinfo")] == [None, None]
+    assert host.summary() == ["cannot read /proc/sysinfo: %s" % os.strerror(number)]
+
+
+@pytest.mark.parametrize("number", [errno.ENODEV, errno.EINVAL, errno.ENOENT, errno.ENXIO])
+def test_what_goes_away_meanwhile_is_absent(root, number):
+    host = Failing(str(root))
+    host.errors = {"/sys/x": number}
+    assert host.read("/sys/x") is None and host.summary() == []
+
+
+def test_a_folder_that_cannot_be_listed(root, monkeypatch):
+    def refuse(path):
+        raise OSError(errno.EACCES, "no")
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    host = ReadingHost(str(root))
+    assert host.listdir("/usr/sap") == []
+    assert host.summary() == ["cannot list /usr/sap: Permission denied"]
+
+
+def test_many_remarks_become_few(root):
+    host = Failing(str(root))
+    host.errors = {"/f%d" % number: errno.EIO for number in range(9)}
+    for path in host.errors:
+        host.read(path)
+    assert len(host.summary()) == 6 and host.summary()[-1] == "4 more files could not be read"
+
+
+def test_this_machine_is_read_as_any():
+    host = ReadingHost()
+    assert host.read("/proc/self/stat") and host.value("/proc/sys/kernel/osrelease")
+    assert host.remarks == []

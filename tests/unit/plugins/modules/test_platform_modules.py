@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The faces platform_info and platform_check: what they take, what they return, and that they never change anything."""
+
+import os
+import platform
+
+import captured
+import pytest
+import synthetic
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
+from modules import caller
+
+
+@pytest.fixture
+def info(monkeypatch, capsys):
+    return caller(platform_info.main, monkeypatch, capsys)
+
+
+@pytest.fixture
+def warnings(monkeypatch):
+    """The warnings that the module gives; where they go then depends on who imports ansible."""
+    given = []
+    monkeypatch.setattr(AnsibleModule, "warn", lambda self, text: given.append(text))
+    return given
+
+
+@pytest.fixture
+def check(monkeypatch, capsys):
+    return caller(platform_check.main, monkeypatch, capsys)
+
+
+def documented(contains):
+    """The nested keys that RETURN documents."""
+    return {key: documented(entry.get("contains", {})) for key, entry in contains.items()}
+
+
+def returned(value, known):
+    """The nested keys of what was returned, as deep as known goes; a list counts by its first item."""
+    if isinstance(value, list):
+        value = value[0] if value else {}
+    return {key: returned(value[key], known.get(key, {})) for key in value} if known and value else {}
+
+
+def test_facts_of_a_captured_folder(tmp_path, info, warnings):
+    captured.grow(tmp_path, synthetic.large_lpar(4))
+    result = info(root=str(tmp_path))
+    found = result["ansible_facts"]["zpower_platform"]
+    assert result["changed"] is False and warnings == []
+    assert (found["machine_type"], found["virtualization"], len(found["interfaces"])) == ("8561", "lpar", 4)
+    assert info(root=str(tmp_path), _ansible_check_mode=True)["ansible_facts"] == result["ansible_facts"]
+
+
+def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, info):
+    yaml = pytest.importorskip("yaml")
+    tree = synthetic.zvm_guest()
+    tree["/usr/sap/C11/D00"] = {"folder": True}
+    tree["/etc/os-release"] = synthetic.SLES
+    tree["/etc/systemd/system/multi-user.target.wants/tuned.service"] = {"link": "/gone"}
+    captured.grow(tmp_path, tree)
+    found = info(root=str(tmp_path))["ansible_facts"]["zpower_platform"]
+    contains = yaml.safe_load(platform_info.RETURN)["ansible_facts"]["contains"]["zpower_platform"]["contains"]
+    known = documented(contains)
+    # one interface stands for all
+    found["interfaces"] = found["interfaces"]["enc600"]
+    assert returned(found, known) == known
+
+
+def test_this_machine_is_the_default(info):
+    result = info()
+    assert result["ansible_facts"]["zpower_platform"]["kernel"] == platform.release()
+
+
+@pytest.mark.parametrize("folder", ["", "nowhere", "empty"])
+def test_a_root_without_proc_is_one_sentence(tmp_path, info, folder):
+    (tmp_path / "empty" / "sys").mkdir(parents=True)
+    root = str(tmp_path / folder).rstrip("/")
+    result = info(root=root)
+    assert result["failed"] and result["msg"] == (
+        "root: %s holds no folder proc; name the folder that holds proc and sys" % root
+    )
+
+
+def test_a_root_without_sys_is_a_warning(tmp_path, info, warnings):
+    captured.grow(tmp_path, {"/proc/sysinfo": synthetic.sysinfo()})
+    result = info(root=str(tmp_path))
+    assert len(warnings) == 1 and "holds no folder sys" in warnings[0]
+    assert result["ansible_facts"]["zpower_platform"]["generation"] == "z15"
+
+
+def test_what_cannot_be_read_is_a_warning(tmp_path, info, warnings, monkeypatch):
+    captured.grow(tmp_path, synthetic.zvm_guest())
+    bytes_of = ReadingHost._bytes
+
+    def refuse(self, target):
+        if target.endswith("/cmdline"):
+            raise OSError(5, os.strerror(5))
+        return bytes_of(self, target)
+
+    monkeypatch.setattr(ReadingHost, "_bytes", refuse)
+    result = info(root=str(tmp_path))
+    assert warnings == ["cannot read /proc/cmdline: Input/output error"]
+    assert result["ansible_facts"]["zpower_platform"]["kernel_parameters"] is None
+
+
+def test_aix_needs_no_proc(info, monkeypatch):
+    def refuse(self, argv, timeout=30):
+        raise HostError("cannot run oslevel")
+
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+    monkeypatch.setattr(ReadingHost, "run", refuse)
+    found = info()["ansible_facts"]["zpower_platform"]
+    assert (found["system"], found["aix_level"], found["kernel"]) == ("AIX", None, None)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"threads_per_core": 3}, "threads_per_core must be one of: 1, 2"),
+        ({"threads_per_core": "many"}, "threads_per_core"),
+        ({"database": "x"}, "Unsupported parameters"),
+    ],
+)
+def test_mistyped_wishes_are_refused(check, arguments, words):
+    result = check(**arguments)
+    assert result["failed"] and words in result["msg"]
+
+
+def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
+    captured.grow(tmp_path, synthetic.large_lpar(1))
+    monkeypatch.setattr(platform_check, "ReadingHost", lambda: ReadingHost(str(tmp_path)))
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    result = check(threads_per_core=2)
+    assert (result["changed"], result["msg"], len(result["tuning"])) == (False, "1 compliant", 1)
+    # a module that only looks does not fail for what it sees
+    assert check(threads_per_core=1, _ansible_check_mode=True)["tuning"][0]["verdict"] == "drifted"
+    both = check(database_host="127.0.0.1")
+    assert [record["subject"] for record in both["tuning"]] == ["SMT", "HiperSockets"]
+
+
+def test_every_record_has_the_documented_keys(check):
+    yaml = pytest.importorskip("yaml")
+    contains = yaml.safe_load(platform_check.RETURN)["tuning"]["contains"]
+    for record in check(database_host="localhost")["tuning"]:
+        assert set(record) == set(contains)

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role verify takes the rows of the role platform for its own, and those rows are tuning records."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import captured
+import pytest
+import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform_check
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from jsonschema import Draft202012Validator
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def verify(folder: Path, records: list[dict[str, str]] | None) -> tuple[bool, str]:
+    """Whether the role passes on this machine without tunings, and what is said; records: instead of the real rows."""
+    tasks: list[dict[str, object]] = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.verify"}}]
+    if records is not None:
+        tasks.insert(0, {"ansible.builtin.set_fact": {"__platform_result": {"tuning": records}}})
+    variables = {"zpower_tunings": [], "ansible_python_interpreter": sys.executable}
+    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
+    (folder / "play.yml").write_text(json.dumps([play]))
+    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+    command = [program, "-i", "localhost,", "-c", "local", str(folder / "play.yml")]
+    command += ["--skip-tags", "platform"] if records is not None else []
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def rows(*verdicts: str) -> list[dict[str, str]]:
+    return [{"name": "platform", "subject": "SMT", "verdict": verdict, "reason": f"{verdict}!"} for verdict in verdicts]
+
+
+def test_a_row_of_platform_that_is_not_as_wanted_fails(tmp_path: Path) -> None:
+    passed, text = verify(tmp_path, rows("compliant", "drifted", "failed"))
+    assert not passed
+    assert "drifted!; failed!" in text
+
+
+def test_rows_of_platform_that_are_right_or_no_question_pass(tmp_path: Path) -> None:
+    passed, text = verify(tmp_path, rows("compliant", "unsupported", "not_applicable"))
+    assert passed, text
+    assert "3 tuning records are as wanted" in text
+
+
+def test_the_real_rows_pass_where_nothing_is_wanted(tmp_path: Path) -> None:
+    passed, text = verify(tmp_path, None)
+    assert passed, text
+    assert "1 tuning records are as wanted" in text
+
+
+@pytest.mark.parametrize("wanted", [None, 1, 2])
+def test_the_rows_are_tuning_records(tmp_path: Path, wanted: int | None) -> None:
+    schema = json.loads((CHECKOUT / "docs" / "schemas" / "tunings-1.schema.json").read_text(encoding="utf-8"))
+    row = Draft202012Validator({"$ref": "#/$defs/tuning", "$defs": schema["$defs"]})
+    captured.grow(tmp_path, synthetic.large_lpar(1))
+    records = _platform_check.records(ReadingHost(str(tmp_path)), "Linux", wanted, "localhost")
+    assert len(records) == 2
+    for record in records:
+        row.validate(record)
