@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The CPU tunings in check mode on captures of real kernels, and on machines that no lab has."""
+
+import captured
+import pytest
+import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
+
+LPARS = [name for name in captured.names() if name.startswith("lpar-")]
+GUESTS = [name for name in captured.names() if name.startswith("kvm-")]
+
+
+def look(tuning, host, **params):
+    params = dict({"state": "present", "force": False, "wait_timeout": 1}, **params)
+    (record,) = Run(tuning(host, params), Journal(host, tuning.name), "present", True).run()["tuning"]
+    return record
+
+
+def polarization(host, mode):
+    return look(CpuPolarization, host, mode=mode)
+
+
+def topology(host):
+    return look(CpuTopology, host, sw_siblings=True)
+
+
+@pytest.mark.parametrize("name", LPARS)
+def test_polarization_of_an_lpar_is_what_its_cpus_show(tmp_path, name):
+    host = captured.plant(name, tmp_path)
+    mode = "horizontal" if name.endswith("horizontal") else "vertical"
+    other = "vertical" if mode == "horizontal" else "horizontal"
+    for wanted in (mode, other):
+        record = polarization(host, wanted)
+        assert record["before"]["running"] == {"dispatching": mode}
+        running = "dispatching dispatching: %s, wanted %s" % (mode, other)
+        assert (running in record["reason"]) is (wanted == other)
+    assert record["after"]["next_boot"] == {"dispatching": other}
+    # old kernels boot horizontally by themselves; whether new ones do these captures do not tell
+    stored = {"sysctl.d": other} if "6.12" in name else {"tmpfiles.d": other} if other == "vertical" else None
+    assert record["after"]["stored"] == stored
+    if name.endswith("unknown"):
+        assert record["verdict"] == "drifted" and "CPU 0-3 does not show its polarization yet" in record["reason"]
+    online = 2 if "deconfigured" in name else 3 if "offline" in name else 4
+    split = mode == "vertical" and not name.endswith("unknown")
+    assert record["remarks"] == (["entitlement of the %d online CPUs: %d medium" % (online, online)] if split else [])
+
+
+@pytest.mark.parametrize("name", LPARS)
+def test_topology_of_an_lpar_is_not_applicable(tmp_path, name):
+    assert topology(captured.plant(name, tmp_path))["verdict"] == "not_applicable"
+
+
+@pytest.mark.parametrize("name", GUESTS)
+def test_a_guest_of_kvm_has_topology_and_no_polarization(tmp_path, name):
+    host = captured.plant(name, tmp_path)
+    record = polarization(host, "vertical")
+    assert record["verdict"] == "unsupported" and "guest of KVM" in record["reason"]
+    record = topology(host)
+    value = host.value("/proc/sys/s390/topology")
+    assert record["before"]["running"] == {"s390.topology": value}
+    assert ("s390.topology s390.topology: " in record["reason"]) is (value == "0")
+
+
+def test_there_are_captures_of_both_kinds():
+    assert len(LPARS) >= 9 and GUESTS
+
+
+def test_a_guest_of_zvm(tmp_path):
+    captured.grow(tmp_path, synthetic.zvm_guest())
+    host = Host(str(tmp_path))
+    record = polarization(host, "vertical")
+    assert record["verdict"] == "unsupported" and "guest of z/VM" in record["reason"]
+    assert topology(host)["verdict"] == "drifted"
+
+
+def test_an_lpar_of_200_cpus_with_gaps(tmp_path):
+    captured.grow(tmp_path, synthetic.large_lpar())
+    host = Host(str(tmp_path))
+    record = polarization(host, "vertical")
+    assert record["before"]["running"] == {"dispatching": "vertical"}
+    assert "low" in record["remarks"][0]
+    assert topology(host)["verdict"] == "not_applicable"
