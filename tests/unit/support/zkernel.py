@@ -10,8 +10,7 @@ import errno
 import os
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from kernel import KernelHost
+from kernel import FullDisk, KernelHost
 
 CPU = "/sys/devices/system/cpu"
 DISPATCHING = CPU + "/dispatching"
@@ -113,12 +112,5 @@ class ZHost(KernelHost):
             self.fill("%s/cpu%d/polarization" % (CPU, cpu), text)
 
 
-class FullDiskZHost(ZHost):
-    """No file below these folders can be written any more."""
-
-    full = ("/var/lib",)
-
-    def write(self, path, text, mode=0o644):
-        if path.startswith(self.full):
-            raise HostError("cannot write %s: %s" % (path, os.strerror(errno.ENOSPC)), errno.ENOSPC)
-        super().write(path, text, mode)
+class FullDiskZHost(FullDisk, ZHost):
+    """A ZHost on which some files cannot be written any more."""

@@ -6,27 +6,23 @@ import captured
 import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
+from runs import only, runner
 
 LPARS = [name for name in captured.names() if name.startswith("lpar-")]
 GUESTS = [name for name in captured.names() if name.startswith("kvm-")]
 
 
-def look(tuning, host, **params):
-    params = dict({"state": "present", "force": False, "wait_timeout": 1}, **params)
-    (record,) = Run(tuning(host, params), Journal(host, tuning.name), "present", True).run()["tuning"]
-    return record
+look_polarization, look_topology = runner(CpuPolarization, wait_timeout=1), runner(CpuTopology, sw_siblings=True)
 
 
 def polarization(host, mode):
-    return look(CpuPolarization, host, mode=mode)
+    return only(look_polarization(host, check=True, mode=mode))
 
 
 def topology(host):
-    return look(CpuTopology, host, sw_siblings=True)
+    return only(look_topology(host, check=True))
 
 
 @pytest.mark.parametrize("name", LPARS)

@@ -6,17 +6,15 @@ import errno
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError, Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd, cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (
     SYSCTL,
     TMPFILES,
     CpuPolarization,
 )
+from runs import everything, only, runner
 from zkernel import DISPATCHING, POLARIZATION, FullDiskZHost, ZHost
-
-FOLDER = "/var/lib/zpower_sap_tuning"
 
 
 @pytest.fixture(autouse=True)
@@ -28,20 +26,11 @@ def impatient(monkeypatch):
     return now
 
 
-def run(host, check=False, **changes):
-    params = dict({"mode": "vertical", "state": "present", "force": False, "wait_timeout": 75}, **changes)
-    journal = Journal(host, "cpu_polarization", FOLDER)
-    return Run(CpuPolarization(host, params), journal, params["state"], check, params["force"]).run()
+run = runner(CpuPolarization, mode="vertical", wait_timeout=75)
 
 
 def record(host, check=False, **changes):
-    result = run(host, check, **changes)
-    assert len(result["tuning"]) == 1
-    return result["tuning"][0]
-
-
-def everything(host):
-    return host.tree("/etc", "/proc", "/sys", "/var")
+    return only(run(host, check, **changes))
 
 
 # the life

@@ -5,12 +5,9 @@
 import errno
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import SYSCTL, CpuTopology
+from runs import everything, only, runner
 from zkernel import TOPOLOGY, ZHost
-
-FOLDER = "/var/lib/zpower_sap_tuning"
 
 
 @pytest.fixture
@@ -18,20 +15,11 @@ def guest(tmp_path):
     return ZHost(tmp_path, facility=False)
 
 
-def run(host, check=False, **changes):
-    params = dict({"sw_siblings": True, "state": "present", "force": False}, **changes)
-    journal = Journal(host, "cpu_topology", FOLDER)
-    return Run(CpuTopology(host, params), journal, params["state"], check, params["force"]).run()
+run = runner(CpuTopology, sw_siblings=True)
 
 
 def record(host, check=False, **changes):
-    result = run(host, check, **changes)
-    assert len(result["tuning"]) == 1
-    return result["tuning"][0]
-
-
-def everything(host):
-    return host.tree("/etc", "/proc", "/sys", "/var")
+    return only(run(host, check, **changes))
 
 
 def test_siblings_are_set_kept_and_taken_back(guest):

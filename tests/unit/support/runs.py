@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of a tuning on a host of the tests, with a journal in that host's tree."""
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+
+FOLDER = "/var/lib/zpower_sap_tuning"
+
+
+def runner(tuning, **defaults):
+    """run(host, check=False, **changes): one call of the tuning's module with these parameters."""
+
+    def run(host, check=False, **changes):
+        params = dict({"state": "present", "force": False}, **defaults)
+        params.update(changes)
+        journal = Journal(host, tuning.name, FOLDER)
+        return Run(tuning(host, params), journal, params["state"], check, params["force"]).run()
+
+    return run
+
+
+def only(result):
+    """The one tuning record of a result."""
+    assert len(result["tuning"]) == 1
+    return result["tuning"][0]
+
+
+def everything(host):
+    """{path: content} of all that a run can write, and all that it can find."""
+    return host.tree("/etc", "/proc", "/sys", "/var")
