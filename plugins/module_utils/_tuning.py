@@ -60,6 +60,10 @@ class Subject:
         """{key: what the knob is now}."""
         return {knob.key: knob.now for knob in self.knobs}
 
+    def title(self, *items):
+        """The subject with some of its items, for sentences; a knob named like its subject stands for both."""
+        return ", ".join(items) if items == (self.name,) else "%s %s" % (self.name, ", ".join(items))
+
     def at(self, place):
         """The knobs at RUNNING or STORED."""
         return [knob for knob in self.knobs if knob.place == place]
@@ -187,8 +191,8 @@ class Run:
             elif knob.key in self.journal.entries:
                 texts = [self.tuning.show(knob, text) for text in (knob.now, entry["ours"][-1], entry["first"])]
                 subject.notes.append(
-                    "%s %s was changed by someone else and is left alone: it is %s, this collection set %s, before "
-                    "that it was %s (force: true takes it back all the same)" % (subject.name, knob.item, *texts)
+                    "%s was changed by someone else and is left alone: it is %s, this collection set %s, before "
+                    "that it was %s (force: true takes it back all the same)" % (subject.title(knob.item), *texts)
                 )
 
     def _changes(self, subject):
@@ -245,7 +249,7 @@ class Run:
             try:
                 self.tuning.set(subject, knob)
             except HostError as error:
-                lost.append("%s %s could not be put back: %s" % (subject.name, knob.item, error))
+                lost.append("%s could not be put back: %s" % (subject.title(knob.item), error))
             knob.wanted = wanted
         return lost
 
@@ -271,9 +275,8 @@ class Run:
                 now = found.get(knob.key)
                 if subject.name not in errors and not self.tuning.same(knob, now, knob.wanted):
                     why = self.tuning.explain(knob, now)
-                    errors[subject.name] = "%s %s is %s, although %s was written%s" % (
-                        subject.name,
-                        knob.item,
+                    errors[subject.name] = "%s is %s, although %s was written%s" % (
+                        subject.title(knob.item),
                         self.tuning.show(knob, now),
                         self.tuning.show(knob, knob.wanted),
                         ": " + why if why else "",
@@ -331,7 +334,7 @@ class Run:
         for knob in changes:
             words = (self.tuning.show(knob, knob.now), self.tuning.show(knob, knob.wanted))
             alike.setdefault(words, []).append(knob.item)
-        return ["%s %s: %s, wanted %s" % (subject.name, ", ".join(items), *words) for words, items in alike.items()]
+        return ["%s: %s, wanted %s" % (subject.title(*items), *words) for words, items in alike.items()]
 
     def _diff(self, subjects, after, acted):
         """Before and after, a line a knob that changes, in the user's terms."""
@@ -339,7 +342,7 @@ class Run:
         for subject, then in zip(subjects, after):
             found = then.values() if acted else {}
             for knob in self._changes(subject):
-                title = "%s %s (%s): " % (subject.name, knob.item, knob.place)
+                title = "%s (%s): " % (subject.title(knob.item), knob.place)
                 lines["before"].append(title + self.tuning.show(knob, knob.now))
                 lines["after"].append(title + self.tuning.show(knob, found.get(knob.key, knob.wanted)))
         return {side: "".join(line + "\n" for line in texts) for side, texts in lines.items()}

@@ -43,10 +43,7 @@ def test_an_old_kernel_is_switched_and_kept_by_tmpfiles(tmp_path):
     assert predicted["changed"] and everything(host) == before
     result = run(host)
     assert result["changed"] and result["diff"] == predicted["diff"]
-    assert (
-        result["diff"]["after"]
-        == "dispatching dispatching (running): vertical\ndispatching tmpfiles.d (stored): vertical\n"
-    )
+    assert result["diff"]["after"] == "dispatching (running): vertical\ndispatching tmpfiles.d (stored): vertical\n"
     found = result["tuning"][0]
     assert found["verdict"] == "changed"
     assert found["before"]["running"] == {"dispatching": "horizontal"}

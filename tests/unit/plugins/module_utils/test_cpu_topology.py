@@ -28,7 +28,7 @@ def test_siblings_are_set_kept_and_taken_back(guest):
     assert predicted["changed"] and everything(guest) == before
     result = run(guest)
     assert result["diff"] == predicted["diff"]
-    assert "s390.topology s390.topology (running): 1 (all CPUs are siblings)" in result["diff"]["after"]
+    assert "s390.topology (running): 1 (all CPUs are siblings)" in result["diff"]["after"]
     found = result["tuning"][0]
     assert found["verdict"] == "changed" and guest.log == [(TOPOLOGY, "1")]
     assert found["after"] == {
