@@ -4,18 +4,21 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit sanity lint molecule bench docs build lab-up lab-down env clean
+.PHONY: help setup demo test unit sanity lint molecule bench docs build lab-up lab-down env clean \
+        test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down
 
 HOSTS ?= 2
 SCENARIO ?= all
 NOX = tests/setup.sh test && .venv/bin/python -m nox --session
+# How a person goes on from a lab that stands: its program, its inventory, its targets here.
+STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it away: make lab-%s-down\n'
 
 # What `make test` runs, in this order: what fails soonest comes first.
 LINT = lint license-check extra-checks
 TESTS = $(LINT) unit docs lab installed sanity molecule browser demo
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## install everything the tests need: Debian packages, .venv, pinned Python requirements
 	@tests/setup.sh test
@@ -26,6 +29,10 @@ demo: ## a true before/after report of RPS on two hosts of this machine, set-up 
 
 test: ## every test, set-up included
 	@$(NOX) $(TESTS)
+
+test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one
+	@tests/setup.sh kernels
+	@.venv/bin/python -m nox --session kernels -- $(SCENARIO)
 
 unit: ## unit tests: code for targets on Python 3.6, 3.9 and 3.13, code for controllers on both ansible-core
 	@$(NOX) unit
@@ -56,6 +63,22 @@ lab-up: ## start the lab of network namespaces; HOSTS=n for more than 2
 lab-down: ## take the lab away
 	@molecule/shared/lab down
 
+lab-lpar: ## start two emulated LPARs, with kernels 6.1 and 6.12, and say how to log in
+	@tests/setup.sh kernels
+	@molecule/shared/lpar up
+	$(STANDS) 'molecule/shared/lpar login lpar61 (or lpar612, peer)' lpar lpar
+
+lab-lpar-down: ## take the LPARs away
+	@molecule/shared/lpar down
+
+lab-guest: ## start an emulated guest without topology facility, with kernel 6.12, and say how to log in
+	@tests/setup.sh kernels
+	@molecule/shared/guest up
+	$(STANDS) 'molecule/shared/guest login' guest guest
+
+lab-guest-down: ## take the guest away
+	@molecule/shared/guest down
+
 env: ## eval "$(make -s env)": a shell in which ansible and this collection's names work
 	@quoted=$$(pwd | sed "s/'/'\\\\''/g"); \
 	printf "export PATH='%s/.venv/bin':\"\$$PATH\"\n" "$$quoted"; \
@@ -63,5 +86,5 @@ env: ## eval "$(make -s env)": a shell in which ansible and this collection's na
 	test -e .venv/.python || echo "env: there is no .venv yet; run 'make setup' first" >&2
 
 clean: ## remove what these targets made, except results/
-	@molecule/shared/lab down >/dev/null 2>&1 || true
+	@for lab in lab lpar guest; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
 	rm -rf .venv .nox .cache build bench.json .ansible .mypy_cache .ruff_cache .pytest_cache tests/output

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -36,6 +37,8 @@ TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 SHIPPED = {"COPYING", "FILES.json", "LICENSES", "MANIFEST.json", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"}
 SHIPPED |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
+# Scenarios with a lab program of the same name, which boots s390x kernels: they are the session kernels, not molecule.
+EMULATED = ["lpar", "guest"]
 ON_BOTH_CORES = nox.parametrize("core", ["newest", "oldest"], ids=["newest", "oldest"])
 
 nox.options.default_venv_backend = "none"
@@ -238,16 +241,55 @@ def molecule(session: nox.Session, core: str) -> None:
     """The molecule scenarios; with the oldest ansible-core, modules run on Python 3.6 where this machine has it."""
     needs_root(session)
     folder = controller(session, core)
-    chosen = ["--all"] if session.posargs in ([], ["all"]) else ["--scenario-name", *session.posargs]
-    env = shell(
-        folder, MOLECULE_GLOB="molecule/*/molecule.yml", ANSIBLE_HOME=str(CACHE / "ansible-home"), COLUMNS="160"
-    )
+    scenarios = sorted({path.parent.name for path in HERE.glob("molecule/*/molecule.yml")} - set(EMULATED))
+    env = {}
     if core == "oldest" and (python := pythons.find("3.6")) is not None:
         env["LAB_PYTHON"] = python
     try:
-        session.run(str(folder / "molecule"), "test", "--no-command-borders", *chosen, env=env)
+        for scenario in chosen(session, scenarios):
+            molecule_test(session, folder, scenario, **env)
     finally:
         session.run("molecule/shared/lab", "down", "--name", "molecule")
+
+
+def chosen(session: nox.Session, names: list[str]) -> list[str]:
+    """The names that were asked for; all of them where none or `all` was."""
+    return names if session.posargs in ([], ["all"]) else session.posargs
+
+
+def molecule_test(session: nox.Session, folder: Path, scenario: str, **more: str) -> None:
+    """One molecule scenario from its first to its last step."""
+    more |= {"MOLECULE_GLOB": "molecule/*/molecule.yml", "ANSIBLE_HOME": str(CACHE / "ansible-home"), "COLUMNS": "160"}
+    command = [str(folder / "molecule"), "test", "--no-command-borders", "--scenario-name", scenario]
+    session.run(*command, env=shell(folder, **more))
+
+
+@nox.session
+def kernels(session: nox.Session) -> None:
+    """The scenarios on s390x kernels: their machines are emulated, and made from Debian packages where need be."""
+    needs_root(session)
+    took: dict[str, float] = {}
+    for scenario in chosen(session, EMULATED):
+        lab_program = [f"molecule/shared/{scenario}", "--name", f"molecule{scenario}"]
+        session.run(*lab_program, "down")
+        try:
+            with timed(took, f"{scenario}, images and boot"):
+                session.run(*lab_program, "up")
+            with timed(took, f"{scenario}, tests"):
+                molecule_test(session, BIN, scenario)
+        finally:
+            session.run(*lab_program, "down")
+    for part, seconds in took.items():
+        session.log("%s: %.0f s", part, seconds)
+    session.log("together: %.1f minutes", sum(took.values()) / 60)
+
+
+@contextlib.contextmanager
+def timed(took: dict[str, float], part: str) -> Iterator[None]:
+    """Note how long the block took."""
+    start = time.monotonic()
+    yield
+    took[part] = time.monotonic() - start
 
 
 @contextlib.contextmanager

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# setup.sh demo|test|bench: what the demo, the tests or the benchmarks need on this machine, as far as it is not there:
-# Debian packages, .venv with pinned requirements, and the folder in which ansible finds this checkout as a collection.
+# setup.sh demo|test|bench|kernels: what the demo, the tests, the benchmarks or the tests on s390x kernels need on this
+# machine, as far as it is not there: Debian packages, .venv with pinned requirements, and the folder in which ansible
+# finds this checkout as a collection.
 set -eu
 cd "$(dirname "$0")/.."
 level=$1
@@ -27,10 +28,17 @@ have sshd || missing="$missing openssh-server"
 have ssh-keygen || missing="$missing openssh-client"
 have unshare || missing="$missing util-linux"
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
-if [ "$level" != demo ]; then
+if [ "$level" = test ] || [ "$level" = bench ]; then
     have git || missing="$missing git"
     have chromium || missing="$missing chromium"
     have shellcheck || missing="$missing shellcheck"
+fi
+if [ "$level" = kernels ]; then
+    have hercules || missing="$missing hercules"
+    have qemu-system-s390x || missing="$missing qemu-system-s390x"
+    have cpio || missing="$missing cpio"
+    have depmod || missing="$missing kmod"
+    have mkfs.ext4 || missing="$missing e2fsprogs"
 fi
 if [ "$level" = bench ]; then
     have sockperf || missing="$missing sockperf"
@@ -59,7 +67,7 @@ fi
 wanted="-r requirements.txt"
 [ "$level" = demo ] || wanted="$wanted -r requirements-dev.txt"
 stamp=.venv/.setup-$level
-[ "$level" = bench ] && stamp=.venv/.setup-test
+[ "$level" = demo ] || stamp=.venv/.setup-test
 now=$("$python" --version; cat requirements.txt requirements-dev.txt constraints.txt; pwd)
 if [ ! -x .venv/bin/python ] || [ "$(cat .venv/.python 2>/dev/null)" != "$python in $(pwd)" ]; then
     echo "setup: making .venv with $python"

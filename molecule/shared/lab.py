@@ -35,6 +35,7 @@ MOST_HOSTS = 1000
 INTERFACE = "hsi0"
 QUEUES = 4
 TIMEOUT = 120
+KEPT_AS_ROOT = ["HOME", "XDG_CACHE_HOME", "ZPOWER_LAB_CACHE"]
 HOST_PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lab-host")
 TOOLS = {
     "ip": "iproute2",
@@ -71,19 +72,19 @@ class LabError(Exception):
     """What went wrong and what would be right, as one sentence for a person."""
 
 
-def run(argv, stdin=None, check=True):
+def run(argv, stdin=None, check=True, timeout=TIMEOUT, stdout=subprocess.PIPE):
     """Run one command; returns its standard output. An error names the command and what it said."""
-    options = {"input": stdin, "capture_output": True, "text": True, "timeout": TIMEOUT, "pass_fds": LOCKS}
-    done = subprocess.run(argv, check=False, **options)
+    options = {"input": stdin, "stdout": stdout, "stderr": subprocess.PIPE, "text": True, "timeout": timeout}
+    done = subprocess.run(argv, check=False, pass_fds=LOCKS, **options)
     if check and done.returncode != 0:
-        raise LabError("'{}' failed: {}".format(" ".join(argv), (done.stderr or done.stdout).strip()))
+        raise LabError("'{}' failed: {}".format(" ".join(argv), (done.stderr or done.stdout or "").strip()))
     return done.stdout
 
 
 def write(path, text, mode=0o644):
     """Write a file beside and rename it, so that a reader never sees half of it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    beside = path + ".new"
+    beside = f"{path}.new"
     with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as handle:
         handle.write(text)
     os.chmod(beside, mode)
@@ -97,7 +98,7 @@ def answers(addresses, seconds):
         for address in addresses:
             if address not in greeted:
                 with contextlib.suppress(OSError), socket.create_connection((address, 22), timeout=0.5) as link:
-                    link.settimeout(2)
+                    link.settimeout(5)
                     if link.recv(4) == b"SSH-":
                         greeted.add(address)
         if len(greeted) == len(addresses) or time.monotonic() > until:
@@ -106,7 +107,12 @@ def answers(addresses, seconds):
 
 
 class Lab:
-    """One lab: its name, its folder, its network, and how it comes and goes."""
+    """One lab: its name, its folder, its network, and how it comes and goes. Other kinds of hosts are a subclass."""
+
+    TOOLS = TOOLS
+    STARTED_BY = "make lab-up"
+    PATIENCE = 30  # seconds until a host that was started must answer
+    GREETING = 1  # seconds that a host which runs may take to answer
 
     def __init__(self, name):
         # Two checkouts on one machine have two labs, whatever they call them.
@@ -129,9 +135,13 @@ class Lab:
         except (OSError, ValueError):
             return None
 
-    @staticmethod
-    def address(slot, number):
-        return str(NETWORKS[slot][FIRST_HOST - 1 + number])
+    def names(self, count):
+        return [f"app{number}" for number in range(1, count + 1)]
+
+    def addresses(self, state):
+        """Name and address of every host that belongs to a state."""
+        network = NETWORKS[state["slot"]]
+        return {name: str(network[FIRST_HOST + n]) for n, name in enumerate(self.names(state["hosts"]))}
 
     def namespaces(self):
         """Names of the network namespaces that carry this lab's prefix."""
@@ -139,51 +149,75 @@ class Lab:
             return [name for name in os.listdir("/run/netns") if name.startswith(self.prefix)]
         return []
 
-    def inventory(self):
-        """The running lab as an Ansible inventory: a ring, in which every host measures towards the next one."""
+    def running(self):
+        """The state of a lab that is up."""
         state = self.state()
-        if state is None and os.environ.get("LAB_MAY_BE_DOWN"):
-            return {}
         if state is None:
-            raise LabError(f"The lab '{self.name}' is not up: 'make lab-up' starts it.")
-        count = state["hosts"]
+            raise LabError(f"The lab '{self.name}' is not up: '{self.STARTED_BY}' starts it.")
+        return state
+
+    def connection(self):
+        """How Ansible reaches the hosts of this lab."""
         arguments = f"-o UserKnownHostsFile={self.known_hosts} -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
-        common = {
+        return {
             "ansible_user": "root",
             "ansible_ssh_private_key_file": self.key,
             "ansible_ssh_common_args": arguments,
             "ansible_control_path_dir": self.control,
             "ansible_python_interpreter": os.environ.get("LAB_PYTHON", "/usr/bin/python3"),
         }
-        hosts = {}
-        for number in range(1, count + 1):
-            address = self.address(state["slot"], number)
-            peer = f"app{number % count + 1}"
-            hosts[f"app{number}"] = {"ansible_host": address, "measure_address": address, "measure_peer": peer}
-        return {"_meta": {"hostvars": hosts}, "sap_app_servers": {"hosts": list(hosts), "vars": common}}
+
+    def inventory(self):
+        """The running lab as an Ansible inventory: a ring, in which every host measures towards the next one."""
+        addresses = self.addresses(self.running())
+        peers = [*addresses, *addresses][1:]
+        hosts = {
+            name: {"ansible_host": address, "measure_address": address, "measure_peer": peer}
+            for (name, address), peer in zip(addresses.items(), peers, strict=False)
+        }
+        return {"_meta": {"hostvars": hosts}, "sap_app_servers": {"hosts": list(hosts), "vars": self.connection()}}
 
     # how it comes
 
+    def prepare(self, action):
+        """What an action needs before anything of the lab is touched."""
+        check_tools(self.TOOLS)
+
     def up(self, count):
-        """Bring the lab to `count` hosts that answer; a broken lab or host is made anew."""
+        """Bring the lab to `count` hosts, a broken lab or host made anew; they are on their way, see wait()."""
         state = self.state()
         if state is None or not self.switch_is_well(state["slot"]):
             self.down()
             state = {"slot": self.free_slot(), "hosts": 0}
             self.make_switch(state)
+        state["hosts"] = count
         have = {name[len(self.prefix) :] for name in self.namespaces()} - {"switch"}
-        addresses = {f"app{n}": self.address(state["slot"], n) for n in range(1, count + 1)}
-        greeted = answers([addresses[name] for name in have & set(addresses)], 1)
+        addresses = self.addresses(state)
+        greeted = answers([addresses[name] for name in have & set(addresses) if self.processes(name)], self.GREETING)
         well = {name for name in have if addresses.get(name) in greeted}
         self.remove_namespaces([self.prefix + name for name in have - well])
         self.make_hosts({name: address for name, address in addresses.items() if name not in well})
-        silent = set(addresses.values()) - answers(list(addresses.values()), 30)
-        if silent:
-            raise LabError(
-                f"{len(silent)} of {count} lab hosts do not answer over SSH ({', '.join(sorted(silent)[:5])}); "
-                f"their logs: {self.folder}/*.log"
-            )
-        self.save(dict(state, hosts=count))
+        self.save(state)
+
+    def wait(self):
+        """Until every host answers; one that has ended already is not waited for."""
+        addresses = self.addresses(self.running())
+        until = time.monotonic() + self.PATIENCE
+        while True:
+            greeted = answers(list(addresses.values()), 5)
+            silent = sorted(name for name, address in addresses.items() if address not in greeted)
+            if not silent:
+                return
+            if time.monotonic() > until or not all(self.processes(name) for name in silent):
+                raise LabError(
+                    f"{len(silent)} of {len(addresses)} lab hosts do not answer over SSH ({', '.join(silent[:5])}); "
+                    f"their logs: {self.folder}/*.log"
+                )
+
+    def processes(self, name):
+        with contextlib.suppress(OSError):
+            return processes_in({os.stat(f"/run/netns/{self.prefix}{name}").st_ino})
+        return []
 
     def save(self, state):
         write(os.path.join(self.folder, "state.json"), json.dumps(state) + "\n")
@@ -244,12 +278,11 @@ class Lab:
             cables.append(f"link set {name} master switch up")
         run(["ip", "-netns", self.switch, "-batch", "-"], "\n".join(cables) + "\n")
         for name, address in addresses.items():
-            plug = f"link set lo up\naddress add {address}/22 dev {INTERFACE}\nlink set {INTERFACE} up\n"
-            run(["ip", "-netns", self.prefix + name, "-batch", "-"], plug)
+            run(["ip", "-netns", self.prefix + name, "-batch", "-"], f"link set lo up\nlink set {INTERFACE} up\n")
             self.start_host(name, address)
 
-    def start_host(self, name, address):
-        """Write what differs from the machine into the host's layer, and start its process 1."""
+    def layer(self, name, address):
+        """Write what every host has of its own, sshd's files and its name, into its layer; returns that folder."""
         folder = os.path.join(self.folder, "hosts", name)
         ssh = "/etc/ssh/zps_"
         for source, target, mode in (("host_key", "host_key", 0o600), ("id_ed25519.pub", "authorized", 0o644)):
@@ -258,6 +291,12 @@ class Lab:
         config = SSHD_CONFIG.format(host_key=ssh + "host_key", authorized=ssh + "authorized", address=address)
         write(folder + ssh + "sshd_config", config)
         write(folder + "/etc/hostname", name + "\n")
+        return folder
+
+    def start_host(self, name, address):
+        """Write what differs from the machine into the host's layer, and start its process 1."""
+        run(["ip", "-netns", self.prefix + name, "address", "add", f"{address}/22", "dev", INTERFACE])
+        folder = self.layer(name, address)
         # What the machine's own root loads at every login is no part of the lab, and slow in some places.
         write(folder + "/root/.bashrc", "")
         with open("/etc/shadow") as handle:
@@ -267,16 +306,21 @@ class Lab:
         write(folder + "/etc/shadow", "\n".join(lines) + "\n", 0o640)
         # As if it had a processor of its own: where two ends of a connection run would otherwise change by the second.
         cpus = sorted(os.sched_getaffinity(0))
-        place = ["taskset", "--cpu-list", str(cpus[int(name.lstrip("ap")) % len(cpus)])]
+        place = ["taskset", "--cpu-list", str(cpus[int(ipaddress.ip_address(address)) % len(cpus)])]
         own = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        self.start(name, [*place, *own, HOST_PROGRAM, name, folder])
+
+    def start(self, name, argv, **environment):
+        """Run a program in a host's network namespace, until that goes."""
+        environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         with open(os.path.join(self.folder, name + ".log"), "w") as log:
             subprocess.Popen(
-                ["ip", "netns", "exec", self.prefix + name, *place, *own, HOST_PROGRAM, name, folder],
+                ["ip", "netns", "exec", self.prefix + name, *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd="/",
-                env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"},
+                env={"LC_ALL": "C", **environment},
                 start_new_session=True,
             )
 
@@ -333,21 +377,23 @@ def processes_in(inodes):
 
 
 @contextlib.contextmanager
-def locked():
-    """One `up` or `down` at a time on this machine: they choose networks and interface names."""
-    with open("/run/lock/zps-lab" if os.path.isdir("/run/lock") else "/run/zps-lab.lock", "w") as handle:
-        until = time.monotonic() + TIMEOUT
+def locked(name, seconds=TIMEOUT):
+    """Hold a lock of this machine, by its name, while the block runs."""
+    with open(os.path.join("/run/lock" if os.path.isdir("/run/lock") else "/run", name), "w") as handle:
+        until = time.monotonic() + seconds
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise LabError("Another lab has been starting or stopping for two minutes; try again.") from None
+                    raise LabError(f"Another lab has been starting or stopping for {seconds} seconds.") from None
                 time.sleep(0.1)
         LOCKS.append(handle.fileno())
-        yield
-        LOCKS.clear()
+        try:
+            yield
+        finally:
+            LOCKS.remove(handle.fileno())
 
 
 def become_root():
@@ -356,13 +402,15 @@ def become_root():
         return
     with contextlib.suppress(OSError):
         if subprocess.run(["sudo", "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            os.execvp("sudo", ["sudo", "-n", sys.executable, os.path.realpath(__file__), *sys.argv[1:]])
+            kept = [f"{name}={os.environ[name]}" for name in KEPT_AS_ROOT if name in os.environ]
+            again = [sys.executable, os.path.realpath(sys.argv[0]), *sys.argv[1:]]
+            os.execvp("sudo", ["sudo", "-n", "env", *kept, *again])
     raise LabError("The lab needs root, for it makes network namespaces: run it as root, or allow sudo for this user.")
 
 
-def check_tools():
+def check_tools(tools):
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    missing = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
+    missing = {package for tool, package in tools.items() if shutil.which(tool) is None}
     if missing:
         raise LabError("The lab needs Debian packages that are missing here: {}.".format(" ".join(sorted(missing))))
 
@@ -380,33 +428,47 @@ def arguments():
     return chosen
 
 
-def main():
-    chosen = arguments()
-    lab = Lab(chosen.name)
-    if chosen.action == "inventory":
-        print(json.dumps(lab.inventory(), indent=1))
+def serve(lab, action, count):
+    """Do what was asked of a lab; returns the exit status."""
+    if action == "inventory":
+        may_be_down = lab.state() is None and os.environ.get("LAB_MAY_BE_DOWN")
+        hosts = {"_meta": {"hostvars": {}}} if may_be_down else lab.inventory()
+        print(json.dumps(hosts, indent=1))
         return 0
-    if chosen.action == "status":
-        state = lab.state() or {"slot": 0, "hosts": 0}
-        addresses = {f"app{n}": lab.address(state["slot"], n) for n in range(1, state["hosts"] + 1)}
-        greeted = answers(list(addresses.values()), 0)
+    if action == "status":
+        addresses = lab.addresses(lab.state() or {"slot": 0, "hosts": 0})
+        greeted = answers(list(addresses.values()), lab.GREETING)
         for name, address in addresses.items():
             print("{} {} {}".format(name, address, "up" if address in greeted else "does not answer"))
-        print(f"lab {lab.name}: {len(greeted)} of {state['hosts']} hosts up")
+        print(f"lab {lab.name}: {len(greeted)} of {len(addresses)} hosts up")
         return 0 if addresses and len(greeted) == len(addresses) else 3
     become_root()
-    check_tools()
-    with locked():
-        if chosen.action == "up":
-            lab.up(chosen.hosts)
-        else:
-            lab.down()
-    print(f"lab {lab.name}: {f'{chosen.hosts} hosts up' if chosen.action == 'up' else 'down'}")
+    lab.prepare(action)
+    with locked(f"zps-lab-{lab.name}", lab.PATIENCE + TIMEOUT):
+        # One lab at a time chooses networks and interface names.
+        with locked("zps-lab"):
+            if action == "up":
+                lab.up(count)
+            else:
+                lab.down()
+        if action == "up":
+            lab.wait()
+    print(f"lab {lab.name}: {f'{count} hosts up' if action == 'up' else 'down'}")
     return 0
 
 
-if __name__ == "__main__":
+def main():
+    chosen = arguments()
+    return serve(Lab(chosen.name), chosen.action, chosen.hosts)
+
+
+def program(main_program):
+    """Run a lab's main program; what went wrong is one sentence."""
     try:
-        sys.exit(main())
+        sys.exit(main_program())
     except (LabError, subprocess.TimeoutExpired) as problem:
         sys.exit(f"lab: {problem}")
+
+
+if __name__ == "__main__":
+    program(main)

@@ -3,10 +3,7 @@
 """What goes wrong on a real machine: one sentence, and the host is as it was."""
 
 import contextlib
-import json
-import os
-import re
-import subprocess
+import functools
 import time
 
 import pytest
@@ -15,25 +12,9 @@ JOURNAL = "/var/lib/zpower_sap_tuning"
 
 
 @pytest.fixture
-def module(host):
+def rps(module):
     """Call the module rps on this host: its result."""
-
-    def run(**arguments):
-        inventory = os.path.join(os.environ["MOLECULE_PROJECT_DIRECTORY"], "inventories", "lab")
-        done = subprocess.run(
-            ["ansible", host.backend.get_hostname(), "--one-line", "-i", inventory]
-            + ["-m", "zpower.sap_tuning.rps", "-a", json.dumps(arguments)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
-        )
-        found = re.search(r"^\w+ \| \S+ => (\{.*\})$", done.stdout, re.MULTILINE)
-        assert found, done.stdout + done.stderr
-        return json.loads(found[1])
-
-    return run
+    return functools.partial(module, "rps")
 
 
 @contextlib.contextmanager
@@ -46,37 +27,37 @@ def broken(host, breaks, mends):
         host.run_expect([0], mends)
 
 
-def test_an_interface_that_is_not_there(module, masks):
-    result = module(interfaces=["hsi7"])
+def test_an_interface_that_is_not_there(rps, masks):
+    result = rps(interfaces=["hsi7"])
     assert result["msg"].endswith("interfaces: this host has no interface hsi7 with receive queues; it has hsi0, lo")
 
 
-def test_a_cpu_that_is_not_there(module):
-    assert "cpus: this machine has no CPU 8000; it has 0" in module(interfaces=["hsi0"], cpus="8000")["msg"]
+def test_a_cpu_that_is_not_there(rps):
+    assert "cpus: this machine has no CPU 8000; it has 0" in rps(interfaces=["hsi0"], cpus="8000")["msg"]
 
 
-def test_a_read_only_sys(host, module, masks, stored):
+def test_a_read_only_sys(host, rps, masks, stored):
     with broken(host, "mount -o remount,ro /sys", "mount -o remount,rw /sys"):
-        result = module(interfaces=["hsi0"], cpus="0")
+        result = rps(interfaces=["hsi0"], cpus="0")
     assert "/sys is read-only here, as in a container" in result["msg"]
     assert not result["changed"]
     assert host.check_output("cat /sys/class/net/hsi0/queues/rx-0/rps_cpus") in masks
-    assert module(interfaces=["hsi0"])["changed"] is False, "the stored rule is not what it was"
+    assert rps(interfaces=["hsi0"])["changed"] is False, "the stored rule is not what it was"
 
 
-def test_a_full_disk(host, module, masks):
+def test_a_full_disk(host, rps, masks):
     fill = f"mount -t tmpfs -o size=8k,mode=0700 full {JOURNAL} && head -c 8192 /dev/zero > {JOURNAL}/rubbish"
     with broken(host, fill, f"umount {JOURNAL}"):
-        result = module(interfaces=["hsi0"], cpus="0")
+        result = rps(interfaces=["hsi0"], cpus="0")
     assert "nothing was changed" in result["msg"] and "No space left on device" in result["msg"]
-    assert module(interfaces=["hsi0"])["changed"] is False
+    assert rps(interfaces=["hsi0"])["changed"] is False
 
 
-def test_a_second_run_at_the_same_time(host, module):
+def test_a_second_run_at_the_same_time(host, rps):
     # the lock of the module is flock(2) on this file, so any program can hold it
     command = f"setsid flock {JOURNAL}/rps.lock sleep 20 >/dev/null 2>&1 < /dev/null &"
     with broken(host, command, "pkill -x sleep"):
         time.sleep(0.3)
-        result = module(interfaces=["hsi0"], cpus="0")
+        result = rps(interfaces=["hsi0"], cpus="0")
     assert "another run" in result["msg"] and "nothing was changed" in result["msg"]
-    assert module(interfaces=["hsi0"])["changed"] is False
+    assert rps(interfaces=["hsi0"])["changed"] is False

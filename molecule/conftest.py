@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tests of every scenario read: the state of a host, and what playbooks and modules say about it."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
+JOURNAL = "/var/lib/zpower_sap_tuning"
+QUEUES = "cd /sys/class/net && grep -r . --include=rps_cpus --include=rps_flow_cnt */queues | sort"
+STORED = (
+    f"find /etc/udev/rules.d /etc/tmpfiles.d /etc/sysctl.d {JOURNAL} -mindepth 1 -type f 2>/dev/null"
+    " | sort | xargs -r sha256sum"
+)
+
+
+@pytest.fixture
+def masks(host):
+    """Every queue file of every interface of the host, as text."""
+    return host.check_output(QUEUES)
+
+
+@pytest.fixture
+def stored(host):
+    """Every file with which a tuning can be stored, with its checksum."""
+    return host.check_output(STORED)
+
+
+@pytest.fixture
+def memory(host):
+    """A file in which one stage leaves something for a later one, for each host."""
+    folder = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
+    return folder / f"memory-{host.backend.get_hostname()}.json"
+
+
+@pytest.fixture
+def remembered(memory):
+    """What the stage before the first change left for this one."""
+    return json.loads(memory.read_text())
+
+
+def ansible(*command):
+    """Run a program of ansible-core with the scenario's inventory, ANSIBLE_INVENTORY."""
+    return subprocess.run(
+        command,
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
+    )
+
+
+@pytest.fixture
+def play(host):  # asked for so that the tests stay in their order: pytest would let those without a host run last
+    """Run a playbook of the collection: its exit status, what it printed, and the changed tasks of each host."""
+
+    def run(name, *arguments):
+        done = ansible("ansible-playbook", f"zpower.sap_tuning.{name}", *arguments)
+        text = done.stdout + done.stderr
+        changed = {host: int(count) for host, count in re.findall(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)", text, re.M)}
+        return done.returncode, text, changed
+
+    return run
+
+
+@pytest.fixture
+def module(host):
+    """Call a module of the collection on this host: its result."""
+
+    def run(name, **arguments):
+        words = ["--one-line", "-m", f"zpower.sap_tuning.{name}", "-a", json.dumps(arguments) if arguments else ""]
+        done = ansible("ansible", host.backend.get_hostname(), *words)
+        found = re.search(r"^\w+ \| \S+ => (\{.*\})$", done.stdout, re.MULTILINE)
+        assert found, done.stdout + done.stderr
+        return json.loads(found[1])
+
+    return run
+
+
+@pytest.fixture
+def platform(host, module):
+    """The facts of platform_info, which are the same as what other programs on this host say."""
+    facts = module("platform_info")["ansible_facts"]["zpower_platform"]
+    said = {row["field"]: row["data"] for row in json.loads(host.check_output("LC_ALL=C lscpu -J"))["lscpu"]}
+    assert facts["architecture"] == said["Architecture:"]
+    assert facts["machine_type"] == said["Machine type:"]
+    assert facts["cpus"]["online"]["list"] == host.check_output("cat /sys/devices/system/cpu/online")
+    assert facts["threads_per_core"] == int(said["Thread(s) per core:"])
+    assert facts["dispatching"] == said["Dispatching mode:"]
+    assert facts["kernel"] == host.check_output("uname -r")
+    return facts

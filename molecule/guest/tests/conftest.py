@@ -1,0 +1,29 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the scheduler of the guest sees, and what Linux tells about its boot, read from the guest itself."""
+
+import pytest
+
+
+@pytest.fixture
+def siblings(host):
+    """The CPUs that share a socket with each online CPU, as the kernel writes them: {cpu: list}."""
+    text = host.check_output("cd /sys/devices/system/cpu && grep . cpu[0-9]*/topology/core_siblings_list")
+    return dict(line.replace("/topology/core_siblings_list", "").split(":") for line in text.splitlines())
+
+
+@pytest.fixture
+def boot(host):
+    """An id of the present boot."""
+    return host.check_output("cat /proc/sys/kernel/random/boot_id")
+
+
+@pytest.fixture
+def topology(host):
+    return host.check_output("cat /proc/sys/s390/topology")
+
+
+@pytest.fixture
+def mask(host):
+    """The CPUs over which the network interface spreads its work, as a number."""
+    return int(host.check_output("cat /sys/class/net/enc1/queues/rx-0/rps_cpus").replace(",", ""), 16)

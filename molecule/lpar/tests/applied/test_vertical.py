@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Both LPARs are vertical, and only the one that would not boot so has a file for that."""
+
+
+def test_every_cpu_is_vertical(kernel):
+    found = kernel()
+    assert found["dispatching"] == "1"
+    assert [found[f"cpu{number}/polarization"] for number in range(4)] == ["vertical:medium"] * 4
+
+
+def test_only_what_the_kernel_does_not_do_by_itself_is_stored(name, stored, remembered):
+    added = [line.split()[1] for line in stored.splitlines() if line not in remembered["stored"]]
+    assert (
+        added
+        == {
+            "lpar61": [
+                "/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf",
+                "/var/lib/zpower_sap_tuning/cpu_polarization.json",
+                "/var/lib/zpower_sap_tuning/cpu_polarization.lock",
+            ],
+            "lpar612": [],
+        }[name]
+    )

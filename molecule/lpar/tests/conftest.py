@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the kernels of the LPARs say about their CPUs, read from the LPARs themselves."""
+
+import re
+import time
+
+import pytest
+
+READ = "cd /sys/devices/system/cpu && grep . dispatching online cpu[0-9]*/configure cpu[0-9]*/polarization"
+ROW = r"^(\w+) +(cpu_polarization|cpu_topology|platform) .* (\w+)$"
+SAID = {}  # what the playbooks of this stage have said
+
+
+@pytest.fixture
+def name(host):
+    """lpar61 or lpar612."""
+    return host.backend.get_hostname()
+
+
+@pytest.fixture
+def kernel(host):
+    """{file below /sys/devices/system/cpu: text} when asked, as soon as every CPU that is configured is polarized."""
+
+    def read():
+        until = time.monotonic() + 60
+        while True:
+            found = dict(line.split(":", 1) for line in host.check_output(READ).splitlines())
+            configured = [path.split("/")[0] for path in found if path.endswith("/configure") and found[path] == "1"]
+            if all(found[f"{cpu}/polarization"] != "unknown" for cpu in configured) or time.monotonic() > until:
+                return found
+
+    return read
+
+
+@pytest.fixture
+def told(play, name):
+    """Run a playbook, once for all LPARs: its status and text, verdicts and number of changed tasks of this one."""
+
+    def run(*arguments):
+        if arguments not in SAID:
+            SAID[arguments] = play(*arguments)
+        status, text, changed = SAID[arguments]
+        table = text.partition("\nTUNINGS ")[2]
+        verdicts = {tuning: verdict for lpar, tuning, verdict in re.findall(ROW, table, re.MULTILINE) if lpar == name}
+        return status, text, verdicts, changed[name]
+
+    return run

@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the emulated labs are made of: Debian packages of any suite and architecture, unpacked on this machine, and
+images made from them, which stay in a cache outside the checkout."""
+
+import collections
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from lab import LabError, run
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+MINUTES = 60
+ROOM = 1536 << 20  # bytes that an image takes while it is made
+UNUSED = 30 * 24 * 60 * MINUTES  # an image that nobody used for so long is removed
+
+Package = collections.namedtuple("Package", ["name", "version", "path"])
+
+
+def cache():
+    """The folder of everything that may be fetched and made again."""
+    chosen = os.environ.get("ZPOWER_LAB_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(chosen or os.path.join(home, "zpower-sap-tuning"))
+
+
+def mirror():
+    """The address from which this machine itself gets Debian's packages."""
+    wanted = "$(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI)"
+    lines = run(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"]).splitlines()
+    found = [line.split()[-3:] for line in sorted(lines, key=lambda line: not line.startswith("Debian "))]
+    for release, component, address in found:
+        if component == "main" and "-" not in release:
+            return address
+    raise LabError("The configuration of apt on this machine names no Debian mirror with the component 'main'.")
+
+
+def source(suite):
+    """The line of a sources.list that stands for a suite."""
+    return f"deb [signed-by={KEYRING}] {mirror()} {suite} main"
+
+
+def packages(suite, architecture, names, folder):
+    """Fetch packages of a suite, with all that they depend on, into a folder; returns them as Package records."""
+    for part in ("lists/partial", "archives/partial", "log", "preferences.d"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / "status").touch()
+    (folder / "sources.list").write_text(source(suite) + "\n")
+    options = {
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
+        "APT::Install-Recommends": "false",
+        "APT::Sandbox::User": "root",
+        "APT::Update::Error-Mode": "any",
+        "Acquire::Languages": "none",
+        "Acquire::Retries": "3",
+        "Dir::Cache": str(folder),
+        "Dir::Cache::archives": str(folder / "archives"),
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": str(folder / "preferences.d"),
+        "Dir::Etc::sourcelist": str(folder / "sources.list"),
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::Log": str(folder / "log"),
+        "Dir::State": str(folder),
+        "Dir::State::lists": str(folder / "lists"),
+        "Dir::State::status": str(folder / "status"),
+        "Debug::NoLocking": "true",
+    }
+    configuration = folder / "apt.conf"
+    configuration.write_text("".join(f'{key} "{value}";\n' for key, value in options.items()))
+    apt = ["apt-get", "-qq", f"--config-file={configuration}"]
+    try:
+        run([*apt, "update"], timeout=5 * MINUTES)
+        run([*apt, "install", "--yes", "--download-only", *names], timeout=20 * MINUTES)
+    except LabError as problem:
+        said = (str(problem).partition("E: ")[2] or str(problem)).splitlines()[0]
+        raise LabError(f"The packages of Debian '{suite}' for {architecture} cannot be fetched: {said}") from None
+    return [package_of(path) for path in sorted((folder / "archives").glob("*.deb"))]
+
+
+def package_of(path):
+    name, version, _architecture = path.stem.split("_")
+    return Package(name, version.replace("%3a", ":"), path)
+
+
+def unpack(chosen, root, without=()):
+    """Unpack packages below a root, which gets the merged /usr of today's Debian; nothing of theirs is run."""
+    for part in ("bin", "sbin", "lib", "lib64"):
+        (root / "usr" / part).mkdir(parents=True, exist_ok=True)
+        if not (root / part).is_symlink():
+            (root / part).symlink_to("usr/" + part)
+    exclude = [f"--exclude=.{path}" for path in without]
+    beside = root.parent / (root.name + ".tar")
+    for package in chosen:
+        with beside.open("wb") as data:
+            run(["dpkg-deb", "--fsys-tarfile", str(package.path)], stdout=data)
+        run(["tar", "-x", "-f", str(beside), "-C", str(root), "--keep-directory-symlink", *exclude])
+    beside.unlink()
+
+
+def cpio(folder, archive):
+    """Pack a folder as the kernel wants an initramfs; everything in it belongs to root."""
+    names = "\n".join(sorted(str(path.relative_to(folder)) for path in folder.rglob("*")))
+    options = ["--create", "--format=newc", "--owner=0:0", "--quiet", f"--directory={folder}", f"--file={archive}"]
+    run(["cpio", *options], stdin=names + "\n")
+
+
+def write_manifest(folder, chosen):
+    """Note beside an image from which packages it was made, one `name=version` a line."""
+    lines = sorted({f"{package.name}={package.version}" for package in chosen})
+    (folder / "manifest").write_text("\n".join(lines) + "\n")
+
+
+def image(name, recipe, make):
+    """The folder of an image, made by `make(folder, scratch)` unless one of the same recipe is there.
+
+    The recipe is the text of the programs that make it, without this one. It is made beside and renamed, by one program
+    at a time; what an interrupted one left is removed.
+    """
+    digest = hashlib.sha256((recipe + Path(__file__).read_text()).encode()).hexdigest()[:12]
+    target = cache() / f"{name}-{digest}"
+    try:
+        cache().mkdir(parents=True, exist_ok=True)
+        with (cache() / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for old in cache().glob(f"{name}-*"):
+                if old.suffix == ".new" or time.time() - old.stat().st_mtime > UNUSED:
+                    shutil.rmtree(old)
+            if not target.exists():
+                free = shutil.disk_usage(cache()).free
+                if free < ROOM:
+                    raise LabError(
+                        f"The image {name} takes {ROOM >> 20} MB while it is made, and {cache()} has {free >> 20} MB; "
+                        "ZPOWER_LAB_CACHE names another folder."
+                    )
+                print(f"lab: making the image {name}, once; it stays in {cache()}", flush=True)
+                with half_made(target) as folder, tempfile.TemporaryDirectory(prefix="scratch-", dir=folder) as scratch:
+                    make(folder, Path(scratch))
+            os.utime(target)
+    except OSError as problem:
+        said = os.strerror(problem.errno or errno.EIO)
+        raise LabError(f"The image {name} cannot be made in {cache()}: {said}.") from problem
+    return target
+
+
+@contextlib.contextmanager
+def half_made(target):
+    """A folder that becomes the target when the block ends well, and is removed when it does not."""
+    folder = target.with_name(target.name + ".new")
+    folder.mkdir()
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    folder.rename(target)
