@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lab import LabError, run
+from machine import LabError, run
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MINUTES = 60

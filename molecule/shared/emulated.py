@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import debian
-from lab import TOOLS, Lab, LabError, serve
+from lab import TOOLS, Lab, serve
+from machine import LabError
 
 LAST_WORDS = 2000  # characters of a console
 

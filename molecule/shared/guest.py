@@ -20,7 +20,7 @@ from pathlib import Path
 import debian
 import lab
 from emulated import EmulatedLab, main
-from lab import run, write
+from machine import run, write
 
 SUITE, ARCHITECTURE = "trixie", "s390x"
 PACKAGES = ["?essential", "systemd-sysv", "udev", "openssh-server", "python3", "iproute2", "ethtool", "kmod", "procps"]

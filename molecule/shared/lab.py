@@ -16,17 +16,17 @@ carries the lab's name, and only what carries it is touched.
 
 import argparse
 import contextlib
-import fcntl
 import ipaddress
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 import zlib
+
+from machine import TIMEOUT, LabError, answers, become_root, check_tools, locked, processes_in, run, write
 
 ROOT = "/run/zps-lab"
 NETWORKS = list(ipaddress.ip_network("10.213.0.0/16").subnets(new_prefix=22))
@@ -34,8 +34,6 @@ FIRST_HOST = 11  # below it: the controller (.1) and room for a person's own exp
 MOST_HOSTS = 1000
 INTERFACE = "hsi0"
 QUEUES = 4
-TIMEOUT = 120
-KEPT_AS_ROOT = ["HOME", "XDG_CACHE_HOME", "ZPOWER_LAB_CACHE"]
 HOST_PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lab-host")
 TOOLS = {
     "ip": "iproute2",
@@ -62,48 +60,6 @@ MaxStartups 200
 MaxSessions 200
 Subsystem sftp internal-sftp
 """
-
-
-# Commands hold the lock as well: one that outlives a lab program that was killed is waited for by the next one.
-LOCKS = []
-
-
-class LabError(Exception):
-    """What went wrong and what would be right, as one sentence for a person."""
-
-
-def run(argv, stdin=None, check=True, timeout=TIMEOUT, stdout=subprocess.PIPE):
-    """Run one command; returns its standard output. An error names the command and what it said."""
-    options = {"input": stdin, "stdout": stdout, "stderr": subprocess.PIPE, "text": True, "timeout": timeout}
-    done = subprocess.run(argv, check=False, pass_fds=LOCKS, **options)
-    if check and done.returncode != 0:
-        raise LabError("'{}' failed: {}".format(" ".join(argv), (done.stderr or done.stdout or "").strip()))
-    return done.stdout
-
-
-def write(path, text, mode=0o644):
-    """Write a file beside and rename it, so that a reader never sees half of it."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    beside = f"{path}.new"
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as handle:
-        handle.write(text)
-    os.chmod(beside, mode)
-    os.replace(beside, path)
-
-
-def answers(addresses, seconds):
-    """The addresses whose sshd greets within so many seconds, asked over and over until all do."""
-    greeted, until = set(), time.monotonic() + seconds
-    while True:
-        for address in addresses:
-            if address not in greeted:
-                with contextlib.suppress(OSError), socket.create_connection((address, 22), timeout=0.5) as link:
-                    link.settimeout(5)
-                    if link.recv(4) == b"SSH-":
-                        greeted.add(address)
-        if len(greeted) == len(addresses) or time.monotonic() > until:
-            return greeted
-        time.sleep(0.05)
 
 
 class Lab:
@@ -363,56 +319,6 @@ class Lab:
             shutil.rmtree(os.path.join(self.folder, "hosts", host), ignore_errors=True)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.folder, host + ".log"))
-
-
-def processes_in(inodes):
-    """Process ids whose network namespace is one of these: membership, so that no stale pid is ever believed."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                if os.stat(f"/proc/{entry}/ns/net").st_ino in inodes:
-                    found.append(int(entry))
-    return found
-
-
-@contextlib.contextmanager
-def locked(name, seconds=TIMEOUT):
-    """Hold a lock of this machine, by its name, while the block runs."""
-    with open(os.path.join("/run/lock" if os.path.isdir("/run/lock") else "/run", name), "w") as handle:
-        until = time.monotonic() + seconds
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise LabError(f"Another lab has been starting or stopping for {seconds} seconds.") from None
-                time.sleep(0.1)
-        LOCKS.append(handle.fileno())
-        try:
-            yield
-        finally:
-            LOCKS.remove(handle.fileno())
-
-
-def become_root():
-    """Go on as root through sudo where that needs no password; otherwise say what is needed."""
-    if os.geteuid() == 0:
-        return
-    with contextlib.suppress(OSError):
-        if subprocess.run(["sudo", "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            kept = [f"{name}={os.environ[name]}" for name in KEPT_AS_ROOT if name in os.environ]
-            again = [sys.executable, os.path.realpath(sys.argv[0]), *sys.argv[1:]]
-            os.execvp("sudo", ["sudo", "-n", "env", *kept, *again])
-    raise LabError("The lab needs root, for it makes network namespaces: run it as root, or allow sudo for this user.")
-
-
-def check_tools(tools):
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
-    missing = {package for tool, package in tools.items() if shutil.which(tool) is None}
-    if missing:
-        raise LabError("The lab needs Debian packages that are missing here: {}.".format(" ".join(sorted(missing))))
 
 
 def arguments():

@@ -24,7 +24,7 @@ from pathlib import Path
 import debian
 import lab
 from emulated import EmulatedLab, main
-from lab import INTERFACE, LabError, run, write
+from machine import LabError, run, write
 
 SHARED = Path(__file__).resolve().parent
 SOURCES = ["lpar.py", "lpar-init", "lpar-sitecustomize.py"]
@@ -199,8 +199,8 @@ class LparLab(EmulatedLab):
     def answer_for(self, name, address):
         """Let the namespace of an LPAR receive on the lab's network what is meant for the LPAR behind it."""
         network = ipaddress.ip_interface(f"{address}/22").network
-        run(["ip", "-netns", self.prefix + name, "route", "add", str(network), "dev", INTERFACE])
-        values = {"ip_forward": 1, f"conf/{INTERFACE}/proxy_arp": 1, f"neigh/{INTERFACE}/proxy_delay": 0}
+        run(["ip", "-netns", self.prefix + name, "route", "add", str(network), "dev", lab.INTERFACE])
+        values = {"ip_forward": 1, f"conf/{lab.INTERFACE}/proxy_arp": 1, f"neigh/{lab.INTERFACE}/proxy_delay": 0}
         settings = "; ".join(f"echo {value} >/proc/sys/net/ipv4/{path}" for path, value in values.items())
         run(["ip", "netns", "exec", self.prefix + name, "sh", "-e", "-c", settings])
 
