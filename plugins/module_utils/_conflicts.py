@@ -219,7 +219,7 @@ def conflict(what, setting, wins, **more):
     return dict(what=what, file=setting.file, line=setting.line, value=setting.value, wins=wins, **more)
 
 
-def of_sysctl(host, key, own):
+def _of_sysctl(host, key, own):
     """The other sysctl.d files that set key: those that are read after our own win."""
     found = []
     for setting in sysctls(host, key):
@@ -244,7 +244,7 @@ def of_system(host, knob):
     if knob.sysctl:
         setting = command_line(host, "sysctl." + knob.sysctl)
         found += [conflict("kernel command line", setting, "no")] if setting else []
-        found += of_sysctl(host, knob.sysctl, knob.own)
+        found += _of_sysctl(host, knob.sysctl, knob.own)
     if knob.path:
         found += _of_tmpfiles(host, knob)
     found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]

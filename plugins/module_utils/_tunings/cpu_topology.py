@@ -70,6 +70,7 @@ class CpuTopology(SystemTuning):
         found = {}
         for cpu in _cpus.online(self.host):
             text = self.host.value("%s/cpu%d/topology/core_siblings_list" % (_platform.CPUS, cpu))
+            # a CPU that goes offline meanwhile has none
             if text:
                 found[cpu] = _cpus.parse_list(text)
         return found

@@ -11,7 +11,7 @@ import os
 import re
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import at_boot, of_sysctl
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import SystemKnob, at_boot, of_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
@@ -38,6 +38,14 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_st
 
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
+FLOW_KNOB = SystemKnob(
+    FLOW_ENTRIES,
+    "/proc/sys/net/core/rps_sock_flow_entries",
+    re.compile(
+        r"""echo\s+["']?(\d+)["']?\s*>\s*\S*rps_sock_flow_entries|rps_sock_flow_entries\b(?:\s*[=:]\s*["']?(\d+)\b)?"""
+    ),
+    SYSCTL,
+)
 SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
 
 _ERRORS = {
@@ -173,15 +181,15 @@ class Rps(Tuning):
         return subject
 
     def _observe_system(self):
-        text = self.host.value("/proc/sys/" + FLOW_ENTRIES.replace(".", "/"))
+        text = self.host.value(FLOW_KNOB.path)
         if text is None:
             reason = "this kernel or network namespace has no %s" % FLOW_ENTRIES
             return Subject(FLOW_ENTRIES, verdict="unsupported", reason=reason)
         knobs = [
-            Knob("/proc/sys/" + FLOW_ENTRIES.replace(".", "/"), RUNNING, "value", FLOW_ENTRIES, text),
+            Knob(FLOW_KNOB.path, RUNNING, "value", FLOW_ENTRIES, text),
             Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(FLOW_ENTRIES)),
         ]
-        return Subject(FLOW_ENTRIES, knobs, conflicts=of_sysctl(self.host, FLOW_ENTRIES, SYSCTL))
+        return Subject(FLOW_ENTRIES, knobs, conflicts=of_system(self.host, FLOW_KNOB))
 
     def _attributes(self):
         wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"

@@ -235,3 +235,26 @@ def test_a_later_sysctl_file_wins_over_ours(host):
     ]
     assert record["verdict"] == "drifted"
     assert record["after"]["next_boot"] == {"net.core.rps_sock_flow_entries": "64"}
+
+
+@pytest.mark.parametrize(
+    "path, text, wins, value",
+    [
+        ("/etc/tuned/site/tuned.conf", "[sysctl]\nnet.core.rps_sock_flow_entries = 64", "no", "64"),
+        ("/etc/tuned/site/go.sh", "#\necho 64 > /proc/sys/net/core/rps_sock_flow_entries", "yes", "64"),
+        ("/etc/tmpfiles.d/a.conf", "#\nw /proc/sys/net/core/rps_sock_flow_entries - - - - 64", "possible", "64"),
+        ("/etc/cron.d/a", "#\n@reboot root sysctl -w net.core.rps_sock_flow_entries=64", "possible", "64"),
+        ("/proc/cmdline", "quiet sysctl.net.core.rps_sock_flow_entries=64", "no", "64"),
+    ],
+)
+def test_others_set_the_flow_entries(host, path, text, wins, value):
+    host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
+    host.fill("/etc/tuned/active_profile", "site")
+    host.fill("/etc/tuned/site/tuned.conf", "[main]")
+    host.fill("/etc/systemd/system/multi-user.target.wants/tuned.service", "")
+    host.fill(path, text)
+    params = rps_params(interfaces=["hsi0"], sock_flow_entries=1024)
+    Run(Rps(host, params), Journal(host, "rps", FOLDER), "present").run()
+    record = Run(Rps(host, params), Journal(host, "rps", FOLDER), "present", True).run()["tuning"][1]
+    assert [(one["file"], one["wins"], one["value"]) for one in record["conflicts"]] == [(path, wins, value)]
+    assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
