@@ -28,6 +28,8 @@ class SystemTuning(Tuning):
     def __init__(self, host, params):
         self.host = host
         self.params = params
+        # a machine that has become another one, moved to z/VM for example, still has the files to be taken back
+        self.restoring = params["state"] == "restored"
 
     def select(self):
         return [self.observe(self.subject)]

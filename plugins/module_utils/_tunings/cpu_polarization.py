@@ -74,9 +74,9 @@ class CpuPolarization(SystemTuning):
 
     def observe(self, name):
         verdict, reason = self._cannot()
-        if verdict is not None:
+        if verdict is not None and not self.restoring:
             return Subject(SUBJECT, verdict=verdict, reason=reason)
-        knobs = [Knob(DISPATCHING, RUNNING, SUBJECT, DISPATCHING, self._running())]
+        knobs = [] if verdict else [Knob(DISPATCHING, RUNNING, SUBJECT, DISPATCHING, self._running())]
         for item, drop_in, active in (
             ("sysctl.d", self.sysctl, self.has_sysctl),
             ("tmpfiles.d", self.tmpfiles, not self.has_sysctl),
@@ -89,7 +89,8 @@ class CpuPolarization(SystemTuning):
         conflicts = self.others(SystemKnob(KEY if self.has_sysctl else None, DISPATCHING, SETS_IT, own))
         conflicts += hotplug_conflicts(self.host, "takes CPUs offline, also vertical ones", LEAVES_VERTICAL_ALONE)
         subject = Subject(SUBJECT, knobs, conflicts=conflicts)
-        self._remark(subject)
+        if verdict is None:
+            self._remark(subject)
         return subject
 
     def _cannot(self):
@@ -199,7 +200,10 @@ class CpuPolarization(SystemTuning):
                 _cpus.format_list(odd),
                 self._online().get(odd[0]),
             )
-            self._write(knob.now)
+            try:
+                self._write(knob.now)
+            except HostError as refused:
+                error += "; it could not be switched back: %s" % refused
             raise HostError(error)
 
     def _write(self, mode):

@@ -43,14 +43,12 @@ class CpuTopology(SystemTuning):
 
     def observe(self, name):
         verdict, reason = self._cannot()
-        if verdict is not None:
+        if verdict is not None and not self.restoring:
             return Subject(KEY, verdict=verdict, reason=reason)
-        knobs = [
-            Knob(FILE, RUNNING, KEY, KEY, self._running()),
-            Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(KEY)),
-        ]
+        knobs = [] if verdict else [Knob(FILE, RUNNING, KEY, KEY, self._running())]
+        knobs.append(Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(KEY)))
         subject = Subject(KEY, knobs, conflicts=self.others(SystemKnob(KEY, FILE, SETS_IT, SYSCTL)))
-        subject.remarks = self._remarks()
+        subject.remarks = [] if verdict else self._remarks()
         return subject
 
     def _cannot(self):

@@ -13,8 +13,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_pol
     TMPFILES,
     CpuPolarization,
 )
-from runs import everything, only, runner
-from zkernel import DISPATCHING, POLARIZATION, FullDiskZHost, ZHost
+from runs import FOLDER, everything, only, runner
+from zkernel import DISPATCHING, POLARIZATION, ZVM, FullDiskZHost, ZHost
 
 
 @pytest.fixture(autouse=True)
@@ -467,3 +467,27 @@ def test_cpuplugd_before_2_35_0(tmp_path, monkeypatch, version, found):
     assert [other["line"] for other in conflicts] == [3, 4][:found]
     assert all(other["wins"] == "possible" and other["effect"] for other in conflicts)
     assert record(host)["verdict"] == "changed"
+
+
+def test_a_host_that_moved_to_zvm_still_gives_up_its_file(tmp_path):
+    host = ZHost(tmp_path)
+    run(host)
+    host.fill("/proc/sysinfo", ZVM)
+    assert record(host)["verdict"] == "unsupported" and host.exists(TMPFILES)
+    host.log = []
+    found = record(host, state="restored")
+    assert found["verdict"] == "changed" and host.log == []
+    assert not host.exists(TMPFILES) and not host.exists(FOLDER)
+
+
+def test_a_late_switch_that_cannot_be_put_back_says_both(tmp_path):
+    host = ZHost(tmp_path, late=1000)
+    real = host.put
+
+    def put(path, value):
+        real(path, value)
+        host.errors[DISPATCHING] = errno.EIO
+
+    host.put = put
+    result = run(host, wait_timeout=5)
+    assert "still shows unknown" in result["msg"] and "it could not be switched back" in result["msg"]

@@ -7,7 +7,7 @@ import errno
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import SYSCTL, CpuTopology
 from runs import everything, only, runner
-from zkernel import TOPOLOGY, ZHost
+from zkernel import FACILITY, LPAR, TOPOLOGY, ZHost
 
 
 @pytest.fixture
@@ -149,3 +149,11 @@ def test_refusals_are_one_sentence_and_change_nothing(guest, number, words):
     guest.errors[TOPOLOGY] = number
     result = run(guest)
     assert result["failed"] and words in result["msg"] and not guest.exists(SYSCTL)
+
+
+def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
+    run(guest)
+    guest.fill("/proc/sysinfo", LPAR + FACILITY)
+    assert record(guest)["verdict"] == "not_applicable" and guest.exists(SYSCTL)
+    assert record(guest, state="restored")["verdict"] == "changed"
+    assert not guest.exists(SYSCTL)
