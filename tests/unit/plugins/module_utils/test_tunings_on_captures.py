@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The CPU tunings in check mode on captures of real kernels, and on machines that no lab has."""
+"""The tunings in check mode on captures of real kernels, and on machines that no lab has."""
 
 import captured
 import pytest
@@ -8,12 +8,15 @@ import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from kernel import rps_params
 from runs import only, runner
 
 LPARS = [name for name in captured.names() if name.startswith("lpar-")]
 GUESTS = [name for name in captured.names() if name.startswith("kvm-")]
 
 
+look_rps = runner(Rps, **rps_params())
 look_polarization, look_topology = runner(CpuPolarization, wait_timeout=1), runner(CpuTopology, sw_siblings=True)
 
 
@@ -81,3 +84,22 @@ def test_an_lpar_of_200_cpus_with_gaps(tmp_path):
     assert record["before"]["running"] == {"dispatching": "vertical"}
     assert "low" in record["remarks"][0]
     assert topology(host)["verdict"] == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in captured.names() if "/sys/class/net/lo/mtu" in captured.entries(name)]
+)
+def test_rps_takes_the_interface_that_carries_traffic(tmp_path, name):
+    record = only(look_rps(captured.plant(name, tmp_path), check=True))
+    assert record["subject"] == ("enc1" if name in GUESTS else "ctc0")
+    cpus, mask = ("0-1,3", "b") if "offline" in name else ("0-3", "f")
+    assert record["verdict"] == "drifted"
+    assert "rx-0: off (mask 0), wanted CPUs %s (mask %s)" % (cpus, mask) in record["reason"]
+
+
+def test_rps_of_an_lpar_of_200_cpus_leaves_gaps_and_vlans_out(tmp_path):
+    captured.grow(tmp_path, synthetic.large_lpar(8))
+    records = look_rps(Host(str(tmp_path)), check=True)["tuning"]
+    assert [record["subject"] for record in records] == ["enc100%d" % number for number in (0, 1, 2, 4, 5, 6)]
+    mask = "00000000,00003fff,ffffffff,ffffffff,ffffff00,ffffffff,ffffffff,fffff3ff"
+    assert {record["wanted"]["rps_cpus"] for record in records} == {mask}
