@@ -199,8 +199,7 @@ def boot_scripts(host, pattern):
     """The lines of scripts of this machine's own that the pattern finds: rc.local and its kin, cron, NetworkManager."""
     for folder, name in _BOOT_SCRIPTS:
         for file in host.glob(folder, name):
-            for setting in lines_with(host, file, pattern):
-                yield setting
+            yield from lines_with(host, file, pattern)
 
 
 def lines_with(host, file, pattern):
@@ -276,8 +275,7 @@ def _of_tmpfiles(host, knob):
 
 def _udev_lines(host, pattern):
     for file in effective_files(host, "udev/rules.d", ".rules"):
-        for setting in lines_with(host, file, pattern):
-            yield setting
+        yield from lines_with(host, file, pattern)
 
 
 def at_boot(subject, name, stored, conflicts, same):
