@@ -161,7 +161,8 @@ class GuestLab(EmulatedLab):
         """Boot the image; what this lab has of its own comes with the initrd, which copies it onto the disk."""
         run(["ip", "-netns", self.prefix + name, "address", "add", f"{address}/22", "dev", lab.INTERFACE])
         own, whole = (Path(self.folder, name + suffix) for suffix in (".cpio", ".initrd"))
-        debian.cpio(Path(self.layer(name, ADDRESS)).parent, own)
+        # sshd may start before the network has its address, and would not try again
+        debian.cpio(Path(self.layer(name, "0.0.0.0")).parent, own)
         whole.write_bytes((self.image / "initrd").read_bytes() + own.read_bytes())
         values = {"image": self.image, "initrd": whole, "address": address, "inside": ADDRESS}
         self.start(name, [*[word.format(**values) for word in MACHINE.split()], "-append", PARAMETERS])
