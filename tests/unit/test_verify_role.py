@@ -25,7 +25,8 @@ def verify(folder: Path, records: list[dict[str, str]] | None) -> tuple[bool, st
     tasks: list[dict[str, object]] = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.verify"}}]
     if records is not None:
         tasks.insert(0, {"ansible.builtin.set_fact": {"__platform_result": {"tuning": records}}})
-    variables = {"zpower_tunings": [], "ansible_python_interpreter": sys.executable}
+    # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
+    variables = {"zpower_tunings": [], "ansible_python_interpreter": "/usr/bin/python3"}
     play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
     (folder / "play.yml").write_text(json.dumps([play]))
     program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
