@@ -12,7 +12,11 @@ import re
 from collections import namedtuple
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import effective_files, numbered_lines
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import (
+    assignments,
+    effective_files,
+    numbered_lines,
+)
 
 # file, line: where it stands. text: the line. value: what it sets, None where that is not plain text.
 Setting = namedtuple("Setting", "file line text value")
@@ -73,10 +77,9 @@ def sysctls(host, key):
     if host.exists("/etc/sysctl.conf") and "/etc/sysctl.d/99-sysctl.conf" not in files:
         files.append("/etc/sysctl.conf")
     for file in files:
-        for line, text in numbered_lines(host, file):
-            name, equals, value = text.lstrip("-").partition("=")
-            if equals and name.strip().replace("/", ".") == key:
-                yield Setting(file, line, text, value.strip())
+        for line, text, name, value in assignments(host, file):
+            if name.lstrip("-").strip().replace("/", ".") == key:
+                yield Setting(file, line, text, value)
 
 
 def ini_files(host, kind, suffix):
@@ -133,10 +136,9 @@ def tuned(host, pattern):
             continue
         seen.add(profile)
         files = [folder + "/tuned.conf"] + host.glob(folder, "*.sh")
-        for _line, text in numbered_lines(host, files[0]):
-            name, equals, value = text.partition("=")
-            if equals and name.strip() == "include":
-                waiting += re.split(r"[\s,;]+", value.strip())
+        for _line, _text, name, value in assignments(host, files[0]):
+            if name == "include":
+                waiting += re.split(r"[\s,;]+", value)
         for file in files:
             for setting in lines_with(host, file, pattern):
                 yield runs, setting
@@ -149,22 +151,25 @@ def _profile_folders(profile):
 
 def tuned_puts_sysctls_back(host):
     """Whether tuned applies sysctl.d again after its own sysctls, as it does unless tuned-main.conf says otherwise."""
-    for _line, text in numbered_lines(host, "/etc/tuned/tuned-main.conf"):
-        name, equals, value = text.partition("=")
-        if equals and name.strip() == "reapply_sysctl":
-            return value.strip().lower() in ("1", "true", "yes")
+    for _line, _text, name, value in assignments(host, "/etc/tuned/tuned-main.conf"):
+        if name == "reapply_sysctl":
+            return value.lower() in ("1", "true", "yes")
     return True
+
+
+def saptune_notes(host):
+    """The SAP notes that saptune applies, in their order."""
+    notes = []
+    for _line, _text, name, value in assignments(host, "/etc/sysconfig/saptune"):
+        if name == "NOTE_APPLY_ORDER":
+            notes = value.strip("\"' ").split()
+    return notes
 
 
 def saptune(host, pattern):
     """(enabled, Setting) of each line that the pattern finds in the notes that saptune applies, or in sapconf's."""
     runs = enabled(host, "saptune.service")
-    notes = []
-    for _line, text in numbered_lines(host, "/etc/sysconfig/saptune"):
-        name, equals, value = text.partition("=")
-        if equals and name.strip() == "NOTE_APPLY_ORDER":
-            notes = value.strip("\"' ").split()
-    for note in notes:
+    for note in saptune_notes(host):
         # a note of the site's own, then what the site changed in a note, then the note as delivered
         for file in ("/etc/saptune/extra/%s.conf", "/etc/saptune/override/%s", "/var/lib/saptune/working/notes/%s"):
             for setting in lines_with(host, file % note, pattern):

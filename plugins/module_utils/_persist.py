@@ -78,3 +78,11 @@ def numbered_lines(host, path):
             if pending and pending[0] not in "#;":
                 yield start, pending
             pending = ""
+
+
+def assignments(host, path):
+    """(line number, text, name, value) of the lines that assign a value; the value keeps its quotes."""
+    for line, text in numbered_lines(host, path):
+        name, equals, value = text.partition("=")
+        if equals:
+            yield line, text, name.strip(), value.strip()

@@ -177,6 +177,18 @@ def _unpacked(path):
         return None
 
 
+def dispatching(host, polarizations):
+    """horizontal or vertical; polarizations: the texts of the online CPUs. None where neither is known.
+
+    The CPUs have the first word: kernels before 6.14 show 0 after a boot on a machine that is vertical already. While
+    the CPUs show nothing yet, or not the same, the kernel's own file decides.
+    """
+    modes = {(text or "").split(":")[0] for text in polarizations} & {"horizontal", "vertical"}
+    if len(modes) == 1:
+        return modes.pop()
+    return {"0": "horizontal", "1": "vertical"}.get(host.value(CPUS + "/dispatching"))
+
+
 # interfaces
 
 
@@ -202,10 +214,9 @@ def interface(host, name):
     base = "%s/%s" % (NET, name)
     names = host.listdir(base)
     device = base + "/device/"
-    driver = _link(host, device + "driver") if "device" in names else None
+    driver = driver_of(host, name) if "device" in names else None
     card = host.value(device + "card_type") if driver == "qeth" else None
-    queues = [queue for queue in host.listdir(base + "/queues") if re.match(r"^rx-[0-9]{1,5}$", queue)]
-    queues.sort(key=lambda queue: int(queue[len("rx-") :]))
+    queues = receive_queues(host, name)
     return {
         "driver": driver,
         "card_type": card_type(driver, card),
@@ -218,6 +229,18 @@ def interface(host, name):
         "rps_cpus": {queue: host.value("%s/queues/%s/rps_cpus" % (base, queue)) for queue in queues},
         "lower": [lower[len("lower_") :] for lower in names if lower.startswith("lower_")],
     }
+
+
+def receive_queues(host, interface):
+    """The names of its receive queues, rx-0 and on, in the order of their numbers."""
+    names = host.listdir("%s/%s/queues" % (NET, interface))
+    queues = [name for name in names if re.match(r"^rx-[0-9]{1,5}$", name)]
+    return sorted(queues, key=lambda queue: int(queue[len("rx-") :]))
+
+
+def driver_of(host, interface):
+    """The name of its driver; None where it has none, as virtual interfaces."""
+    return _link(host, "%s/%s/device/driver" % (NET, interface))
 
 
 def lowest(found, name):

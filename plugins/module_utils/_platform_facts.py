@@ -58,7 +58,7 @@ def _linux(host):
         "threads_per_core_possible": threads_possible(host, sysinfo, virtualization),
         "smt_control": host.value(_platform.CPUS + "/smt/control"),
         "cpus": _cpu_counts(online, present, deconfigured),
-        "dispatching": dispatching(host, [polarizations.get(cpu) for cpu in online or []]),
+        "dispatching": _platform.dispatching(host, [polarizations.get(cpu) for cpu in online or []]),
         "polarization": _polarization(polarizations, present),
         "topology": _topology(host, sysinfo, groups),
         "kernel": _platform.release(host),
@@ -168,16 +168,6 @@ def threads_possible(host, sysinfo, virtualization):
         return 1
     # a kernel that knows SMT prints its own line; the machine's limit is only printed where the machine has SMT
     return sysinfo.threads or (1 if _threads_by_cpuinfo(host) or sysinfo.type in _WITHOUT_SMT else None)
-
-
-def dispatching(host, polarizations):
-    """horizontal or vertical; polarizations: of the online CPUs.
-
-    Kernels before 6.14 show 0 after a boot on a machine that is vertical already, so the CPUs have the first word.
-    """
-    if any((text or "").startswith("vertical:") for text in polarizations):
-        return "vertical"
-    return {"0": "horizontal", "1": "vertical"}.get(host.value(_platform.CPUS + "/dispatching"))
 
 
 def _polarization(found, present):

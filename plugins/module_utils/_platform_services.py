@@ -4,9 +4,8 @@
 
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import enabled
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import enabled, saptune_notes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import numbered_lines
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
 # these act when they are started and leave no process behind
@@ -61,11 +60,7 @@ def _sapconf(_host):
 
 
 def _saptune(host):
-    notes = ""
-    for _line, text in numbered_lines(host, "/etc/sysconfig/saptune"):
-        key, equals, value = text.partition("=")
-        if equals and key.strip() == "NOTE_APPLY_ORDER":
-            notes = value.strip().strip("\"'").strip()
+    notes = " ".join(saptune_notes(host))
     return "it applies the SAP notes %s" % notes if notes else "it applies no SAP notes"
 
 

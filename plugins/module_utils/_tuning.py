@@ -6,6 +6,7 @@ A tuning (a class below _tunings/) says which subjects it is about, how their kn
 and how one is set. Check mode, verify, apply and rollback are all Run.run(); check mode only leaves out the acting.
 """
 
+import errno
 from abc import ABC, abstractmethod
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
@@ -20,6 +21,16 @@ class InputError(Exception):
 
 class UnsupportedError(HostError):
     """The kernel says that this machine does not have what the knob sets: one sentence. No failure."""
+
+
+_ROOT_ONLY = "the kernel allows it to root only: run with become: true"
+
+
+def explained(error, meanings):
+    """The HostError of a refused write with what it means to a person; meanings: {errno: text} of the knob's own."""
+    common = {errno.EPERM: _ROOT_ONLY, errno.EACCES: _ROOT_ONLY}
+    meaning = meanings.get(error.errno, common.get(error.errno, "the old value stands"))
+    return HostError("%s: %s" % (error, meaning), error.errno)
 
 
 class Knob:

@@ -11,7 +11,7 @@ import socket
 import struct
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import parse_sysinfo
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import parse_sysinfo, receive_queues
 
 _SIOCGIFCONF = 0x8912
 _IFF_LOOPBACK, _IFF_NOARP = 0x8, 0x80
@@ -106,11 +106,9 @@ def route_interface(local, peer, root="/"):
 
 def _rps_cpus(host, interface):
     """{"rx-0": mask} as the kernel prints it, of the first 16 receive queues; None without that knob."""
-    folder = "/sys/class/net/%s/queues" % interface
-    queues = [name for name in host.listdir(folder) if name[:3] == "rx-" and name[3:].isdigit()]
     masks = {}
-    for name in sorted(queues, key=lambda queue: int(queue[3:]))[:_MAX_QUEUES]:
-        mask = _value(host, "%s/%s/rps_cpus" % (folder, name))
+    for name in receive_queues(host, interface)[:_MAX_QUEUES]:
+        mask = _value(host, "/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
         if mask is not None:
             masks[name] = mask
     return masks or None

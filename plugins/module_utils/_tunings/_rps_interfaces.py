@@ -46,12 +46,11 @@ class Interfaces:
 
     def queues(self, name):
         """The interface's receive queues in the order of their numbers."""
-        names = self._host.glob(os.path.join(NET, name, "queues"), "rx-*")
-        return sorted((os.path.basename(path) for path in names), key=lambda queue: int(queue[3:]))
+        return _platform.receive_queues(self._host, name)
 
     def card(self, name):
         """HiperSockets, OSA, or what else the interface is; "" for a qeth interface that carries no data of users."""
-        driver = driver_of(self._host, name)
+        driver = _platform.driver_of(self._host, name)
         card = self._host.value(os.path.join(NET, name, "device/card_type"))
         kind = _platform.card_type(driver, card)
         return "" if driver == "qeth" and (kind is None or re.search(r"OS[MN]", card)) else kind
@@ -102,8 +101,3 @@ class Interfaces:
                 (reached, len(queues) >= self._cpus),
             ]
         return next((why for why, unfit in reasons if unfit), "")
-
-
-def driver_of(host, interface):
-    """The name of the interface's driver; "driver" where it has none, as virtual interfaces."""
-    return os.path.basename(os.path.realpath(host.path("%s/%s/device/driver" % (NET, interface))))

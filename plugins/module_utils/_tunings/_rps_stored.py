@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts, _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts, _cpus, _platform
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import conflict
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._cpuplugd import (
     LEAVES_VERTICAL_ALONE,
@@ -14,7 +14,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._cpuplu
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_interfaces import (
     NET,
-    driver_of,
     queue_path,
 )
 
@@ -35,7 +34,7 @@ def queues_at_boot(host, interface, queues):
 
     qeth (HiperSockets, OSA) has exactly one.
     """
-    if driver_of(host, interface) == "qeth":
+    if _platform.driver_of(host, interface) == "qeth":
         return queues
     return max(queues, min(len(_cpus.present(host)), MOST_QUEUES))
 
@@ -153,7 +152,7 @@ def _relevance(host, name, tokens):
         "KERNELS": name,
         "ENV{INTERFACE}": name,
         "ENV{ID_NET_NAME}": name,
-        "DRIVERS": driver_of(host, name),
+        "DRIVERS": _platform.driver_of(host, name) or "",
         "ATTR{address}": host.value("%s/%s/address" % (NET, name)) or "",
     }
     maybe = False

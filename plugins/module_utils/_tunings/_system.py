@@ -4,14 +4,12 @@
 
 import errno
 import operator
+from abc import abstractmethod
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import at_boot, of_system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Tuning, UnsupportedError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Tuning, UnsupportedError, explained
 
 _ERRORS = {
-    errno.EPERM: "the kernel allows it to root only: run with become: true",
-    errno.EACCES: "the kernel allows it to root only: run with become: true",
     errno.EROFS: "/proc and /sys are read-only here, as in a container: set it on the machine whose kernel it is",
     errno.EBUSY: "the machine refuses it now; run again, and see dmesg where it stays so",
     errno.ENOENT: "the file vanished meanwhile",
@@ -30,6 +28,7 @@ class SystemTuning(Tuning):
         self.params = params
         # a machine that has become another one, moved to z/VM for example, still has the files to be taken back
         self.restoring = params["state"] == "restored"
+        self._found = None
 
     def select(self):
         return [self.observe(self.subject)]
@@ -40,6 +39,16 @@ class SystemTuning(Tuning):
     def word(self, text):
         """What a kernel's or a person's value is called here: "1" is "vertical"; anything else stays as it is."""
         return {"0": self.words[0], "1": self.words[1]}.get(text, text)
+
+    @abstractmethod
+    def find_conflicts(self):
+        """Who else would set the knob, as conflict()."""
+
+    def conflicts(self):
+        """As find_conflicts(), which reads many files: once, however often the knob is looked at."""
+        if self._found is None:
+            self._found = self.find_conflicts()
+        return list(self._found)
 
     def others(self, knob):
         """Who else would set a SystemKnob, its values in the words of this tuning."""
@@ -61,4 +70,4 @@ class SystemTuning(Tuning):
         """Raise what a refused write means to a person. unsupported: why, where the kernel says EOPNOTSUPP."""
         if error.errno == errno.EOPNOTSUPP and unsupported:
             raise UnsupportedError(unsupported, error.errno) from error
-        raise HostError("%s: %s" % (error, _ERRORS.get(error.errno, "the old value stands")), error.errno) from error
+        raise explained(error, _ERRORS) from error

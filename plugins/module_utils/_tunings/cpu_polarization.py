@@ -85,13 +85,16 @@ class CpuPolarization(SystemTuning):
             # one that an earlier kernel needed is taken away
             if active or text is not None:
                 knobs.append(Knob(drop_in.path, STORED, item, drop_in.path, text))
-        own = SYSCTL if self.has_sysctl else TMPFILES
-        conflicts = self.others(SystemKnob(KEY if self.has_sysctl else None, DISPATCHING, SETS_IT, own))
-        conflicts += hotplug_conflicts(self.host, "takes CPUs offline, also vertical ones", LEAVES_VERTICAL_ALONE)
-        subject = Subject(SUBJECT, knobs, conflicts=conflicts)
+        subject = Subject(SUBJECT, knobs, conflicts=self.conflicts())
         if verdict is None:
             self._remark(subject)
         return subject
+
+    def find_conflicts(self):
+        own = SYSCTL if self.has_sysctl else TMPFILES
+        found = self.others(SystemKnob(KEY if self.has_sysctl else None, DISPATCHING, SETS_IT, own))
+        effect = "takes CPUs offline, also vertical ones"
+        return found + hotplug_conflicts(self.host, effect, LEAVES_VERTICAL_ALONE)
 
     def _cannot(self):
         if not self.host.exists("/proc/sysinfo"):
@@ -111,12 +114,7 @@ class CpuPolarization(SystemTuning):
         return {cpu: text for cpu, text in _platform.polarizations(self.host).items() if cpu in online}
 
     def _running(self):
-        """What the online CPUs show; while they show nothing yet, or not the same, what the kernel has been told.
-
-        Kernels before 6.14 can show dispatching 0 on an LPAR that its firmware runs vertically.
-        """
-        modes = {text.split(":")[0] for text in self._online().values()} & set(self.words)
-        return modes.pop() if len(modes) == 1 else self.word(self.host.value(DISPATCHING))
+        return _platform.dispatching(self.host, self._online().values())
 
     def _remark(self, subject):
         states = self._online()

@@ -47,9 +47,12 @@ class CpuTopology(SystemTuning):
             return Subject(KEY, verdict=verdict, reason=reason)
         knobs = [] if verdict else [Knob(FILE, RUNNING, KEY, KEY, self._running())]
         knobs.append(Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(KEY)))
-        subject = Subject(KEY, knobs, conflicts=self.others(SystemKnob(KEY, FILE, SETS_IT, SYSCTL)))
+        subject = Subject(KEY, knobs, conflicts=self.conflicts())
         subject.remarks = [] if verdict else self._remarks()
         return subject
+
+    def find_conflicts(self):
+        return self.others(SystemKnob(KEY, FILE, SETS_IT, SYSCTL))
 
     def _cannot(self):
         if not self.host.exists("/proc/sysinfo"):

@@ -21,6 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     Knob,
     Subject,
     Tuning,
+    explained,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_interfaces import (
     NET,
@@ -49,8 +50,6 @@ FLOW_KNOB = SystemKnob(
 SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
 
 _ERRORS = {
-    errno.EPERM: "the kernel allows it to root only: run with become: true",
-    errno.EACCES: "the kernel allows it to root only: run with become: true",
     errno.EROFS: "/sys is read-only here, as in a container: set RPS on the machine that owns the interface",
     errno.ENOENT: "the interface or its receive queue vanished meanwhile",
     errno.ENODEV: "the interface or its receive queue vanished meanwhile",
@@ -244,9 +243,7 @@ class Rps(Tuning):
         try:
             self.host.put(knob.key, knob.wanted)
         except HostError as error:
-            raise HostError(
-                "%s: %s" % (error, _ERRORS.get(error.errno, "the old value stands")), error.errno
-            ) from error
+            raise explained(error, _ERRORS) from error
 
     # words
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The guest after a reboot: systemd and udev have set what is stored."""
 
-JOURNAL = "/var/lib/zpower_sap_tuning"
-
 
 def test_it_has_rebooted_without_a_failed_unit(host, boot, remembered):
     assert boot != remembered["boot"]
