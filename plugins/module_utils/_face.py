@@ -4,7 +4,8 @@
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError, Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 
 # documented in plugins/doc_fragments/tuning.py
 STATE_ARGUMENTS = dict(

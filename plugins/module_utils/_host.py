@@ -9,10 +9,14 @@ that the same code reads a captured tree, a test's tree and the machine itself.
 import errno
 import fnmatch
 import os
+import pwd
 import stat
 import subprocess
 import tempfile
 from collections import namedtuple
+
+# Files on their way to their place begin so; no program takes them for its own.
+TEMPORARY = ".zpower-"
 
 # What a command answered: its exit code, standard output and standard error.
 Result = namedtuple("Result", "rc out err")
@@ -46,14 +50,24 @@ class Host:
 
     def read(self, path):
         """The text of a file, or None where it does not exist (or vanishes, as devices do)."""
+        data = self.data(path)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def data(self, path):
+        """The bytes of a file, or None where it does not exist."""
         try:
             with open(self.path(path), "rb") as stream:
-                return stream.read().decode("utf-8", "replace")
+                return stream.read()
         except OSError as error:
             # ENODEV and EINVAL: sysfs files of a device that is just going away or has no such value
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.EINVAL, errno.EISDIR):
                 return None
             raise refused("cannot read %s" % path, error) from error
+
+    def real(self, path):
+        """The path with all links followed, as the machine names it."""
+        found, root = os.path.realpath(self.path(path)), os.path.realpath(self.root)
+        return found if root == "/" else "/" + os.path.relpath(found, root)
 
     def value(self, path):
         """The stripped text of a one-value file of /proc or /sys, or None."""
@@ -96,8 +110,14 @@ class Host:
             raise refused("cannot write %s to %s" % (value, path), error) from error
 
     def write(self, path, text, mode=0o644):
-        """Replace a file atomically and durably; an existing file keeps its owner and mode, a link its target.
+        """Replace a file by this text, as replace() does."""
+        self.replace(path, text.encode("utf-8"), mode)
 
+    def replace(self, path, data, mode=0o644, check=None):
+        """Replace a file atomically and durably; an existing one keeps owner, mode and attributes, a link its target.
+
+        Attributes are access control lists and the SELinux context. check(path) is called with the new file, complete
+        and beside the old one, and raises HostError where it must not take its place.
         Raises HostError (disk full, read-only, no permission); the old file then stands untouched.
         """
         target = os.path.realpath(self.path(path))
@@ -106,19 +126,22 @@ class Host:
         try:
             if not os.path.isdir(folder):
                 os.makedirs(folder, 0o755)
-            descriptor, temporary = tempfile.mkstemp(prefix=".zpower-", dir=folder)
+            descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
             with os.fdopen(descriptor, "wb") as stream:
-                stream.write(text.encode("utf-8"))
+                stream.write(data)
                 stream.flush()
                 try:
                     old = os.stat(target)
-                    os.fchmod(stream.fileno(), stat.S_IMODE(old.st_mode))
                     os.fchown(stream.fileno(), old.st_uid, old.st_gid)
+                    os.fchmod(stream.fileno(), stat.S_IMODE(old.st_mode))
+                    self._keep_attributes(target, temporary)
                 except OSError as error:
                     if error.errno != errno.ENOENT:
                         raise
                     os.fchmod(stream.fileno(), mode)
                 os.fsync(stream.fileno())
+            if check is not None:
+                check(temporary)
             os.rename(temporary, target)
             temporary = None
             sync_folder(folder)
@@ -127,6 +150,33 @@ class Host:
         finally:
             if temporary is not None:
                 os.unlink(temporary)
+
+    def _keep_attributes(self, old, new):
+        """Give the new file the access control list and the SELinux context of the old one."""
+        if not hasattr(os, "listxattr"):
+            self._keep_aix_list(old, new)
+            return
+        try:
+            names = os.listxattr(old)
+        except OSError as error:
+            # a file system without attributes
+            if error.errno == errno.ENOTSUP:
+                return
+            raise
+        for name in names:
+            if name.startswith(("system.", "user.")) or name == "security.selinux":
+                os.setxattr(new, name, os.getxattr(old, name))
+
+    def _keep_aix_list(self, old, new):
+        """The same with the programs of AIX, where Python has no calls for it."""
+        with tempfile.NamedTemporaryFile(prefix="zpower-") as kept:
+            for argv in (["aclget", "-o", kept.name, old], ["aclput", "-i", kept.name, new]):
+                try:
+                    done = self.run(argv)
+                except HostError as error:
+                    raise OSError(error.errno or errno.EIO, str(error)) from error
+                if done.rc != 0:
+                    raise OSError(errno.EIO, done.err)
 
     def remove(self, path):
         """Remove a file durably; one that is gone already is no error."""
@@ -138,18 +188,24 @@ class Host:
             if error.errno != errno.ENOENT:
                 raise refused("cannot remove %s" % path, error) from error
 
-    def run(self, argv, timeout=30):
+    def run(self, argv, timeout=30, user=None, env=None):
         """Run a command of this machine in the C locale, without a shell and without input; returns a Result.
 
-        Raises HostError where it is not there (ENOENT; also below a captured root) or takes too long (ETIMEDOUT).
+        user: run it with the ids, groups and home of this user; no login file is read. env: variables to add.
+        Raises HostError where the command or the user is not there (ENOENT; also below a captured root), where it takes
+        too long (ETIMEDOUT), and where this process may not become the user (EPERM).
         """
         if self.root != "/":
             raise HostError("%s cannot run below %s, which is no running machine" % (argv[0], self.root), errno.ENOENT)
         environment = dict(os.environ, LC_ALL="C")
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
+        become = None
+        if user is not None:
+            become = self._become(user, environment)
+        environment.update(env or {})
         try:
             # a Host knows no AnsibleModule, whose run_command() this is otherwise
-            done = subprocess.run(  # pylint: disable=ansible-bad-function
+            done = subprocess.run(  # pylint: disable=ansible-bad-function,subprocess-popen-preexec-fn
                 argv,
                 check=False,
                 stdin=subprocess.DEVNULL,
@@ -157,12 +213,35 @@ class Host:
                 stderr=subprocess.PIPE,
                 timeout=timeout,
                 env=environment,
+                # what a folder of root's is no other user may stand in
+                cwd=None if become is None else "/",
+                preexec_fn=become,
             )
         except subprocess.TimeoutExpired as error:
             raise HostError("%s gave no answer within %g s" % (argv[0], timeout), errno.ETIMEDOUT) from error
         except OSError as error:
             raise refused("cannot run %s" % argv[0], error) from error
         return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+    @staticmethod
+    def _become(user, environment):
+        """What the child does to become the user, None where it is already; sets the user's own variables."""
+        try:
+            entry = pwd.getpwnam(user)
+        except KeyError as error:
+            raise HostError("there is no user %s on this host" % user, errno.ENOENT) from error
+        environment.update(HOME=entry.pw_dir, USER=user, LOGNAME=user)
+        if os.geteuid() == entry.pw_uid:
+            return None
+        if os.geteuid() != 0:
+            raise HostError("only root can run commands as %s: run with become: true" % user, errno.EPERM)
+
+        def become():
+            os.initgroups(user, entry.pw_gid)
+            os.setgid(entry.pw_gid)
+            os.setuid(entry.pw_uid)
+
+        return become
 
 
 def sync_folder(folder):

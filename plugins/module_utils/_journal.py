@@ -7,13 +7,13 @@ written before the first change, so that a run killed at any moment leaves enoug
 """
 
 import errno
-import fcntl
 import json
 import os
 import platform
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._lock import Busy, Lock
 
 SCHEMA = "zpower.sap_tuning/journal/1"
 
@@ -36,7 +36,7 @@ class Journal:
         self._folder = folder or folder_of(platform.system())
         self.path = os.path.join(self._folder, name + ".json")
         self._lock_path = os.path.join(self._folder, name + ".lock")
-        self._lock = None
+        self._lock = Lock(host, self._lock_path)
         self.entries = self._load(name)
 
     def _load(self, name):
@@ -62,49 +62,37 @@ class Journal:
 
         Raises HostError when another run holds the lock, and where the folder cannot be made.
         """
-        self._lock = self._open_locked()
-        try:
-            os.ftruncate(self._lock, 0)
-            os.write(self._lock, ("%d\n" % os.getpid()).encode("ascii"))
-        except OSError as error:
-            raise refused("nothing was changed: cannot write %s" % self._lock_path, error) from error
+        while True:
+            try:
+                self._make_folder()
+                self._lock.take("process %d" % os.getpid())
+                break
+            except Busy as error:
+                raise HostError(
+                    "another run%s is changing this tuning now (it holds %s); nothing was changed, run again when it "
+                    "is done" % (" (%s)" % error.owner if error.owner else "", self._lock_path),
+                    errno.EAGAIN,
+                ) from error
+            except HostError as error:
+                # a run that has just ended may have removed the folder
+                if error.errno != errno.ENOENT or self._host.exists(self._folder):
+                    raise HostError("nothing was changed: %s" % error, error.errno) from error
         # another run may have ended between the first look and the lock
         self.entries = self._load(os.path.basename(self.path)[: -len(".json")])
 
-    def _open_locked(self):
-        folder, path = self._host.path(self._folder), self._host.path(self._lock_path)
-        while True:
-            try:
-                if not os.path.isdir(folder):
-                    os.makedirs(folder, 0o700)
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            except OSError as error:
-                raise refused("nothing was changed: cannot keep a journal in %s" % self._folder, error) from error
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # a run that has just ended may have removed the file between open and flock
-                if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    return descriptor
-                os.close(descriptor)
-            except OSError as error:
-                owner = os.read(descriptor, 32).decode("ascii", "replace").strip()
-                os.close(descriptor)
-                if error.errno not in (errno.EAGAIN, errno.EACCES):
-                    raise refused("cannot lock %s" % self._lock_path, error) from error
-                raise HostError(
-                    "another run%s is changing this tuning now (it holds %s); nothing was changed, run again when it "
-                    "is done" % (" (process %s)" % owner if owner else "", self._lock_path),
-                    errno.EAGAIN,
-                ) from error
+    def _make_folder(self):
+        folder = self._host.path(self._folder)
+        try:
+            if not os.path.isdir(folder):
+                os.makedirs(folder, 0o700)
+        except OSError as error:
+            raise refused("cannot keep a journal in %s" % self._folder, error) from error
 
     def close(self):
         """Let the next run in; an empty journal leaves no file behind."""
-        if self._lock is None:
+        if not self._lock.held:
             return
-        if not self.entries:
-            self._host.remove(self._lock_path)
-        os.close(self._lock)
-        self._lock = None
+        self._lock.release(keep=bool(self.entries))
         if not self.entries:
             try:
                 os.rmdir(self._host.path(self._folder))

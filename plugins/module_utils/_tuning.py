@@ -3,7 +3,8 @@
 """The life of a tuning, common to all: observe, plan, act, prove; and the way back.
 
 A tuning (a class below _tunings/) says which subjects it is about, how their knobs are observed, what is wanted of them
-and how one is set. Check mode, verify, apply and rollback are all Run.run(); check mode only leaves out the acting.
+and how one is set. Check mode, verify, apply and rollback are all Run.run() of _run.py, and
+check mode only leaves out the acting.
 """
 
 import errno
@@ -39,15 +40,20 @@ class Knob:
     key: its name in the journal, unique on the host. item: its name in tables ("rx-0"). family: knobs of one family had
     the same first value where the journal does not know better (receive queues that came later). now and wanted are the
     kernel's or the file's own text, None where absent; a knob whose wanted equals now is left alone.
+
+    follows: the knob shows what the stored ones were at the last restart of what Tuning.restart names; it is not in the
+    journal. due: this run does that restart; a knob that follows and is not due makes its subject pending_restart.
     """
 
-    def __init__(self, key, place, item, family, now):
+    def __init__(self, key, place, item, family, now, follows=False):
         self.key = key
         self.place = place
         self.item = item
         self.family = family
         self.now = now
         self.wanted = now
+        self.follows = follows
+        self.due = False
 
 
 class Subject:
@@ -81,11 +87,16 @@ class Subject:
 
 
 class Tuning(ABC):
-    """What a file below _tunings/ provides, for one host and one request. Only set() writes."""
+    """What a file below _tunings/ provides, for one host and one request. Only set() and set_together() write.
+
+    restart: what must be restarted for stored values to act: none, device, instance or reboot. remembered: on the way
+    back, the journal's keys, for knobs that cannot be enumerated.
+    """
 
     name = ""
     sources = ()
     restart = "none"
+    remembered = ()
 
     @abstractmethod
     def select(self):
@@ -103,13 +114,33 @@ class Tuning(ABC):
     def want(self, subject):
         """Plan: set wanted of the subject's knobs and of the subject itself. Reads and writes nothing."""
 
-    @abstractmethod
+    def follow(self, subject):  # noqa: B027  (most tunings have nothing that follows)
+        """Plan: set wanted and due of the knobs that follow, once the others of the subject have their wanted value."""
+
     def set(self, subject, knob):
         """Give the knob its wanted value. Raises HostError, UnsupportedError."""
+        raise NotImplementedError
+
+    def steps(self, subject, knobs):
+        """These knobs, all of one place, in the groups in which they are set: each wholly or not at all."""
+        return [[knob] for knob in knobs]
+
+    def set_together(self, subject, knobs):
+        """Give the knobs of one step their wanted values. Raises HostError, UnsupportedError."""
+        for knob in knobs:
+            self.set(subject, knob)
 
     @abstractmethod
     def boot(self, subject, stored):
         """({item: value after the next boot}, [why it is not what is stored]), when stored is {item: text} then."""
+
+    def lacking(self, subject):
+        """Why the values do not act although they stand, one sentence each: what the machine lacks for them."""
+        return []
+
+    def answer(self):
+        """What the module returns beside the tuning records: {key: value}."""
+        return {}
 
     def same(self, knob, one, other):
         """Whether two texts of this knob mean the same."""
@@ -126,242 +157,3 @@ class Tuning(ABC):
     def explain(self, knob, now):
         """Why the machine shows now and not what was written; empty where nothing is known."""
         return ""
-
-
-class Run:
-    """One call of a state module. state: present, off, or restored (back to the first values of the journal)."""
-
-    def __init__(self, tuning, journal, state, check_mode=False, force=False):
-        self.tuning = tuning
-        self.journal = journal
-        self.restoring = state == "restored"
-        self.check_mode = check_mode
-        self.force = force
-
-    def run(self):
-        """Returns {changed, failed, msg, tuning: [record], diff}. Raises InputError and HostError before any change."""
-        subjects = self._plan()
-        errors, changed = {}, any(self._changes(subject) for subject in subjects)
-        after = subjects
-        if not self.check_mode and (changed or self._settled(subjects)):
-            self.journal.lock()
-            try:
-                subjects = self._plan()
-                errors = self._act(subjects)
-                after = [self._observe(subject.name) if subject.knobs else subject for subject in subjects]
-                changed = any(self._moved(subject, then) for subject, then in zip(subjects, after))
-                self._prove(subjects, after, errors)
-                if self.restoring:
-                    self.journal.forget(self._settled(after))
-            finally:
-                self.journal.close()
-        if not subjects:
-            subjects = after = [Subject("all", reason="nothing to take back: the journal is empty")]
-        records = [self._record(subject, then, errors) for subject, then in zip(subjects, after)]
-        return {
-            "changed": changed,
-            "failed": bool(errors),
-            "msg": "; ".join(errors[name] for name in sorted(errors)) or summary(records),
-            "tuning": records,
-            "diff": self._diff(subjects, after, acted=not self.check_mode and changed),
-        }
-
-    def _plan(self):
-        if not self.restoring:
-            subjects = self.tuning.select()
-            for subject in subjects:
-                if subject.knobs:
-                    self.tuning.want(subject)
-            return subjects
-        names = sorted({entry["subject"] for entry in self.journal.entries.values()})
-        subjects = [self._observe(name) for name in names if self.tuning.selects(name)]
-        for subject in subjects:
-            self._want_first_values(subject)
-        return subjects
-
-    def _observe(self, name):
-        """One subject as it is now; on the way back only what the journal knows of it."""
-        subject = self.tuning.observe(name)
-        if self.restoring:
-            families = {entry["family"] for entry in self.journal.entries.values()}
-            subject.knobs = [knob for knob in subject.knobs if knob.family in families]
-        return subject
-
-    def _want_first_values(self, subject):
-        """Three values decide: the first, what this collection set, and what stands now."""
-        subject.wanted = {"state": "restored"}
-        families = {}
-        for key in sorted(self.journal.entries):
-            families.setdefault(self.journal.entries[key]["family"], self.journal.entries[key])
-        for knob in subject.knobs:
-            entry = self.journal.entries.get(knob.key, families.get(knob.family))
-            if entry is None or self.tuning.same(knob, knob.now, entry["first"]):
-                continue
-            if self.force or any(self.tuning.same(knob, knob.now, value) for value in entry["ours"]):
-                knob.wanted = entry["first"]
-            elif knob.key in self.journal.entries:
-                texts = [self.tuning.show(knob, text) for text in (knob.now, entry["ours"][-1], entry["first"])]
-                subject.notes.append(
-                    "%s was changed by someone else and is left alone: it is %s, this collection set %s, before "
-                    "that it was %s (force: true takes it back all the same)" % (subject.title(knob.item), *texts)
-                )
-
-    def _changes(self, subject):
-        return [knob for knob in subject.knobs if not self.tuning.same(knob, knob.now, knob.wanted)]
-
-    def _moved(self, subject, then):
-        """The knobs to be changed that really have another value now."""
-        found = then.values()
-        return [knob for knob in self._changes(subject) if not self.tuning.same(knob, knob.now, found.get(knob.key))]
-
-    def _settled(self, subjects):
-        """The journal's keys of these subjects that need no way back any more: back already, or gone."""
-        if not self.restoring:
-            return []
-        known = {knob.key: knob for subject in subjects for knob in subject.knobs}
-        names = {subject.name for subject in subjects}
-        return [
-            key
-            for key, entry in self.journal.entries.items()
-            if entry["subject"] in names
-            and (key not in known or self.tuning.same(known[key], known[key].now, entry["first"]))
-        ]
-
-    def _act(self, subjects):
-        """Set what differs; returns {subject name: error}. At an error a subject is put back, and the others go on."""
-        changes = [(subject, knob) for subject in subjects for knob in self._changes(subject)]
-        known = set(self.journal.entries)
-        if not self.restoring:
-            self.journal.intend(self._first_values(subjects))
-        errors, done, refused = {}, {}, set()
-        # stored before running: a disk that is full then stops the run while the machine is still as it was
-        for subject, knob in sorted(changes, key=lambda change: change[1].place != STORED):
-            if subject.name not in errors and subject.name not in refused:
-                try:
-                    self.tuning.set(subject, knob)
-                    done.setdefault(subject.name, []).append(knob)
-                except HostError as error:
-                    lost = self._put_back(subject, done.get(subject.name, []))
-                    if isinstance(error, UnsupportedError) and not lost:
-                        refused.add(subject.name)
-                        subject.verdict, subject.reason = "unsupported", str(error)
-                    else:
-                        errors[subject.name] = "; ".join([str(error)] + lost)
-        if refused:
-            entries = self.journal.entries.items()
-            self.journal.forget([key for key, entry in entries if key not in known and entry["subject"] in refused])
-        return errors
-
-    def _put_back(self, subject, knobs):
-        """Undo what this run set on a subject, so that an error leaves it as it was; sentences for what is not back."""
-        lost = []
-        for knob in reversed(knobs):
-            wanted, knob.wanted = knob.wanted, knob.now
-            try:
-                self.tuning.set(subject, knob)
-            except HostError as error:
-                lost.append("%s could not be put back: %s" % (subject.title(knob.item), error))
-            knob.wanted = wanted
-        return lost
-
-    def _first_values(self, subjects):
-        """What the journal needs: the knobs that change, and when a family is first touched all of it.
-
-        So a queue that had the wanted value all along is told from one that came later and got it from the stored rule.
-        """
-        seen = {entry["family"] for entry in self.journal.entries.values()}
-        notes = []
-        for subject in subjects:
-            changes = self._changes(subject)
-            for knob in subject.knobs:
-                if knob in changes or (changes and knob.family not in seen):
-                    notes.append((subject.name, knob))
-        return notes
-
-    def _prove(self, subjects, after, errors):
-        """Compare what was wanted with what is there now; a difference is an error of its subject."""
-        for subject, then in zip(subjects, after):
-            found = then.values()
-            for knob in subject.knobs if subject.verdict is None else ():
-                now = found.get(knob.key)
-                if subject.name not in errors and not self.tuning.same(knob, now, knob.wanted):
-                    why = self.tuning.explain(knob, now)
-                    errors[subject.name] = "%s is %s, although %s was written%s" % (
-                        subject.title(knob.item),
-                        self.tuning.show(knob, now),
-                        self.tuning.show(knob, knob.wanted),
-                        ": " + why if why else "",
-                    )
-
-    def _record(self, subject, then, errors):
-        """The tuning record of one subject; in check mode its after is what would be."""
-        changing = self._changes(subject) if then is subject else []
-        predicted = [(knob, knob.wanted if knob in changing else knob.now) for knob in then.knobs]
-        after, lost = self._values(subject, predicted)
-        verdict, reason = self._verdict(subject, [] if self.restoring else lost, errors)
-        return {
-            "name": self.tuning.name,
-            "subject": subject.name,
-            "wanted": subject.wanted,
-            "before": self._values(subject, [(knob, knob.now) for knob in subject.knobs])[0],
-            "after": after,
-            "verdict": verdict,
-            "reason": reason,
-            "restart": self.tuning.restart,
-            "conflicts": subject.conflicts,
-            "remarks": then.remarks,
-            "sources": list(self.tuning.sources),
-            "undo": "ansible-playbook zpower.sap_tuning.rollback, or state: restored of %s" % self.tuning.name,
-        }
-
-    def _values(self, subject, pairs):
-        values = {RUNNING: {}, STORED: {}}
-        for knob, text in pairs:
-            if text is not None:
-                values[knob.place][knob.item] = self.tuning.value(knob, text)
-        stored = {knob.item: text for knob, text in pairs if knob.place == STORED}
-        boot, lost = self.tuning.boot(subject, stored) if stored else ({}, [])
-        return {RUNNING: values[RUNNING] or None, STORED: values[STORED] or None, "next_boot": boot or None}, lost
-
-    def _verdict(self, subject, lost, errors):
-        if subject.name in errors:
-            return "failed", errors[subject.name]
-        if subject.verdict is not None:
-            return subject.verdict, subject.reason
-        changes = self._changes(subject)
-        reasons = list(subject.notes)
-        if self.check_mode:
-            reasons += self._differences(subject, changes)
-        reasons += lost
-        if reasons:
-            return "drifted", "; ".join(reasons)
-        if changes:
-            return "changed", "%d value%s set and read back" % (len(changes), "" if len(changes) == 1 else "s")
-        return "compliant", subject.reason
-
-    def _differences(self, subject, changes):
-        """What is not as wanted, one sentence for all knobs that differ alike."""
-        alike = {}
-        for knob in changes:
-            words = (self.tuning.show(knob, knob.now), self.tuning.show(knob, knob.wanted))
-            alike.setdefault(words, []).append(knob.item)
-        return ["%s: %s, wanted %s" % (subject.title(*items), *words) for words, items in alike.items()]
-
-    def _diff(self, subjects, after, acted):
-        """Before and after, a line a knob that changes, in the user's terms."""
-        lines = {"before": [], "after": []}
-        for subject, then in zip(subjects, after):
-            found = then.values() if acted else {}
-            for knob in self._changes(subject):
-                title = "%s (%s): " % (subject.title(knob.item), knob.place)
-                lines["before"].append(title + self.tuning.show(knob, knob.now))
-                lines["after"].append(title + self.tuning.show(knob, found.get(knob.key, knob.wanted)))
-        return {side: "".join(line + "\n" for line in texts) for side, texts in lines.items()}
-
-
-def summary(records):
-    """One sentence: how many records have which verdict."""
-    counts = {}
-    for record in records:
-        counts[record["verdict"]] = counts.get(record["verdict"], 0) + 1
-    return ", ".join("%d %s" % (counts[verdict], verdict) for verdict in sorted(counts))

@@ -130,7 +130,7 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_check import records
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import summary
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import summary
 
 
 def main():

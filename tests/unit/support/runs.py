@@ -3,7 +3,7 @@
 """Runs of a tuning on a host of the tests, with a journal in that host's tree."""
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
 
 FOLDER = "/var/lib/zpower_sap_tuning"
 

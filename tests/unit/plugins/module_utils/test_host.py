@@ -3,11 +3,12 @@
 
 import errno
 import os
+import pwd
 import stat
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
 
 
 def test_paths_stay_below_the_root(tmp_path):
@@ -106,3 +107,65 @@ def test_only_a_regular_file_has_a_size(tmp_path):
     os.mkfifo(str(tmp_path / "pipe"))
     host = Host(str(tmp_path))
     assert [host.size(path) for path in ("/text", "/pipe", "/", "/gone")] == [4, None, None, None]
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+
+@needs_root
+def test_a_command_runs_with_ids_groups_and_home_of_its_user(monkeypatch):
+    monkeypatch.setenv("HOME", "/root")
+    entry = pwd.getpwnam("nobody")
+    script = 'id -u; id -G; echo "$HOME $USER $LOGNAME $EXTRA"; pwd'
+    done = Host().run(["sh", "-c", script], user="nobody", env={"EXTRA": "more"})
+    groups = " ".join(str(group) for group in os.getgrouplist("nobody", entry.pw_gid))
+    assert done.out.splitlines() == [str(entry.pw_uid), groups, entry.pw_dir + " nobody nobody more", "/"]
+
+
+def test_a_user_who_is_not_there_is_one_sentence():
+    with pytest.raises(HostError, match="there is no user zpower-nobody on this host"):
+        Host().run(["true"], user="zpower-nobody")
+
+
+def test_only_root_becomes_somebody_else(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("nobody").pw_uid)
+    with pytest.raises(HostError, match="only root can run commands as root: run with become: true"):
+        Host().run(["true"], user="root")
+    assert Host().run(["true"], user="nobody").rc == 0
+
+
+def test_real_follows_links_below_the_root(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_text("")
+    (tmp_path / "b").symlink_to("a")
+    assert Host(str(tmp_path)).real("/b/file") == "/a/file"
+    assert Host().real("/proc/self") == "/proc/%d" % os.getpid()
+
+
+def test_the_new_file_is_checked_before_it_takes_its_place(tmp_path):
+    (tmp_path / "x").write_bytes(b"old")
+    seen = []
+
+    def check(path):
+        with open(path, "rb") as stream:
+            seen.append(stream.read())
+        raise HostError("refused")
+
+    with pytest.raises(HostError, match="refused"):
+        Host(str(tmp_path)).replace("/x", b"new", check=check)
+    assert seen == [b"new"] and (tmp_path / "x").read_bytes() == b"old" and os.listdir(str(tmp_path)) == ["x"]
+
+
+def test_on_aix_its_programs_keep_the_access_control_list(tmp_path, monkeypatch):
+    (tmp_path / "x").write_bytes(b"old")
+    host, calls = Host(str(tmp_path)), []
+    monkeypatch.delattr(os, "listxattr")
+    monkeypatch.setattr(host, "run", lambda argv: calls.append(argv) or Result(0, "", ""))
+    host.replace("/x", b"new")
+    get, put = calls
+    assert get[:2] == ["aclget", "-o"] and get[3] == str(tmp_path / "x")
+    assert put[:2] == ["aclput", "-i"] and put[2] == get[2] and "/.zpower-" in put[3]
+    monkeypatch.setattr(host, "run", lambda argv: Result(1, "", "no"))
+    with pytest.raises(HostError):
+        host.replace("/x", b"newer")
+    assert (tmp_path / "x").read_bytes() == b"new"

@@ -9,7 +9,8 @@ import shutil
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError, Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import FullDisk, KernelHost, rps_params

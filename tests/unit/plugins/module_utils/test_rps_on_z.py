@@ -4,7 +4,7 @@
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params

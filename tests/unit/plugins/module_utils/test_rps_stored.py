@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import udev_tokens
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn, effective_files, numbered_lines
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
     RULES,
     queues_at_boot,

@@ -1,0 +1,318 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One call of a state module, whatever the tuning: observe, plan, act, prove; and the way back."""
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
+    RUNNING,
+    STORED,
+    Subject,
+    UnsupportedError,
+)
+
+_AFTER = {
+    "device": "once the device is configured anew",
+    "instance": "after a restart of the instance",
+    "reboot": "after a reboot",
+}
+
+
+class Run:
+    """One call of a state module. state: present, off, or restored (back to the first values of the journal)."""
+
+    def __init__(self, tuning, journal, state, check_mode=False, force=False):
+        self.tuning = tuning
+        self.journal = journal
+        self.restoring = state == "restored"
+        self.check_mode = check_mode
+        self.force = force
+
+    def run(self):
+        """Returns {changed, failed, msg, tuning: [record], diff}. Raises InputError and HostError before any change."""
+        subjects = self._plan()
+        errors, changed = {}, any(self._changes(subject) for subject in subjects)
+        after = subjects
+        if not self.check_mode and (changed or self._settled(subjects)):
+            self.journal.lock()
+            try:
+                subjects = self._plan()
+                errors = self._act(subjects)
+                after = [self._look_again(subject) if subject.knobs else subject for subject in subjects]
+                changed = any(self._moved(subject, then) for subject, then in zip(subjects, after))
+                self._prove(subjects, after, errors)
+                if self.restoring:
+                    self.journal.forget(self._settled(after))
+            finally:
+                self.journal.close()
+        if not subjects:
+            subjects = after = [Subject("all", reason="nothing to take back: the journal is empty")]
+        records = [self._record(subject, then, errors) for subject, then in zip(subjects, after)]
+        return {
+            "changed": changed,
+            "failed": bool(errors),
+            "msg": "; ".join(errors[name] for name in sorted(errors)) or summary(records),
+            "tuning": records,
+            "diff": self._diff(subjects, after, acted=not self.check_mode and changed),
+            **self.tuning.answer(),
+        }
+
+    def _plan(self):
+        if not self.restoring:
+            subjects = self.tuning.select()
+            for subject in subjects:
+                if subject.knobs:
+                    self.tuning.want(subject)
+                    self.tuning.follow(subject)
+            return subjects
+        self.tuning.remembered = tuple(self.journal.entries)
+        names = sorted({entry["subject"] for entry in self.journal.entries.values()})
+        subjects = [self._observe(name) for name in names if self.tuning.selects(name)]
+        for subject in subjects:
+            self._want_first_values(subject)
+            self.tuning.follow(subject)
+        return subjects
+
+    def _look_again(self, subject):
+        """The subject as it is now, the knobs that follow compared with what is stored now."""
+        then = self._observe(subject.name)
+        self.tuning.follow(then)
+        return then
+
+    def _observe(self, name):
+        """One subject as it is now; on the way back only what the journal knows of it."""
+        subject = self.tuning.observe(name)
+        if self.restoring:
+            families = {entry["family"] for entry in self.journal.entries.values()}
+            subject.knobs = [knob for knob in subject.knobs if knob.family in families]
+        return subject
+
+    def _want_first_values(self, subject):
+        """Three values decide: the first, what this collection set, and what stands now."""
+        subject.wanted = {"state": "restored"}
+        families = {}
+        for key in sorted(self.journal.entries):
+            families.setdefault(self.journal.entries[key]["family"], self.journal.entries[key])
+        for knob in subject.knobs:
+            entry = self.journal.entries.get(knob.key, families.get(knob.family))
+            if entry is None or knob.follows or self.tuning.same(knob, knob.now, entry["first"]):
+                continue
+            if self.force or any(self.tuning.same(knob, knob.now, value) for value in entry["ours"]):
+                knob.wanted = entry["first"]
+            elif knob.key in self.journal.entries:
+                texts = [self.tuning.show(knob, text) for text in (knob.now, entry["ours"][-1], entry["first"])]
+                subject.notes.append(
+                    "%s was changed by someone else and is left alone: it is %s, this collection set %s, before "
+                    "that it was %s (force: true takes it back all the same)" % (subject.title(knob.item), *texts)
+                )
+
+    def _changes(self, subject):
+        """The knobs that this run is to change."""
+        return [knob for knob in self._different(subject) if knob.due or not knob.follows]
+
+    def _different(self, subject):
+        return [knob for knob in subject.knobs if not self.tuning.same(knob, knob.now, knob.wanted)]
+
+    def _pending(self, subject):
+        """The knobs that wait for a restart that this run does not do, or that was to bring another value."""
+        return [knob for knob in self._different(subject) if knob.follows]
+
+    def _moved(self, subject, then):
+        """The knobs to be changed that really have another value now."""
+        found = then.values()
+        return [knob for knob in self._changes(subject) if not self.tuning.same(knob, knob.now, found.get(knob.key))]
+
+    def _settled(self, subjects):
+        """The journal's keys of these subjects that need no way back any more: back already, also in force, or gone."""
+        if not self.restoring:
+            return []
+        known = {knob.key: knob for subject in subjects for knob in subject.knobs}
+        names = {subject.name for subject in subjects if not self._pending(subject)}
+        return [
+            key
+            for key, entry in self.journal.entries.items()
+            if entry["subject"] in names
+            and (key not in known or self.tuning.same(known[key], known[key].now, entry["first"]))
+        ]
+
+    def _act(self, subjects):
+        """Set what differs; returns {subject name: error}. At an error a subject is put back, and the others go on."""
+        known = set(self.journal.entries)
+        if not self.restoring:
+            self.journal.intend(self._first_values(subjects))
+        errors, done, refused = {}, {}, set()
+        for subject, step in self._steps(subjects):
+            if subject.name not in errors and subject.name not in refused:
+                try:
+                    self.tuning.set_together(subject, step)
+                    done.setdefault(subject.name, []).append(step)
+                except HostError as error:
+                    lost = self._put_back(subject, done.get(subject.name, []), step)
+                    if isinstance(error, UnsupportedError) and not lost:
+                        refused.add(subject.name)
+                        subject.verdict, subject.reason = "unsupported", str(error)
+                    else:
+                        errors[subject.name] = "; ".join([str(error)] + lost)
+        if refused:
+            entries = self.journal.entries.items()
+            self.journal.forget([key for key, entry in entries if key not in known and entry["subject"] in refused])
+        return errors
+
+    def _steps(self, subjects):
+        """(subject, knobs to be set together) in their order.
+
+        Stored before running: a disk that is full then stops the run while the machine is still as it was.
+        """
+        for stored in (True, False):
+            for subject in subjects:
+                knobs = [knob for knob in self._changes(subject) if (knob.place == STORED) is stored]
+                for step in self.tuning.steps(subject, knobs) if knobs else ():
+                    yield subject, step
+
+    def _put_back(self, subject, done, failed):
+        """Undo what this run set on a subject, so that an error leaves it as it was; sentences for what is not back.
+
+        After a restart that failed, what follows is restarted once more, with the old values stored.
+        """
+        lost = []
+        steps = [step for step in reversed(done) if not step[0].follows]
+        if failed[0].follows:
+            steps = steps or self.tuning.steps(subject, self._restarted_for(subject))
+            steps = steps + [step for step in done if step[0].follows] + [failed]
+        for step in steps:
+            wanted = [knob.wanted for knob in step]
+            for knob in step:
+                knob.wanted = self._before(knob)
+            try:
+                self.tuning.set_together(subject, step)
+            except HostError as error:
+                items = [knob.item for knob in step]
+                lost.append("%s could not be put back: %s" % (subject.title(*items), error))
+            for knob, text in zip(step, wanted):
+                knob.wanted = text
+        if failed[0].follows and not lost:
+            lost.append("the values before are back and in force")
+        return lost
+
+    def _restarted_for(self, subject):
+        """The stored knobs that an earlier run changed and a restart of this run was to bring into force."""
+        stored = [knob for knob in subject.at(STORED) if knob.key in self.journal.entries]
+        return [knob for knob in stored if not self.tuning.same(knob, knob.now, self._before(knob))]
+
+    def _before(self, knob):
+        """What the knob was before this run changed it, or before the earlier run that did."""
+        entry = self.journal.entries.get(knob.key)
+        if knob.follows or entry is None or not self.tuning.same(knob, knob.now, knob.wanted):
+            return knob.now
+        return entry["ours"][-1] if self.restoring else entry["first"]
+
+    def _first_values(self, subjects):
+        """What the journal needs: the knobs that change, and when a family is first touched all of it.
+
+        So a queue that had the wanted value all along is told from one that came later and got it from the stored rule.
+        """
+        seen = {entry["family"] for entry in self.journal.entries.values()}
+        notes = []
+        for subject in subjects:
+            changes = self._changes(subject)
+            for knob in subject.knobs:
+                if not knob.follows and (knob in changes or (changes and knob.family not in seen)):
+                    notes.append((subject.name, knob))
+        return notes
+
+    def _prove(self, subjects, after, errors):
+        """Compare what was wanted with what is there now; a difference is an error of its subject."""
+        for subject, then in zip(subjects, after):
+            if subject.verdict is not None or subject.name in errors:
+                continue
+            found = then.values()
+            # what a restart brings is known for certain only after it
+            wrong = [(knob, knob.now, knob.wanted) for knob in self._pending(then) if knob.due]
+            for knob in subject.knobs:
+                if not knob.follows and not self.tuning.same(knob, found.get(knob.key), knob.wanted):
+                    wrong.append((knob, found.get(knob.key), knob.wanted))
+            for knob, now, wanted in wrong[:1]:
+                why = self.tuning.explain(knob, now)
+                errors[subject.name] = "%s is %s, although %s was written%s" % (
+                    subject.title(knob.item),
+                    self.tuning.show(knob, now),
+                    self.tuning.show(knob, wanted),
+                    ": " + why if why else "",
+                )
+
+    def _record(self, subject, then, errors):
+        """The tuning record of one subject; in check mode its after is what would be."""
+        changing = self._changes(subject) if then is subject else []
+        predicted = [(knob, knob.wanted if knob in changing else knob.now) for knob in then.knobs]
+        after, lost = self._values(subject, predicted)
+        lost = [] if self.restoring or not subject.knobs else lost + self.tuning.lacking(then)
+        verdict, reason = self._verdict(subject, then, lost, errors)
+        return {
+            "name": self.tuning.name,
+            "subject": subject.name,
+            "wanted": subject.wanted,
+            "before": self._values(subject, [(knob, knob.now) for knob in subject.knobs])[0],
+            "after": after,
+            "verdict": verdict,
+            "reason": reason,
+            "restart": self.tuning.restart,
+            "conflicts": subject.conflicts,
+            "remarks": then.remarks,
+            "sources": list(self.tuning.sources),
+            "undo": "ansible-playbook zpower.sap_tuning.rollback, or state: restored of %s" % self.tuning.name,
+        }
+
+    def _values(self, subject, pairs):
+        values = {RUNNING: {}, STORED: {}}
+        for knob, text in pairs:
+            if text is not None:
+                values[knob.place][knob.item] = self.tuning.value(knob, text)
+        stored = {knob.item: text for knob, text in pairs if knob.place == STORED}
+        boot, lost = self.tuning.boot(subject, stored) if stored else ({}, [])
+        return {RUNNING: values[RUNNING] or None, STORED: values[STORED] or None, "next_boot": boot or None}, lost
+
+    def _verdict(self, subject, then, lost, errors):
+        if subject.name in errors:
+            return "failed", errors[subject.name]
+        if subject.verdict is not None:
+            return subject.verdict, subject.reason
+        changes = self._changes(subject)
+        reasons = list(subject.notes)
+        if self.check_mode:
+            reasons += self._differences(subject, changes)
+        reasons += lost
+        if reasons:
+            return "drifted", "; ".join(reasons)
+        pending = self._pending(then)
+        if pending:
+            after = _AFTER[self.tuning.restart]
+            return "pending_restart", "; ".join(self._differences(then, pending, "%s: %s is in force, %s " + after))
+        if changes:
+            return "changed", "%d value%s set and read back" % (len(changes), "" if len(changes) == 1 else "s")
+        return "compliant", subject.reason
+
+    def _differences(self, subject, changes, sentence="%s: %s, wanted %s"):
+        """What is not as wanted, one sentence for all knobs that differ alike."""
+        alike = {}
+        for knob in changes:
+            words = (self.tuning.show(knob, knob.now), self.tuning.show(knob, knob.wanted))
+            alike.setdefault(words, []).append(knob.item)
+        return [sentence % (subject.title(*items), *words) for words, items in alike.items()]
+
+    def _diff(self, subjects, after, acted):
+        """Before and after, a line a knob that changes, in the user's terms."""
+        lines = {"before": [], "after": []}
+        for subject, then in zip(subjects, after):
+            found = then.values() if acted else {}
+            for knob in self._changes(subject):
+                title = "%s (%s): " % (subject.title(knob.item), knob.place)
+                lines["before"].append(title + self.tuning.show(knob, knob.now))
+                lines["after"].append(title + self.tuning.show(knob, found.get(knob.key, knob.wanted)))
+        return {side: "".join(line + "\n" for line in texts) for side, texts in lines.items()}
+
+
+def summary(records):
+    """One sentence: how many records have which verdict."""
+    counts = {}
+    for record in records:
+        counts[record["verdict"]] = counts.get(record["verdict"], 0) + 1
+    return ", ".join("%d %s" % (counts[verdict], verdict) for verdict in sorted(counts))
