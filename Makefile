@@ -5,7 +5,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test unit sanity lint molecule bench docs build lab-up lab-down env clean \
-        test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down
+        test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down
 
 HOSTS ?= 2
 SCENARIO ?= all
@@ -30,7 +30,7 @@ demo: ## a true before/after report of RPS on two hosts of this machine, set-up 
 test: ## every test, set-up included
 	@$(NOX) $(TESTS)
 
-test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one
+test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R
 	@tests/setup.sh kernels
 	@.venv/bin/python -m nox --session kernels -- $(SCENARIO)
 
@@ -79,6 +79,14 @@ lab-guest: ## start an emulated guest without topology facility, with kernel 6.1
 lab-guest-down: ## take the guest away
 	@molecule/shared/guest down
 
+lab-smc: ## start two emulated guests with a cable between them for SMC-R, and say how to log in
+	@tests/setup.sh kernels
+	@molecule/shared/smc up
+	$(STANDS) 'molecule/shared/smc login smc1 (or smc2)' smc smc
+
+lab-smc-down: ## take these guests away
+	@molecule/shared/smc down
+
 env: ## eval "$(make -s env)": a shell in which ansible and this collection's names work
 	@quoted=$$(pwd | sed "s/'/'\\\\''/g"); \
 	printf "export PATH='%s/.venv/bin':\"\$$PATH\"\n" "$$quoted"; \
@@ -87,4 +95,4 @@ env: ## eval "$(make -s env)": a shell in which ansible and this collection's na
 
 clean: ## remove what these targets made, except results/
 	@for lab in lab lpar guest; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
-	rm -rf .venv .nox .cache build bench.json .ansible .mypy_cache .ruff_cache .pytest_cache tests/output
+	rm -rf .venv .nox .cache build bench.json .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/output

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab of N Linux hosts on this machine: one network namespace each, joined by a bridge, reached over SSH.
 
-    lab up [--hosts N]   start it, or bring a running one to N hosts
-    lab down             take everything away; harmless where there is nothing
-    lab status           which hosts answer
-    lab inventory        the hosts as an Ansible inventory (JSON)
+    lab up [--hosts N] [--sap]   start it, or bring a running one to N hosts
+    lab down                     take everything away; harmless where there is nothing
+    lab status                   which hosts answer
+    lab inventory                the hosts as an Ansible inventory (JSON)
 
 A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /sys, /proc, host name, sshd, and its own
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
+A host that is started with --sap also has its own /usr/sap, and all these hosts have one /sapmnt; both begin empty.
 Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself
 gets one interface (zpsN) and the folder /run/zps-lab, which dies at a reboot just as the namespaces do. All of it
 carries the lab's name, and only what carries it is touched.
@@ -70,7 +71,7 @@ class Lab:
     PATIENCE = 30  # seconds until a host that was started must answer
     GREETING = 1  # seconds that a host which runs may take to answer
 
-    def __init__(self, name):
+    def __init__(self, name, sap=False):
         # Two checkouts on one machine have two labs, whatever they call them.
         checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
         self.name = f"{name}-{zlib.crc32(checkout.encode()) & 0xFFFF:04x}"
@@ -80,6 +81,7 @@ class Lab:
         self.key = os.path.join(self.folder, "id_ed25519")
         self.known_hosts = os.path.join(self.folder, "known_hosts")
         self.control = os.path.join(self.folder, "control")
+        self.sapmnt = os.path.join(self.folder, "sapmnt") if sap else None
 
     # what is known about it
 
@@ -264,7 +266,11 @@ class Lab:
         cpus = sorted(os.sched_getaffinity(0))
         place = ["taskset", "--cpu-list", str(cpus[int(ipaddress.ip_address(address)) % len(cpus)])]
         own = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        self.start(name, [*place, *own, HOST_PROGRAM, name, folder])
+        shared = []
+        if self.sapmnt:
+            os.makedirs(self.sapmnt, exist_ok=True)
+            shared = [self.sapmnt]
+        self.start(name, [*place, *own, HOST_PROGRAM, name, folder, *shared])
 
     def start(self, name, argv, **environment):
         """Run a program in a host's network namespace, until that goes."""
@@ -326,6 +332,7 @@ def arguments():
     parser.add_argument("action", choices=["up", "down", "status", "inventory"])
     parser.add_argument("--name", default="lab", help="several labs can stand at once (default: %(default)s)")
     parser.add_argument("--hosts", type=int, default=2, metavar="N", help=f"1 to {MOST_HOSTS} (default: 2)")
+    parser.add_argument("--sap", action="store_true", help="new hosts have a /usr/sap of their own and share a /sapmnt")
     chosen = parser.parse_args()
     if not 1 <= chosen.hosts <= MOST_HOSTS:
         parser.error(f"--hosts {chosen.hosts}: a lab has 1 to {MOST_HOSTS} hosts")
@@ -365,7 +372,7 @@ def serve(lab, action, count):
 
 def main():
     chosen = arguments()
-    return serve(Lab(chosen.name), chosen.action, chosen.hosts)
+    return serve(Lab(chosen.name, chosen.sap), chosen.action, chosen.hosts)
 
 
 def program(main_program):

@@ -59,8 +59,9 @@ class Host:
             with open(self.path(path), "rb") as stream:
                 return stream.read()
         except OSError as error:
-            # ENODEV and EINVAL: sysfs files of a device that is just going away or has no such value
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.EINVAL, errno.EISDIR):
+            # ENODEV and EINVAL: sysfs files of a device that is just going away or has no such value; ESRCH: a process
+            # that ends while its files in /proc are read
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.EINVAL, errno.EISDIR, errno.ESRCH):
                 return None
             raise refused("cannot read %s" % path, error) from error
 
@@ -249,5 +250,9 @@ def sync_folder(folder):
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        # AIX takes fsync only for files that are open for writing, as its documentation has it
+        if error.errno not in (errno.EBADF, errno.EINVAL):
+            raise
     finally:
         os.close(descriptor)

@@ -213,7 +213,7 @@ class Run:
         seen = {entry["family"] for entry in self.journal.entries.values()}
         notes = []
         for subject in subjects:
-            changes = self._changes(subject)
+            changes = [knob for knob in self._changes(subject) if not knob.follows]
             for knob in subject.knobs:
                 if not knob.follows and (knob in changes or (changes and knob.family not in seen)):
                     notes.append((subject.name, knob))
@@ -244,8 +244,7 @@ class Run:
         changing = self._changes(subject) if then is subject else []
         predicted = [(knob, knob.wanted if knob in changing else knob.now) for knob in then.knobs]
         after, lost = self._values(subject, predicted)
-        lost = [] if self.restoring or not subject.knobs else lost + self.tuning.lacking(then)
-        verdict, reason = self._verdict(subject, then, lost, errors)
+        verdict, reason = self._verdict(subject, then, [] if self.restoring else lost, errors)
         return {
             "name": self.tuning.name,
             "subject": subject.name,
@@ -254,7 +253,7 @@ class Run:
             "after": after,
             "verdict": verdict,
             "reason": reason,
-            "restart": self.tuning.restart,
+            "restart": then.restart or self.tuning.restart,
             "conflicts": subject.conflicts,
             "remarks": then.remarks,
             "sources": list(self.tuning.sources),
@@ -280,12 +279,14 @@ class Run:
         if self.check_mode:
             reasons += self._differences(subject, changes)
         reasons += lost
+        waiting = self.tuning.lacking(then) if subject.knobs and not self.restoring else []
         if reasons:
-            return "drifted", "; ".join(reasons)
-        pending = self._pending(then)
-        if pending:
-            after = _AFTER[self.tuning.restart]
-            return "pending_restart", "; ".join(self._differences(then, pending, "%s: %s is in force, %s " + after))
+            return "drifted", "; ".join(reasons + waiting)
+        if self._pending(then):
+            sentence = "%s: %s is in force, %s " + _AFTER[then.restart or self.tuning.restart]
+            waiting = waiting + self._differences(then, self._pending(then), sentence)
+        if waiting:
+            return "pending_restart", "; ".join(waiting)
         if changes:
             return "changed", "%d value%s set and read back" % (len(changes), "" if len(changes) == 1 else "s")
         return "compliant", subject.reason

@@ -60,7 +60,8 @@ class Subject:
     """What one tuning record is about (an interface, the system): its knobs, and who else would set them.
 
     verdict (not_applicable, unsupported) and reason stand where there are no knobs to speak of. notes make it drifted,
-    one sentence each; remarks are worth knowing although nothing is wrong.
+    one sentence each; remarks are worth knowing although nothing is wrong. restart: where it differs from
+    Tuning.restart.
     """
 
     def __init__(self, name, knobs=(), verdict=None, reason="", conflicts=()):
@@ -72,6 +73,7 @@ class Subject:
         self.wanted = {}
         self.notes = []
         self.remarks = []
+        self.restart = None
 
     def values(self):
         """{key: what the knob is now}."""
@@ -135,7 +137,7 @@ class Tuning(ABC):
         """({item: value after the next boot}, [why it is not what is stored]), when stored is {item: text} then."""
 
     def lacking(self, subject):
-        """Why the values do not act although they stand, one sentence each: what the machine lacks for them."""
+        """What keeps values from acting although they are stored, one sentence each: it makes them pending_restart."""
         return []
 
     def answer(self):

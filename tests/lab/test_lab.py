@@ -91,6 +91,18 @@ def test_a_host_has_its_own_queues_and_folders():
     assert not any(Path(file).exists() for file in files.split())
 
 
+def test_sap_hosts_have_their_own_usr_sap_and_share_sapmnt():
+    lab("up", "--sap")
+    on("app1", "echo mine > /usr/sap/own; echo ours > /sapmnt/shared")
+    assert on("app2", "ls /usr/sap; cat /sapmnt/shared").split() == ["ours"]
+    on("app1", "mount -o remount,bind,ro /sapmnt")
+    assert "Read-only" in on("app1", "touch /sapmnt/more 2>&1 || true")
+    on("app2", "touch /sapmnt/more")
+    beside = {name for name in os.listdir("/") if not name.startswith(".")}
+    assert set(on("app1", "ls /").split()) - beside <= {"sapmnt"}
+    assert not any(Path(path).exists() for path in ("/usr/sap/own", "/sapmnt/shared", "/machine"))
+
+
 def test_neighbours_run_on_processors_of_their_own():
     lab("up")
     own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]

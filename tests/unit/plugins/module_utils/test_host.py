@@ -169,3 +169,16 @@ def test_on_aix_its_programs_keep_the_access_control_list(tmp_path, monkeypatch)
     with pytest.raises(HostError):
         host.replace("/x", b"newer")
     assert (tmp_path / "x").read_bytes() == b"new"
+
+
+def test_a_system_that_cannot_sync_folders_writes_all_the_same(tmp_path, monkeypatch):
+    fsync = os.fsync
+
+    def as_aix(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", as_aix)
+    Host(str(tmp_path)).write("/x", "text")
+    assert (tmp_path / "x").read_text() == "text"

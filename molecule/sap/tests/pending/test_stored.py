@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Converged hosts: the profiles have the new values and are otherwise what they were; the instances go on as before."""
+
+import difflib
+import re
+
+import pytest
+
+WANTED = {
+    "rdisp/linux/os_scheduler": "SCHED_RR",
+    "rdisp/linux/os_priority": "99",
+    "rdisp/wp_no_btc": "3",
+    "icm/server_port_0": None,
+}
+
+
+def changes(before, after):
+    """The lines that went and the lines that came, line ends included."""
+    lines = list(difflib.ndiff(before.splitlines(keepends=True), after.splitlines(keepends=True)))
+    return [line[2:] for line in lines if line[0] == "-"], [line[2:] for line in lines if line[0] == "+"]
+
+
+@pytest.fixture
+def own(name, profiles, remembered, effective):
+    """This host's instance profile: (before, after)."""
+    profile = f"PRD_D00_{name}"
+    return remembered["profiles"][profile][0], profiles()[profile][0]
+
+
+def test_the_profile_has_what_is_wanted(own, effective):
+    assert {parameter: effective(own[1], parameter) for parameter in WANTED} == WANTED
+
+
+def test_what_check_mode_predicted_has_come(profiles, remembered, effective):
+    found = profiles()
+    assert len(remembered["predicted"]) == 9
+    for profile, parameter, value in remembered["predicted"]:
+        assert (effective(found[profile][0], parameter) or "absent") == value
+
+
+def test_nothing_else_in_it_has_changed(own):
+    went, came = changes(*own)
+    end = "\r\n" if "\r\n" in own[0] else "\n"
+    assert {line.partition("=")[0].strip() for line in went} == {"icm/server_port_0", *in_place(own[0])}
+    (comment,) = [line for line in came if line.startswith("#") and line.strip() != "# last line"]
+    assert "CHG0042" in comment
+    assert all(line.endswith(end) for line in own[1].splitlines(keepends=True)[:-1])
+    assert own[1].endswith("\n") == own[0].endswith("\n")
+
+
+def in_place(before):
+    """What of the old lines is changed: those of a parameter that was set, and a last line that gets an end."""
+    known = ["rdisp/wp_no_btc"]
+    known += ["rdisp/linux/os_scheduler"] if "\nrdisp/linux/os_scheduler" in before else []
+    return known if before.endswith("\n") else [*known, "# last line"]
+
+
+def test_the_shared_profile_was_changed_once(profiles, remembered):
+    before, after = remembered["profiles"]["DEFAULT.PFL"][0], profiles()["DEFAULT.PFL"][0]
+    assert changes(before, after) == (["enque/table_size	= 128000\n"], ["enque/table_size	= 640000\n"])
+
+
+def test_every_other_file_is_what_it_was(profiles, remembered):
+    def others(found):
+        return {name: file for name, file in found.items() if not re.match(r"PRD_D00_app\d$|DEFAULT\.PFL$", name)}
+
+    assert others(profiles()) == others(remembered["profiles"])
+    rights = {name: file[1:] for name, file in profiles().items()}
+    assert rights == {name: file[1:] for name, file in remembered["profiles"].items()}
+
+
+def test_the_instances_run_on_with_the_old_values(work_processes, parameter, remembered):
+    assert [list(row) for row in work_processes()] == remembered["pids"]
+    assert parameter("D00", "rdisp/linux/os_scheduler") == "SCHED_OTHER"
+    assert parameter("D00", "enque/table_size") == "128000"
+
+
+def test_real_time_priorities_are_allowed_from_the_next_start_on(host, stored):
+    assert re.search(r"^/etc/systemd/system/SAPPRD_00\.service\.d/\S+\.conf:LimitRTPRIO=99$", stored, re.MULTILINE)
+    assert re.search(r"^/etc/security/limits\.d/\S+\.conf:prdadm\s+-\s+rtprio\s+99$", stored, re.MULTILINE)
+    assert "SAPPRD_01.service.d" not in stored, "the central services are not asked to run under another scheduler"
+
+
+def test_verify_tells_that_a_restart_is_pending(name, told):
+    status, text, _changed = told("verify")
+    assert status != 0
+    rows = re.findall(rf"^{name} +sap_profile +/sapmnt/PRD/profile/(\S+) .* (\w+)$", text, re.MULTILINE)
+    assert dict(rows) == {"DEFAULT.PFL": "pending_restart", f"PRD_D00_{name}": "pending_restart"}

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes wrong in a real system: one sentence, and profiles and instance are as they were."""
+
+import contextlib
+import functools
+import json
+import subprocess
+
+import pytest
+
+ORDERS = "/usr/sap/PRD/D00/work/standin/orders.json"
+D00 = {"sid": "PRD", "instance": "D00"}
+ONE_MORE = {**D00, "parameters": {"rdisp/wp_no_dia": "3"}}
+RESTARTED = {**ONE_MORE, "restart": ["PRD_00"], "restart_timeout": 2}
+
+
+@pytest.fixture(autouse=True)
+def one_host_is_enough(name):
+    if name != "app1":
+        pytest.skip("what goes wrong does so on app1")
+
+
+@pytest.fixture
+def sap_profile(module):
+    """Call the module on this host: its result."""
+    return functools.partial(module, "sap_profile")
+
+
+@pytest.fixture
+def unchanged(profiles, is_up, parameter):
+    """The profiles before and after a test are the same, and the instance runs with the old value."""
+    before = profiles()
+    yield
+    assert profiles() == before
+    assert is_up("D00")
+    assert parameter("D00", "rdisp/wp_no_dia") == "2"
+
+
+@contextlib.contextmanager
+def broken(host, breaks, mends):
+    """Run one command on the host for the length of the block, and another after it."""
+    host.run_expect([0], breaks)
+    try:
+        yield
+    finally:
+        host.run_expect([0], mends)
+
+
+def ordered(host, **orders):
+    """The instance's stand-in misbehaves as ordered for the length of the block."""
+    return broken(host, f"echo '{json.dumps(orders)}' > {ORDERS}", f"rm {ORDERS}")
+
+
+def verdict(result):
+    """That of the only profile which a call was about."""
+    (record,) = result["tuning"]
+    return record["verdict"]
+
+
+def test_an_instance_that_dies_with_the_new_values(host, play, unchanged, work_processes):
+    before = work_processes()
+    asked = {"sap_profile_profiles": [ONE_MORE], "sap_profile_restart": ["PRD_00"], "sap_profile_restart_timeout": 2}
+    with ordered(host, dies={"name": "rdisp/wp_no_dia", "value": "3"}):
+        status, text, _changed = play("site", "--limit", "app1", "-e", json.dumps(asked))
+    assert status != 0
+    assert "PRD_00 did not come back within 2 s" in text
+    assert not {row[0] for row in before} & {row[0] for row in work_processes()}, "it was not even restarted"
+
+
+def test_an_instance_that_does_not_stop(host, sap_profile, unchanged, control):
+    with ordered(host, stop_hangs=True):
+        result = sap_profile(**RESTARTED)
+    for function in ("Stop", "Start"):
+        assert control("D00", function)[0] == 0
+        host.run("sleep 0.5")
+    assert verdict(result) == "failed"
+    assert "did not stop within 2 s" in result["msg"]
+
+
+def test_no_start_service(host, sap_profile, unchanged, module):
+    unit = "/usr/sap/PRD/D00/exe/sap-unit"
+    with broken(host, f"{unit} stop SAPPRD_00", f"{unit} start SAPPRD_00"):
+        result = sap_profile(**D00, presets=["realtime_scheduler"])
+        platform = module("platform_info")["ansible_facts"]["zpower_platform"]
+    assert result["changed"] is False
+    assert "NIECONN_REFUSED" in json.dumps(result["tuning"])
+    (found,) = [one for one in platform["sap_instances"] if one["name"] == "D00"]
+    assert found["status"] == "unknown" and "NIECONN_REFUSED" in found["status_reason"]
+
+
+def test_a_profile_that_the_kernel_does_not_accept(sap_profile, unchanged):
+    result = sap_profile(**D00, parameters={"rdisp/wp_no_dia": "many"})
+    assert verdict(result) == "failed" and not result["changed"]
+    assert "invalid value many" in result["msg"]
+
+
+def test_a_profile_that_the_kernel_cannot_read(host, sap_profile, unchanged):
+    path = "/sapmnt/PRD/profile/PRD_D00_app1"
+    hide, show = f"chown root:root {path} && chmod 600 {path}", f"chown prdadm:sapsys {path} && chmod 640 {path}"
+    with broken(host, hide, show):
+        result = sap_profile(**D00, presets=["realtime_scheduler"])
+    assert result["changed"] is False
+    assert "sappfpar did not read /usr/sap/PRD/SYS/profile/PRD_D00_app1" in json.dumps(result["tuning"])
+
+
+def test_a_read_only_sapmnt(host, sap_profile, unchanged):
+    with broken(host, "mount -o remount,bind,ro /sapmnt", "mount -o remount,bind,rw /sapmnt"):
+        result = sap_profile(**ONE_MORE)
+    assert verdict(result) == "failed" and not result["changed"]
+    assert "Read-only file system" in result["msg"]
+
+
+def test_two_hosts_at_once(profiles):
+    """Each adds a line of its own to the shared profile: it is there whole, or that host was refused."""
+
+    def add(value):
+        words = {"profile": "/sapmnt/PRD/profile/DEFAULT.PFL", "parameters": "{{ {'zz/' ~ inventory_hostname: %s} }}"}
+        words["parameters"] %= value
+        command = ["ansible", "sap_app_servers", "-m", "zpower.sap_tuning.sap_profile", "-a", json.dumps(words)]
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60).stdout
+
+    before = profiles()
+    said = add("'1'")
+    done = [name for name in ("app1", "app2") if f"{name} | CHANGED" in said]
+    refused = [name for name in ("app1", "app2") if f"{name} | FAILED" in said]
+    assert done and sorted(done + refused) == ["app1", "app2"], said
+    assert "run again" in said or not refused, said
+    now = profiles()
+    assert now.keys() == before.keys(), "a lock or half a profile was left"
+    text, kept = (found["DEFAULT.PFL"][0] for found in (now, before))
+    assert text.startswith(kept)
+    added = [line for line in text[len(kept) :].splitlines() if not line.startswith("#")]
+    assert sorted(added) == [f"zz/{name} = 1" for name in done]
+    while "| CHANGED" in said:
+        said = add("none")
+    assert profiles() == before

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The SAP instances of a host and their profiles, running or not: told by folders, /usr/sap/sapservices and units.
+
+No command is run, so that it works below a captured root, without the host agent, and while everything is stopped.
+"""
+
+import platform
+import posixpath
+import re
+from collections import namedtuple
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+
+# One instance. name is D00, number 00, type D. primary is True where the name says that it is the primary application
+# server, else None: a D instance may be one too. host is the (virtual) host that the profile's name ends in. home is
+# the instance's folder, exe the folder of the SAP kernel that has sapcontrol. enqueue is ENSA1 or ENSA2, only of
+# central services and their replication. What is not known is None.
+Instance = namedtuple("Instance", "sid name number type role primary host profile user home exe enqueue unit")
+
+# A line that starts an instance: the profile it names; active where the line is no comment (clusters comment them out).
+_Started = namedtuple("_Started", "sid name profile active")
+
+SERVICES = "/usr/sap/sapservices"
+_UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_SID = re.compile(r"[A-Z][A-Z0-9]{2}\Z")
+_NAME = re.compile(r"([A-Z]+)([0-9]{2})\Z")
+_PF = re.compile(r"\spf=[\"']?([^\s\"';]+)")
+# a name with a dot is somebody's copy
+_PROFILE = re.compile(r"([A-Z][A-Z0-9]{2}|START)_([A-Z]+[0-9]{2})_([^.]+)\Z")
+_ROLES = {
+    "D": "application_server",
+    "DVEBMGS": "application_server",
+    "ASCS": "ascs",
+    "SCS": "ascs",
+    "ERS": "ers",
+    "J": "java",
+    "JC": "java",
+    "W": "web_dispatcher",
+    "HDB": "hana",
+    "SMDA": "diagnostics",
+}
+# the lines of a profile that start programs, and the variables that these lines use
+_DIRECTIVE = re.compile(r"^[ \t]*((?:Re)?[Ss]tart_Program_[0-9]+|_[A-Za-z0-9_]+)[ \t]*=(.*)$", re.M)
+_VARIABLE = re.compile(r"\$\((_[A-Za-z0-9_]+)\)")
+_ENSA1 = re.compile(r"\b(enserver|enrepserver)\b|\be[nr]\.sap")
+_ENSA2 = re.compile(r"\b(enq_server|enq_replicator)\b|\benqr?\.sap")
+
+
+def instances(host):
+    """The sorted Instances that this host has by folder, or by an active line of sapservices."""
+    started = parse_services(host.read(SERVICES) or "")
+    found = {(one.sid, one.name) for one in started if one.active}
+    for sid in host.listdir("/usr/sap"):
+        if _SID.match(sid):
+            found.update((sid, name) for name in host.listdir("/usr/sap/" + sid) if _NAME.match(name))
+    return [_instance(host, sid, name, started) for sid, name in sorted(found)]
+
+
+def parse_services(text):
+    """[_Started] of sapservices or of a systemd unit, in both layouts, of instances only (the host agent has no such).
+
+    Layouts: ``.../sapstartsrv pf=PROFILE -D -u USER`` and ``systemctl start UNIT # sapstartsrv pf=PROFILE``.
+    """
+    found = []
+    for line in text.splitlines():
+        match = _PF.search(line.partition("sapstartsrv")[2])
+        one = _named(match.group(1), not line.lstrip().startswith("#")) if match else None
+        if one and one not in found:
+            found.append(one)
+    return found
+
+
+def _named(path, active):
+    """What the path of a profile names; an old start profile stands for the instance profile beside it."""
+    match = _PROFILE.match(posixpath.basename(path))
+    folder = posixpath.dirname(path)
+    system = re.match(r"^/(?:usr/sap|sapmnt)/([A-Z][A-Z0-9]{2})/", path)
+    if match is None or (match.group(1) == "START" and system is None):
+        return None
+    if match.group(1) != "START":
+        return _Started(match.group(1), match.group(2), path, active)
+    sid = system.group(1)
+    return _Started(sid, match.group(2), "%s/%s_%s_%s" % (folder, sid, match.group(2), match.group(3)), active)
+
+
+def _instance(host, sid, name, started):
+    kind, number = _NAME.match(name).groups()
+    home = "/usr/sap/%s/%s" % (sid, name)
+    role = _ROLES.get(kind, "other")
+    try:
+        profile = _chosen(host, sid, name, started)[0]
+        text = host.read(profile) if profile and role in ("ascs", "ers") else None
+    except HostError:
+        # a shared folder that does not answer hides the profile, not the instance
+        profile = text = None
+    match = _PROFILE.match(posixpath.basename(profile)) if profile else None
+    return Instance(
+        sid=sid,
+        name=name,
+        number=number,
+        type=kind,
+        role=role,
+        primary=True if kind == "DVEBMGS" else None,
+        host=match.group(3) if match else None,
+        profile=profile,
+        user=sid.lower() + "adm",
+        home=home,
+        exe=_first(host, (home + "/exe", "/usr/sap/%s/SYS/exe/run" % sid), "sapcontrol"),
+        enqueue=parse_enqueue(text or ""),
+        unit=_unit(host, sid, number)[0],
+    )
+
+
+def _first(host, folders, name):
+    """The first of the folders that holds name, or None."""
+    return next((folder for folder in folders if host.exists("%s/%s" % (folder, name))), None)
+
+
+def _unit(host, sid, number):
+    """(name, path) of the systemd unit of an instance, both None where there is none."""
+    unit = "SAP%s_%s.service" % (sid, number)
+    folder = _first(host, _UNITS, unit)
+    return (unit, "%s/%s" % (folder, unit)) if folder else (None, None)
+
+
+def parse_enqueue(text):
+    """ENSA1 or ENSA2 by the lock server, or its replication, that a profile starts; None where it starts none."""
+    values = dict(_DIRECTIVE.findall(text))
+    for name, value in values.items():
+        if name.startswith("_"):
+            continue
+        command = " ".join([value] + [values.get(used, "") for used in sorted(set(_VARIABLE.findall(value)))])
+        if _ENSA2.search(command):
+            return "ENSA2"
+        if _ENSA1.search(command):
+            return "ENSA1"
+    return None
+
+
+# profiles
+
+
+def profile_folder(host, sid):
+    """The folder of the profiles of a system, or None."""
+    return next((folder for folder in _profile_folders(sid) if host.exists(folder)), None)
+
+
+def _profile_folders(sid):
+    return "/usr/sap/%s/SYS/profile" % sid, "/sapmnt/%s/profile" % sid
+
+
+def default_profile(host, sid):
+    """The path of DEFAULT.PFL of a system; InputError where there is none."""
+    path = _folder(host, sid) + "/DEFAULT.PFL"
+    if not host.exists(path):
+        raise InputError("instance: %s has no default profile, %s is not there" % (sid, path))
+    return path
+
+
+def profile_of(host, sid, name):
+    """The path of the profile of one instance; InputError where there is none, or several and none is this host's."""
+    folder = _folder(host, sid)
+    if not _NAME.match(name):
+        raise InputError("instance: %s is no name of an instance, such as D00 or ASCS01" % name)
+    path, candidates = _chosen(host, sid, name, parse_services(host.read(SERVICES) or ""))
+    if path:
+        return path
+    if not candidates:
+        raise InputError("instance: %s has no profile of %s in %s" % (sid, name, folder))
+    raise InputError(
+        "instance: %s has several profiles of %s in %s (%s), and neither %s nor a systemd unit nor this host's name"
+        " tells which one is its own: name it as profile"
+        % (sid, name, folder, ", ".join(posixpath.basename(path) for path in candidates), SERVICES)
+    )
+
+
+def _folder(host, sid):
+    if not _SID.match(sid):
+        raise InputError("sid: %s is no system ID, such as PRD" % sid)
+    folder = profile_folder(host, sid)
+    if folder is None:
+        raise InputError(
+            "sid: this host has no system %s: neither %s nor %s is there" % ((sid,) + _profile_folders(sid))
+        )
+    return folder
+
+
+def _chosen(host, sid, name, started):
+    """(path or None, all candidates): what sapservices starts, then what the unit starts, then what is commented out in
+    sapservices, then the one named like this host, then an only one."""
+    folder = profile_folder(host, sid)
+    candidates = [path for path in (host.glob(folder, "*") if folder else []) if _is_profile_of(path, sid, name)]
+    own = ("%s_%s_%s" % (sid, name, _hostname(host))).lower()
+    unit = _unit(host, sid, name[-2:])[1]
+    sources = [
+        [one.profile for one in started if one.active],
+        [one.profile for one in parse_services(host.read(unit) or "")] if unit else [],
+        [one.profile for one in started if not one.active],
+    ]
+    named = [[path for path in paths if _is_profile_of(path, sid, name) and host.exists(path)] for paths in sources]
+    for paths in named + [candidates]:
+        best = [path for path in paths if posixpath.basename(path).lower() == own] or paths
+        if len(best) == 1:
+            return best[0], candidates
+    return None, candidates
+
+
+def _is_profile_of(path, sid, name):
+    match = _PROFILE.match(posixpath.basename(path))
+    return match is not None and match.groups()[:2] == (sid, name)
+
+
+def _hostname(host):
+    """The host's name up to the first dot; of a captured tree only what the tree says."""
+    name = host.value("/proc/sys/kernel/hostname") or host.value("/etc/hostname")
+    return (name or (platform.node() if host.root == "/" else "")).partition(".")[0]

@@ -1,0 +1,267 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The format of SAP profiles: bytes in, bytes out, and every byte that is not meant to change stays as it is.
+
+A line assigns where its first non-blank character is no ``#`` and something stands before its first ``=``; blanks and
+tabs around name and value do not count, a ``#`` in a value belongs to it, and the last of several lines wins. Lines end
+with LF or CR LF, in one file sometimes both; the last one may end without.
+
+SAP states no encoding. Text here is Latin-1, in which any bytes survive; shown() makes it readable.
+
+What a parameter is in a profile is kept as a journal text: JSON, a list with one item a line. An item begins with the
+line's number and the line itself. By what follows it finds its place again when others have come or gone: its line
+end, checksums of its neighbours, and how many lines the profile had, without those that this collection added. A line
+that is still to be added has the number 0 and nothing after it.
+"""
+
+import json
+import re
+import zlib
+from collections import namedtuple
+from itertools import count, takewhile
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+
+# number from 1, the line without its end, its value.
+Line = namedtuple("Line", "number raw value")
+
+_BLANKS = " \t"
+_MARKER = "# zpower.sap_tuning "
+_DIRECTIVE = re.compile(r"^(?:_.*|(?:SETENV|Execute|Start_Program|Restart_Program|Stop_Program)_\d+)$", re.IGNORECASE)
+
+
+def is_directive(name):
+    """Whether a line of this name is no parameter but tells sapstartsrv what to do (Execute_00), or is a variable."""
+    return bool(_DIRECTIVE.match(name))
+
+
+def marker(date, change):
+    """The comment above lines that this collection adds; change may be empty."""
+    return _MARKER + " ".join([date] + (["change"] + change.split() if change else []))
+
+
+def value_of(text):
+    """The value that counts of a journal text; None for None."""
+    return None if text is None else _assignment(json.loads(text)[-1][1])[1]
+
+
+def shown(text):
+    """Text of a profile for people: as UTF-8 where it is that, else as Latin-1."""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+class Profile:
+    """One profile. A new one comes from changed(); this one stays as it is."""
+
+    def __init__(self, data):
+        self._data = data
+        self._lines = _lines(data.decode("latin-1"))
+        self._values = {}
+        self._where = {}
+        self._ours = set()  # our markers and the lines below them
+        ours = False
+        for index, (raw, _end) in enumerate(self._lines):
+            name, value = _assignment(raw)
+            ours = raw.startswith(_MARKER) or ours and bool(name)
+            if ours:
+                self._ours.add(index)
+            if name:
+                self._values[index] = value
+                self._where.setdefault(name, []).append(index)
+
+    def data(self):
+        return self._data
+
+    def names(self):
+        """The parameters that have a line, in the order of the file; without directives."""
+        return [name for name in sorted(self._where, key=lambda name: self._where[name][0]) if not is_directive(name)]
+
+    def active(self, name):
+        """The lines that assign this name: [Line]."""
+        return [Line(at + 1, self._lines[at][0], self._values[at]) for at in self._where.get(name, [])]
+
+    def value(self, name):
+        """The value that counts, or None where no line assigns this name."""
+        lines = self.active(name)
+        return lines[-1].value if lines else None
+
+    def duplicates(self):
+        """{parameter: [numbers of its lines]} of those with more than one line."""
+        return {name: [at + 1 for at in self._where[name]] for name in self.names() if len(self._where[name]) > 1}
+
+    def text(self, name):
+        """The journal text of what a parameter is here; None where no line assigns it."""
+        return json.dumps(self._items(name)) if name in self._where else None
+
+    def wanted(self, name, value):
+        """The journal text of what a parameter is to be here: a value as the user wrote it, or None for no line.
+
+        Raises InputError where the value cannot be written in the profile's encoding.
+        """
+        if value is None:
+            return None
+        text = self._encoded(value)
+        if text == self.value(name):
+            return self.text(name)
+        if name not in self._where:
+            return json.dumps([[0, ("%s = %s" % (name, text)).rstrip(_BLANKS)]])
+        items = self._items(name)
+        items[-1][1] = _with_value(items[-1][1], text)
+        return json.dumps(items)
+
+    def changed(self, changes, marker_line):
+        """The profile after changes {name: journal text or None}.
+
+        A parameter that has lines gets the last one of the text in place of its own last one. One that has none, or
+        only one that this collection added for lines taken out, gets those of the text: back where they stood, or at
+        the end below one marker_line. None takes all lines out, and a marker with the last line below it.
+        """
+        gone, other, back, new = set(), {}, [], []
+        for name, text in changes.items():
+            here = self._where.get(name, [])
+            items = [] if text is None else json.loads(text)
+            if here and items and not self._added(here[-1], items[-1]):
+                other[here[-1]] = items[-1][1]
+            else:
+                gone.update(here)
+                back += [item for item in items if item[0]]
+                new += [item[1] for item in items if not item[0]]
+        gone.update(self._emptied_markers(gone))
+        raws = [other.get(at, raw) for at, (raw, _end) in enumerate(self._lines)]
+        lines = []
+        for entry in self._order(raws, gone, back):
+            if isinstance(entry, list):
+                lines.append((entry[1], entry[2]))
+            elif entry not in gone:
+                lines.append((raws[entry], self._lines[entry][1]))
+        if new:
+            lines += [(raw, self._usual_end()) for raw in [self._encoded(marker_line)] + new]
+        return Profile(self._joined(lines).encode("latin-1"))
+
+    def _items(self, name):
+        """The lines of a name as they stand in a journal text."""
+        theirs = len(self._lines) - len(self._ours)
+        return [
+            [at + 1] + list(self._lines[at]) + [self._key(at - 1), self._key(at + 1), theirs]
+            for at in self._where[name]
+        ]
+
+    def _key(self, at):
+        """What a line is known by as a neighbour; None beyond the first and the last one."""
+        return _key(self._lines[at][0]) if 0 <= at < len(self._lines) else None
+
+    def _order(self, raws, gone, items):
+        """The indexes of the lines with the items to come back among them; raws: the lines as they will be."""
+        if not items:
+            return range(len(raws))
+        # a neighbour may have had its new line when the item went, or its old one
+        return _arranged([{_key(raw), _key(new)} for (raw, _end), new in zip(self._lines, raws)], gone, items)
+
+    def _added(self, at, item):
+        """Whether this collection has added the line at this index, and had not when the item was noted."""
+        return item[0] > 0 and at in self._ours and self._key(at - 1) != item[3]
+
+    def _emptied_markers(self, gone):
+        """Indexes of our markers of which every line below is to go."""
+        for index in self._ours.difference(self._values):
+            below = set(takewhile(self._values.__contains__, count(index + 1)))
+            if below and below <= gone:
+                yield index
+
+    def _usual_end(self):
+        ends = [end for _raw, end in self._lines if end.endswith("\n")]
+        return max(sorted(set(ends)), key=ends.count) if ends else "\n"
+
+    def _joined(self, lines):
+        """The text of lines; where this profile ends without a line end, it does too."""
+        if not lines:
+            return ""
+        usual = self._usual_end()
+        text = "".join(raw + (end if end.endswith("\n") else usual) for raw, end in lines[:-1])
+        raw, end = lines[-1]
+        if self._lines and not self._lines[-1][1].endswith("\n"):
+            # an empty last line would be none without its end
+            end = self._lines[-1][1] or (end if not raw else "")
+        return text + raw + end
+
+    def _encoded(self, text):
+        """What a user wrote, in the bytes that this profile is written in, as Latin-1 text."""
+        try:
+            self._data.decode("utf-8")
+            encoding = "UTF-8"
+        except UnicodeDecodeError:
+            encoding = "Latin-1"
+        try:
+            return text.encode(encoding, "surrogateescape").decode("latin-1")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "'%s' cannot be written into this profile: its encoding is %s, which does not have '%s'"
+                % (text, encoding, text[error.start : error.end])
+            ) from error
+
+
+def _lines(text):
+    """[(line without its end, its end)]: a LF and the CRs before it; of the last line maybe only CRs, or nothing."""
+    parts = [part + "\n" for part in text.split("\n")]
+    parts[-1] = parts[-1][:-1]
+    raws = [part.rstrip("\r\n") for part in parts if part]
+    return [(raw, part[len(raw) :]) for raw, part in zip(raws, parts)]
+
+
+def _assignment(raw):
+    """(name, value) of a line; (None, None) where it assigns nothing."""
+    name, equals, value = raw.partition("=")
+    name = name.strip(_BLANKS)
+    if not equals or not name or name.startswith("#"):
+        return None, None
+    return name, value.strip(_BLANKS)
+
+
+def _with_value(raw, value):
+    """An assigning line with another value, its spacing kept."""
+    name, _equals, rest = raw.partition("=")
+    old = rest.strip(_BLANKS)
+    before, _old, after = rest.partition(old) if old else (rest, "", "")
+    if not before and not old and name[-1:] in _BLANKS:
+        before = " "
+    return "%s=%s%s%s" % (name, before, value, after)
+
+
+def _key(raw):
+    """The checksum of a line by which a neighbour knows it again."""
+    return zlib.crc32(raw.encode("latin-1")) & 0xFFFFFFFF
+
+
+def _arranged(keys, gone, items):
+    """The indexes of keys, with the items among them in their places; keys: what each line of a file is known by.
+
+    What went last comes back first, as its number is that of the file without the others.
+    """
+    order, gaps = list(range(len(keys))), _gaps(keys, gone)
+    for item in sorted(items, key=lambda item: (item[-1], item[0])):
+        at, own = _place(gaps, item), {_key(item[1])}
+        order.insert(at, item)
+        gaps[at : at + 1] = [(gaps[at][0], own), (own, gaps[at][1])]
+    return order
+
+
+def _gaps(keys, gone):
+    """[(what is above, what is below)] of every place between two lines.
+
+    Lines that are to go are those added at the end meanwhile: they do not hide that a line was the last one.
+    """
+    below = [{None}]
+    for at, own in reversed(list(enumerate(keys))):
+        below.append(own | below[-1] if at in gone else own)
+    return list(zip([{None}] + keys, reversed(below)))
+
+
+def _place(gaps, item):
+    """The index of the best gap for a line: with most of its neighbours, and of these the one nearest to its number."""
+    number, _raw, _end, before, after, _theirs = item
+    return max(
+        range(len(gaps)), key=lambda at: ((before in gaps[at][0]) + (after in gaps[at][1]), -abs(at + 1 - number), at)
+    )

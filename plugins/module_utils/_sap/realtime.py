@@ -1,0 +1,220 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real-time scheduling of work processes: what it needs beside the profile, and whether the processes have it.
+
+The kernel's rules are those of sched_setscheduler(2): the limit RLIMIT_RTPRIO or the capability CAP_SYS_NICE, and a
+control group that may run real-time processes at all.
+"""
+
+import os
+import re
+from collections import Counter
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import kernel_option, number
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import parameters, rtprio
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, text
+
+SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
+
+# include/uapi/linux/sched.h
+_POLICIES = {
+    0: "SCHED_OTHER",
+    1: "SCHED_FIFO",
+    2: "SCHED_RR",
+    3: "SCHED_BATCH",
+    5: "SCHED_IDLE",
+    6: "SCHED_DEADLINE",
+    7: "SCHED_EXT",
+}
+_RUNTIME, _PERIOD = "/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us"
+
+
+def wants_realtime(values):
+    """Whether these parameters, {name: value}, put work processes under a real-time scheduler."""
+    return values.get(SCHEDULER) in parameters.REALTIME
+
+
+# what is missing
+
+
+def prerequisites(host, instance, priority):
+    """What keeps an instance's work processes from this priority at their next start, and what to do: sentences.
+
+    priority: the value of rdisp/linux/os_priority; None, or what is no number ("$(...)"), asks for any priority.
+    """
+    wanted = _wanted(priority)
+    parent, dispatchers = _processes(host, instance)
+    runtime = _value(host, _RUNTIME)
+    missing = []
+    # a capability of the program's file comes with every start
+    if not any(rtprio.has_capability(host, process, "CapEff") for process in dispatchers):
+        missing.append(_limit(host, instance, parent, wanted))
+    # with -1 the kernel does not ask the control groups
+    if parent is not None and runtime != "-1":
+        missing.append(_group(host, instance, parent))
+    if runtime == "0":
+        missing.append("kernel.sched_rt_runtime_us is 0: real-time processes get no CPU time at all; set it to 950000")
+    return [sentence for sentence in missing if sentence]
+
+
+def waiting(host, instance, priority):
+    """What allows this priority only once the instance's unit starts sapstartsrv anew: sentences."""
+    wanted, parent = _wanted(priority), _processes(host, instance)[0]
+    if parent is None or not instance.unit or rtprio.of_process(host, parent) >= wanted:
+        return []
+    if rtprio.of_unit(host, instance.unit) < wanted:
+        return []
+    sentence = (
+        "%s allows %s %s real-time priority %d from the next start of sapstartsrv on: its %s (process %d) is older"
+    )
+    return [sentence % (instance.unit, instance.sid, instance.name, wanted, parent.program, parent.pid)]
+
+
+def _wanted(priority):
+    return int(priority) if re.match(r"^[0-9]{1,2}$", str(priority)) else 1
+
+
+def _processes(host, instance):
+    """(the process whose limit the next dispatcher inherits, or None; all that bear the dispatcher's name)."""
+    program = _program(instance.sid, instance.name)
+    found = running(host, ("sapstartsrv", program))
+    servers = [process for process in found if process.program == "sapstartsrv" and _serves(process, instance)]
+    dispatchers = [process for process in found if process.program == program]
+    return (servers + dispatchers + [None])[0], dispatchers
+
+
+def _serves(server, instance):
+    """Whether a sapstartsrv is that of the instance, by its profile."""
+    for argument in server.arguments[1:]:
+        if argument.startswith("pf="):
+            folder, name = os.path.split(argument[len("pf=") :])
+            words = name.split("_")[:2]
+            # an old start profile does not name the system
+            old = words == ["START", instance.name] and instance.sid in folder.split("/")
+            return old or words == [instance.sid, instance.name]
+    return False
+
+
+def _limit(host, instance, parent, wanted):
+    """The sentence for a limit that is too low at the next start."""
+    if instance.unit:
+        limit, reason, advice = _unit_limit(host, instance.unit)
+    else:
+        limit, reason, advice = _session_limit(host, instance.user, parent, wanted)
+    if limit >= wanted:
+        return None
+    who = "%s %s may not use real-time priority %d" % (instance.sid, instance.name, wanted)
+    return "%s, because %s: %s" % (who, reason % (limit or "none"), advice % wanted)
+
+
+def _unit_limit(host, unit):
+    """A unit gives its limit to each sapstartsrv that it starts, whatever an older one has."""
+    advice = "set LimitRTPRIO=%%d of %s (sap_profile_manage_rtprio does it)" % unit
+    return rtprio.of_unit(host, unit), "%s allows %%s" % unit, advice
+
+
+def _session_limit(host, user, parent, wanted):
+    """Without a unit sapstartsrv keeps what it was started with, and only login sessions give it a limit."""
+    stored = rtprio.of_session(host, user)
+    advice = "write '%s - rtprio %%d' to %s and start sapstartsrv from a login session" % (user, rtprio.LIMITS)
+    if stored >= wanted:
+        advice = "%s allows %%d to what login sessions start: start sapstartsrv from one" % rtprio.LIMITS
+    if parent is None:
+        return stored, "%s allows %%s" % rtprio.LIMITS, advice
+    return rtprio.of_process(host, parent), "its %s (process %d) may use %%s" % (parent.program, parent.pid), advice
+
+
+def _group(host, instance, parent):
+    """The sentence for a control group without real-time CPU time; such a group refuses root as well.
+
+    A group with CPU time of its own starts so where the kernel groups real-time processes (CONFIG_RT_GROUP_SCHED).
+    """
+    who = "%s %s may use no real-time priority in the control group " % (instance.sid, instance.name)
+    for line in text(host, "/proc/%d/cgroup" % parent.pid).splitlines():
+        hierarchy, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+        if "cpu" in controllers.split(","):
+            files = ["/sys/fs/cgroup/%s%s/cpu.rt_runtime_us" % (mount, path) for mount in (controllers, "cpu")]
+            if "0" in [_value(host, file) for file in files]:
+                advice = "%s, whose cpu.rt_runtime_us is 0: give it and those above it a share, such as 950000"
+                return who + advice % path
+        elif hierarchy == "0" and _groups_realtime(host) and _has_cpu_time(host, path):
+            advice = "%s, because of the kernel's CONFIG_RT_GROUP_SCHED: boot it with rt_group_sched=0 (newer ones)"
+            return who + advice % path
+    return None
+
+
+def _groups_realtime(host):
+    """Whether the kernel groups real-time processes, as far as it tells."""
+    if kernel_option(host, "CONFIG_RT_GROUP_SCHED") != "y":
+        return False
+    on = kernel_option(host, "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED") != "y"
+    for word in text(host, "/proc/cmdline").split():
+        name, _equals, value = word.partition("=")
+        if name == "rt_group_sched":
+            # as the kernel's kstrtobool() reads it
+            on = value[:1] in ("1", "y", "Y", "t", "T") or value[:2].lower() == "on"
+    return on
+
+
+def _has_cpu_time(host, path):
+    """Whether a group of version 2, or one above it, has the controller cpu; the root group is no such group."""
+    while path.strip("/"):
+        if host.exists("/sys/fs/cgroup%s/cpu.weight" % path):
+            return True
+        path = os.path.dirname(path)
+    return False
+
+
+def remarks(host):
+    """What real-time processes leave to the rest of this machine."""
+    runtime, period = number(_value(host, _RUNTIME)), number(_value(host, _PERIOD))
+    if runtime is None or not period or runtime == 0:
+        return []
+    if runtime < 0:
+        return [
+            "kernel.sched_rt_runtime_us is -1: work processes under a real-time scheduler that do not wait can take all"
+            " CPU time and starve everything else, sshd too"
+        ]
+    left = round(100 - 100.0 * runtime / period, 2)
+    text_of = "work processes under a real-time scheduler leave %g %% of the CPU time to everything else"
+    return [(text_of + " (kernel.sched_rt_runtime_us is %d)") % (left, runtime)]
+
+
+def _value(host, path):
+    return text(host, path).strip()
+
+
+# the proof
+
+
+def work_processes(host, sid, name):
+    """[(process id, policy such as SCHED_RR, priority)] of the running work processes of an instance, sorted.
+
+    The dispatcher may bear the name of the work processes that it starts; then it is left out.
+    """
+    found = running(host, (_program(sid, name),))
+    pids = {process.pid for process in found}
+    children = [process for process in found if process.parent in pids]
+    return [
+        (process.pid, _POLICIES.get(process.policy, "policy %d" % process.policy), process.priority)
+        for process in children or found
+    ]
+
+
+def _program(sid, name):
+    return "dw.sap%s_%s" % (sid, name)
+
+
+def summary(processes):
+    """How work_processes() are scheduled, in a few words: "SCHED_RR 99"; None where there are none."""
+    # real-time processes first: only they have a priority
+    counts = Counter(
+        (not priority, "%s %d" % (policy, priority) if priority else policy) for _pid, policy, priority in processes
+    )
+    kinds = sorted(counts, key=lambda kind: (kind[0], -counts[kind], kind[1]))
+    if len(kinds) < 2:
+        return kinds[0][1] if kinds else None
+    first = "%d of %d %s" % (counts[kinds[0]], len(processes), kinds[0][1])
+    if len(kinds) == 2:
+        return "%s, the others %s" % (first, kinds[1][1])
+    return ", ".join([first] + ["%d %s" % (counts[kind], kind[1]) for kind in kinds[1:]])

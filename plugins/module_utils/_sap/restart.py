@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stop and start one instance through sapcontrol, waiting for each, with a time limit for each."""
+
+import errno
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NotRunning
+
+_PAUSE = 1.0  # seconds between two looks
+
+
+def restart(control, title, timeout):
+    """Restart the instance of a SapControl, its start service too, which then reads profile and unit anew.
+
+    title: the instance in sentences, PRD_00. timeout: seconds for the stop, and again for the start. Returns once all
+    processes are up. Raises HostError (errno ETIMEDOUT where it takes too long) and leaves the instance as it is then.
+    """
+    control.stop()
+    _until(control, title, "stopped", "stop", timeout)
+    control.restart_service()
+    _start(control, title, timeout)
+
+
+def _start(control, title, timeout):
+    until = time.time() + timeout
+    while True:
+        try:
+            control.start()
+            break
+        except NotRunning:
+            # sapstartsrv is not back yet
+            if time.time() >= until:
+                raise
+            time.sleep(_PAUSE)
+    _until(control, title, "running", "come back", timeout)
+
+
+def _until(control, title, state, verb, timeout):
+    until = time.time() + timeout
+    while True:
+        status = control.status()
+        if status.state == state:
+            return
+        if time.time() >= until:
+            told = ": " + status.reason if status.reason else ""
+            raise HostError("%s did not %s within %d s%s" % (title, verb, timeout, told), errno.ETIMEDOUT)
+        time.sleep(_PAUSE)

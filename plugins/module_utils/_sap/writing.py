@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Put a new profile in place of the old one: wholly or not at all, whoever else writes, also where hosts share it."""
+
+import errno
+import os
+import socket
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._lock import Busy, Lock
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NOT_READ
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import explained
+
+# a name with a dot is no profile to any SAP program
+LOCK = ".zpower-sap_profile.lock"
+_PATIENCE = 10.0
+_ERRORS = {
+    errno.EROFS: "the file system is read-only here; run it on the host that may write to it",
+    errno.EACCES: "root of this host may not write there, as on a file server that maps root to nobody; run it on the "
+    "host that may",
+    errno.ENOSPC: "the file system is full, and the old profile stands",
+    errno.ENOLCK: "the file server grants no locks, without which two hosts could write at once",
+}
+
+
+def write(host, path, old, new, programs=()):
+    """Replace the profile at path, whose bytes are old, by the bytes new; programs: a SapPfPar that checks it first.
+
+    Raises HostError, and the old profile stands then: where somebody else has changed it since it was read or is about
+    to, where the SAP kernel finds something wrong that it did not find in the old one, where it cannot be written.
+    """
+    lock = Lock(host, os.path.join(os.path.dirname(path), LOCK))
+
+    def check(beside):
+        for program in programs:
+            problems = program.check(beside)
+            if problems:
+                known = program.check(path)
+                fresh = [problem for problem in problems if problem == NOT_READ or problem not in known]
+                if fresh:
+                    raise HostError("sappfpar refuses the new %s, so the old one stands: %s" % (path, "; ".join(fresh)))
+        # the last moment before the rename: editors take no lock
+        _unchanged(host, path, old)
+
+    try:
+        lock.take("%s process %d" % (socket.gethostname(), os.getpid()), _PATIENCE)
+    except Busy as error:
+        raise HostError(
+            "%s is being changed by another run (%s); nothing was changed, run again when it is done"
+            % (path, error.owner or "unknown"),
+            errno.EAGAIN,
+        ) from error
+    except HostError as error:
+        raise explained(error, _ERRORS) from error
+    try:
+        _unchanged(host, path, old)
+        _tidy(host, os.path.dirname(path))
+        try:
+            host.replace(path, new, check=check)
+        except HostError as error:
+            if error.errno in _ERRORS:
+                raise explained(error, _ERRORS) from error
+            raise  # what check() says is complete
+        if host.data(path) != new:
+            raise HostError("%s does not read back as it was written" % path)
+    finally:
+        lock.release()
+
+
+def _tidy(host, folder):
+    """Remove what runs left behind that were killed while they wrote; whoever holds the lock is the only writer."""
+    for left in host.glob(folder, TEMPORARY + "*"):
+        if os.path.basename(left) != LOCK:
+            host.remove(left)
+
+
+def _unchanged(host, path, old):
+    if host.data(path) != old:
+        raise HostError("%s was changed by someone else meanwhile, and is left as it is now; run again" % path)

@@ -1,0 +1,398 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parameters in SAP profiles. A subject is a profile; its running values are those of the instances that read it.
+
+Running is what an instance says of itself (sapcontrol), stored is the profile, and next start is what the SAP kernel
+reads in it (sappfpar), or where that is missing: instance profile before default profile.
+"""
+
+import platform
+import re
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import Setting, conflict
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, parameters, realtime
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
+    Profile,
+    marker,
+    shown,
+    value_of,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.restart import restart
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import SapControl, SapPfPar
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.writing import write
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
+    RUNNING,
+    STORED,
+    InputError,
+    Knob,
+    Subject,
+    Tuning,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import Users, paths, requests
+
+
+def title(instance):
+    """An instance as the option restart names it: PRD_00."""
+    return "%s_%s" % (instance.sid, instance.number)
+
+
+class _Stored(Knob):
+    """A parameter in a profile; now and wanted are journal texts of Profile."""
+
+    def __init__(self, path, parameter, text):
+        key = "%s %s" % (path, parameter)
+        super().__init__(key, STORED, parameter, key, text)
+        self.parameter = parameter
+
+
+class _Running(Knob):
+    """A parameter in a running instance."""
+
+    def __init__(self, path, parameter, item, instance, value):
+        family = "%s %s" % (path, parameter)
+        super().__init__("%s %s" % (family, title(instance)), RUNNING, item, family, value, follows=True)
+        self.instance = instance
+
+
+class _Scheduled(_Running):
+    """How the work processes of a running instance are scheduled: what a real-time scheduler is proved by."""
+
+    def __init__(self, path, item, instance, processes):
+        super().__init__(path, "work processes", item, instance, realtime.summary(processes))
+        self.processes = processes
+
+
+class _ProfileSubject(Subject):
+    """A profile as it was read, and the instances of this host that read it.
+
+    told: {instance: what sappfpar says of it}; unknown: sentences on what could not be asked; lacks: sentences on what
+    the machine lacks for the wanted values.
+    """
+
+    def __init__(self, path, data, readers, is_default):
+        super().__init__(path)
+        self.profile = Profile(data)
+        self.readers = readers
+        self.is_default = is_default
+        self.unknown, self.lacks = [], []
+        self.told = {}
+
+    def not_known(self, what, instance, error):
+        sentence = "what %s %s with is not known (%s)" % (title(instance), what, error)
+        if sentence not in self.unknown:
+            self.unknown.append(sentence)
+
+    def item(self, parameter, instance):
+        """A parameter of one reader in tables; a default profile has several."""
+        return "%s %s" % (instance.name, parameter) if self.is_default else parameter
+
+    def planned(self):
+        """{parameter: journal text} as it is to be."""
+        return {knob.parameter: knob.wanted for knob in self.at(STORED)}
+
+
+class SapProfile(Tuning):
+    """SAP profiles of one host. params: the module's, see plugins/modules/sap_profile.py."""
+
+    name = "sap_profile"
+    restart = "instance"
+    sources = (
+        "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.7",
+        "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), 2.2.3",
+        "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)",
+    )
+
+    def __init__(self, host, params):
+        self.host = host
+        self.params = params
+        self.linux = platform.system() != "AIX"
+        self.restoring = params["state"] == "restored"
+        self.known = instances.instances(host)
+        self.users = Users(host, self.known)
+        self._asked = {}
+        self._usable = {}
+        self._remarked = {}
+        self._meant = set()
+        self._restarted, self._failed = set(), []
+        odd = [name for name in params["restart"] if not re.match(r"^[A-Z][A-Z0-9]{2}_[0-9]{2}\Z", name)]
+        if odd:
+            raise InputError("restart: '%s' names no instance; write system and number, such as PRD_00" % odd[0])
+        if params["restart_timeout"] < 1:
+            raise InputError(
+                "restart_timeout: %d is out of range, give a stop and a start at least a second"
+                % params["restart_timeout"]
+            )
+        if self.restoring and any(params.get(key) for key in ("profile", "sid", "profiles")):
+            self._meant = {
+                self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)
+            }
+
+    # which profiles
+
+    def select(self):
+        self._asked, self._usable, self._remarked = {}, {}, {}
+        subjects = []
+        for request in requests(self.params):
+            found = paths(self.host, request, self.known)
+            if not found:
+                reason = "no instance of %s on this host has a name like %s" % (request.sid, request.instance)
+                subject = Subject("%s %s" % (request.sid, request.instance), verdict="not_applicable", reason=reason)
+                subjects.append(subject)
+            subjects += [self._ask(self.host.real(path), request) for path in found]
+        return subjects
+
+    def _ask(self, path, request):
+        if path in self._asked:
+            raise InputError("%s is asked for twice: put its parameters into one entry" % path)
+        self._asked[path] = request
+        profile = self._read(path)
+        current = {name: shown(profile.value(name)) for name in profile.names()}
+        usable, self._remarked[path] = parameters.check(request.parameters, self.linux, current)
+        self._usable[path] = usable
+        if not usable:
+            return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
+        return self.observe(path)
+
+    def selects(self, name):
+        return not self._meant or name in self._meant
+
+    def observe(self, name):
+        if self.restoring and self.params["force"] and not self.host.exists(name):
+            return Subject(name)
+        readers = self.users.of(name)
+        subject = _ProfileSubject(name, self._bytes(name), readers, self.users.is_default(name))
+        asked = self._usable.get(name)
+        if asked is None:
+            asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
+        subject.knobs = [_Stored(name, parameter, subject.profile.text(parameter)) for parameter in asked]
+        for instance in readers:
+            subject.knobs += self._running(subject, instance, asked)
+        return subject
+
+    def _bytes(self, path):
+        data = self.host.data(path)
+        if data is None:
+            raise HostError("the profile %s is not there: is its file system mounted?" % path)
+        return data
+
+    def _read(self, path):
+        return Profile(self._bytes(path))
+
+    def _running(self, subject, instance, names):
+        """The knobs of a reader that runs; why nothing is known of it goes to subject.unknown."""
+        control, found = SapControl(self.host, instance), []
+        try:
+            if not control.belongs():
+                raise HostError("another system answers for instance number %s" % instance.number)
+            for name in names:
+                value = control.parameter(name)
+                # a kernel may not know a parameter before it stands in a profile
+                value = None if value is None else value.strip()
+                found.append(_Running(subject.name, name, subject.item(name, instance), instance, value))
+        except HostError as error:
+            subject.not_known("runs", instance, error)
+            return []
+        if instance in self._scheduled(subject):
+            processes = realtime.work_processes(self.host, instance.sid, instance.name)
+            if processes:
+                found.append(_Scheduled(subject.name, subject.item("work processes", instance), instance, processes))
+        return found
+
+    # plan
+
+    def want(self, subject):
+        request, usable = self._asked[subject.name], self._usable[subject.name]
+        subject.wanted = {"state": "present", "presets": list(request.presets), "parameters": usable}
+        for knob in subject.at(STORED):
+            wanted = subject.profile.wanted(knob.parameter, usable[knob.parameter])
+            if not request.left_to:
+                knob.wanted = wanted
+            elif not self.same(knob, knob.now, wanted):
+                texts = (self.show(knob, knob.now), self.show(knob, wanted), request.left_to)
+                subject.notes.append("%s: %s, wanted %s, which is left to %s" % ((subject.title(knob.item),) + texts))
+
+    def follow(self, subject):
+        if not subject.knobs:
+            return
+        subject.conflicts = self._overruled(subject)
+        next_start = self._next_start(subject, subject.planned())
+        subject.lacks = self._lacks(subject)
+        subject.remarks = self._remarks(subject)
+        changing = {knob.key for knob in subject.at(STORED) if not self.same(knob, knob.now, knob.wanted)}
+        for knob in subject.at(RUNNING):
+            value = self._to_be_scheduled(subject, knob) if isinstance(knob, _Scheduled) else next_start.get(knob.item)
+            # what is taken out gives way to the kernel's default, which nothing tells before the profile is written;
+            # where nothing tells it at all, the running value is as good as any
+            knob.wanted = knob.now if value is None and knob.family not in changing else value
+            named = title(knob.instance) in self.params["restart"]
+            # a restart cannot help where more is missing, and would come again with every run
+            knob.due = named and not (isinstance(knob, _Scheduled) and subject.lacks)
+
+    def _to_be_scheduled(self, subject, knob):
+        """What the work processes are to be, None where some of them are; which of them SAP publishes nowhere."""
+        wanted = self._realtime(subject)
+        if any(policy == wanted[realtime.SCHEDULER] for dummy, policy, dummy2 in knob.processes):
+            return None
+        return "%s %s" % (wanted[realtime.SCHEDULER], wanted.get(realtime.PRIORITY) or "")
+
+    def _next_start(self, subject, texts):
+        """{item: value} that each reader starts with when the profile holds these journal texts."""
+        found = {}
+        for instance in subject.readers:
+            told = self._kernel_says(subject, instance, texts)
+            for name, text in texts.items():
+                value = told.get(name) if told else self._by_precedence(subject, instance, name, text)
+                if value is not None:
+                    found[subject.item(name, instance)] = value
+        if not subject.readers:
+            found = {name: shown(value_of(text)) for name, text in texts.items() if text is not None}
+        return found
+
+    def _kernel_says(self, subject, instance, texts):
+        """What sappfpar reads in the profile as it is; {} where it is to be another, or there is no sappfpar."""
+        if any(value_of(text) != subject.profile.value(name) for name, text in texts.items()):
+            return {}
+        if instance not in subject.told:
+            program, subject.told[instance] = SapPfPar(self.host, instance), {}
+            try:
+                if program.available():
+                    subject.told[instance] = program.values(list(texts), instance.profile)
+            except HostError as error:
+                subject.not_known("starts", instance, error)
+        return subject.told[instance]
+
+    def _by_precedence(self, subject, instance, name, text):
+        """The value by the order of the profiles, as it is written there; None where none of them has the parameter."""
+        other = self._other(subject, instance)
+        own = value_of(text)
+        theirs = other.value(name) if other is not None else None
+        first, second = (theirs, own) if subject.is_default else (own, theirs)
+        value = second if first is None else first
+        return None if value is None else shown(value)
+
+    def _other(self, subject, instance):
+        """The other profile that a reader has: the default one beside its own, its own beside the default one."""
+        path = self.host.real(instance.profile) if subject.is_default else self.users.default_of(subject.name)
+        return self._read(path) if path and self.host.exists(path) else None
+
+    def _overruled(self, subject):
+        """Where another profile sets the same parameters otherwise, as conflict()."""
+        found = []
+        for instance in subject.readers if subject.is_default else subject.readers[:1]:
+            other = self._other(subject, instance)
+            path = instance.profile if subject.is_default else self.users.default_of(subject.name)
+            for name, text in subject.planned().items() if other else ():
+                lines = other.active(name)
+                if lines and text is not None and lines[-1].value != value_of(text):
+                    value = shown(lines[-1].value)
+                    what = "profile of %s" % title(instance) if subject.is_default else "default profile"
+                    how = "wins over" if subject.is_default else "loses to"
+                    effect = "sets %s to %s and %s %s" % (name, value or "nothing", how, subject.name)
+                    setting = Setting(path, lines[-1].number, shown(lines[-1].raw), value)
+                    found.append(conflict(what, setting, "yes" if subject.is_default else "no", effect=effect))
+        return found
+
+    def boot(self, subject, stored):
+        lost = ["%s, line %s, %s" % (one["file"], one["line"], one["effect"]) for one in subject.conflicts]
+        return self._next_start(subject, stored), lost if subject.is_default else []
+
+    # what is worth knowing
+
+    def _remarks(self, subject):
+        found = list(self._remarked.get(subject.name, ()))
+        for name, numbers in sorted(subject.profile.duplicates().items()):
+            first = ", ".join(str(number) for number in numbers[:-1])
+            found.append("%s stands in lines %s and %d; the last one counts" % (name, first, numbers[-1]))
+        if not subject.readers:
+            found.append("no instance of this host reads this profile")
+        if self._realtime(subject):
+            found += realtime.remarks(self.host)
+            found.append(
+                "published are 6 % less elapsed time under SCHED_RR on 64 IFLs, and a loss on 128: measure it here"
+            )
+            for instance in self._scheduled(subject):
+                found += realtime.waiting(self.host, instance, self._realtime(subject).get(realtime.PRIORITY))
+        return found + subject.unknown
+
+    def _scheduled(self, subject):
+        """The readers whose work processes are to run under a real-time scheduler; only ABAP instances have some."""
+        return [one for one in subject.readers if self._realtime(subject) and one.role == "application_server"]
+
+    def _realtime(self, subject):
+        """The wanted {parameter: value} where they ask for a real-time scheduler, else {}."""
+        usable = self._usable.get(subject.name, {})
+        return usable if self.linux and realtime.wants_realtime(usable) else {}
+
+    def _lacks(self, subject):
+        priority, found = self._realtime(subject).get(realtime.PRIORITY), []
+        for instance in self._scheduled(subject):
+            found += realtime.prerequisites(self.host, instance, priority)
+        return found
+
+    def lacking(self, subject):
+        return subject.lacks
+
+    def answer(self):
+        readers = {title(one): one for path in self._asked for one in self.users.of(path)}
+        return {
+            "instances": [
+                {"sid": one.sid, "name": one.name, "number": one.number, "user": one.user, "unit": one.unit}
+                for dummy, one in sorted(readers.items())
+            ]
+        }
+
+    # act
+
+    def steps(self, subject, knobs):
+        if knobs[0].place == STORED:
+            return [knobs]
+        found = {}
+        for knob in knobs:
+            found.setdefault(title(knob.instance), []).append(knob)
+        return list(found.values())
+
+    def set_together(self, subject, knobs):
+        if knobs[0].place == RUNNING:
+            self._restart(knobs)
+            return
+        comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
+        new = subject.profile.changed({knob.parameter: knob.wanted for knob in knobs}, comment)
+        write(self.host, subject.name, subject.profile.data(), new.data(), self._programs(subject))
+        subject.profile, subject.told = new, {}
+
+    def _programs(self, subject):
+        """The sappfpar of a reader, to check the new profile; none where there is no SAP kernel."""
+        found = [SapPfPar(self.host, instance) for instance in subject.readers]
+        return [program for program in found if program.available()][:1]
+
+    def _restart(self, knobs):
+        instance = knobs[0].instance
+        name = title(instance)
+        if self._failed and name not in self._restarted:
+            if all(knob.wanted == knob.now for knob in knobs):
+                return  # to be put back, but never stopped
+            raise HostError("%s was not restarted, because %s did not come back" % (name, self._failed[0]))
+        self._restarted.add(name)
+        try:
+            restart(SapControl(self.host, instance), name, self.params["restart_timeout"])
+        except HostError:
+            self._failed.append(name)
+            raise
+
+    # texts
+
+    def same(self, knob, one, other):
+        if knob.place == RUNNING:
+            # sappfpar prints an empty line for what sapcontrol does not know
+            return (one or None) == (other or None)
+        return value_of(one) == value_of(other)
+
+    def show(self, knob, text):
+        if knob.place == STORED and text is not None:
+            text = shown(value_of(text))
+        return "absent" if text is None else text or "empty"
+
+    def value(self, knob, text):
+        return text if knob.place == RUNNING else shown(value_of(text))

@@ -1,0 +1,445 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""sapcontrol and sappfpar: what their documented output means, and with which arguments they are called, as whom."""
+
+import errno
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import sapcontrol
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NotRunning, SapControl, SapPfPar
+
+EXE = "/usr/sap/PRD/D00/exe"
+PROFILE = "/usr/sap/PRD/SYS/profile/PRD_D00_app1"
+D00 = Instance(
+    sid="PRD",
+    name="D00",
+    number="00",
+    type="D",
+    role="application_server",
+    primary=None,
+    host="app1",
+    profile=PROFILE,
+    user="prdadm",
+    home="/usr/sap/PRD/D00",
+    exe=EXE,
+    enqueue=None,
+    unit=None,
+)
+HEADER = "name, description, dispstatus, textstatus, starttime, elapsedtime, pid\n"
+DISPATCHER = (
+    "disp+work, Dispatcher, GREEN, Running, Message Server connection ok, Dialog Queue time: 0.00 sec,"
+    " 2026 11 20 08:00:05, 7:43:21, 4711\n"
+)
+STOPPED = "disp+work, Dispatcher, GRAY, Stopped, , , 4711\n"
+STARTING = "disp+work, Dispatcher, YELLOW, Starting, 2026 11 20 15:59:58, 0:00:02, 4711\n"
+IGS = "igswd_mt, IGS Watchdog, GREEN, Running, 2026 11 20 08:00:05, 27:43:21, 4712\n"
+REFUSED = "FAIL: NIECONN_REFUSED (Connection refused), NiRawConnect failed in plugin_fopen()"
+
+
+def said(function, text):
+    """What sapcontrol prints around an answer."""
+    return "\n20.11.2026 16:00:00\n%s\n%s\n" % (function, text)
+
+
+class Machine:
+    """A Host of which only the programs are known: answers is [(argv, Result or error)], in the order of the calls."""
+
+    def __init__(self, *answers, files=()):
+        self.answers = list(answers)
+        self.files = files
+
+    def exists(self, path):
+        return path in self.files
+
+    def listdir(self, path):
+        assert path == "/proc"
+        return []
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        expected, answer = self.answers.pop(0)
+        assert argv == expected
+        assert user == "prdadm" and timeout > 0
+        folder = argv[0].rpartition("/")[0]
+        assert env == {"LD_LIBRARY_PATH": folder, "LIBPATH": folder}
+        if isinstance(answer, HostError):
+            raise answer
+        return answer
+
+
+def call(function, *arguments):
+    return [EXE + "/sapcontrol", "-nr", "00", "-function", function] + list(arguments)
+
+
+def value_of(name, text, code=0):
+    """The call that asks for a parameter, and its answer."""
+    return call("ParameterValue", name, "-format", "script"), Result(code, said("ParameterValue", text), "")
+
+
+OURS = value_of("SAPSYSTEMNAME", "OK\n0 : PRD")
+
+
+def processes(code, text):
+    return call("GetProcessList"), Result(code, said("GetProcessList", text), "")
+
+
+# parsers
+
+
+def test_an_answer():
+    answer = sapcontrol.parse_answer(said("GetProcessList", "OK\n" + HEADER + IGS))
+    assert answer == ("GetProcessList", True, None, [HEADER.strip(), IGS.strip()])
+    assert sapcontrol.parse_answer("\r\n20.11.2026 16:00:00\r\nStop\r\nOK\r\n") == ("Stop", True, None, [])
+
+
+@pytest.mark.parametrize(
+    "text, function, failure",
+    [
+        (said("Stop", REFUSED), "Stop", REFUSED[len("FAIL: ") :]),
+        (
+            said("Stop", "FAIL: HTTP error, HTTP/1.1 401 Unauthorized\nOK"),
+            "Stop",
+            "HTTP error, HTTP/1.1 401 Unauthorized",
+        ),
+        (said("Stop", "FAIL"), "Stop", "no reason given"),
+        ("", None, "it printed no answer: nothing"),
+        ("usage: sapcontrol\n\n  -nr <NR>\n", None, "it printed no answer: usage: sapcontrol | -nr <NR>"),
+        ("20.11.2026 16:00:00\nStop\n", None, "it printed no answer: 20.11.2026 16:00:00 | Stop"),
+        ("x" * 9999, None, "it printed no answer: " + "x" * 300),
+    ],
+)
+def test_an_answer_that_is_none(text, function, failure):
+    assert sapcontrol.parse_answer(text) == (function, False, failure, [])
+
+
+def test_processes_with_commas_and_with_nothing_in_their_columns():
+    text = said("GetProcessList", "OK\n" + HEADER + DISPATCHER + STOPPED + "sybdbfm, , GREEN, Running, , , 0\nodd\n")
+    found = sapcontrol.parse_processes(sapcontrol.parse_answer(text))
+    assert [tuple(one) for one in found] == [
+        (
+            "disp+work",
+            "Dispatcher",
+            "GREEN",
+            "Running, Message Server connection ok, Dialog Queue time: 0.00 sec",
+            "2026 11 20 08:00:05",
+            "7:43:21",
+            4711,
+        ),
+        ("disp+work", "Dispatcher", "GRAY", "Stopped", "", "", 4711),
+        ("sybdbfm", "", "GREEN", "Running", "", "", None),
+        ("odd", "", "", "", "", "", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("0 : SCHED_RR", "SCHED_RR"),
+        ("0 : app1_PRD_00 and more : with = signs", "app1_PRD_00 and more : with = signs"),
+        ("0 : ", ""),
+        ("0 :", ""),
+        ("0 : 99\r\n", "99"),
+        ("10 : 5\n 0 : 6\n0 name: 7", None),
+        ("", None),
+    ],
+)
+def test_the_value_of_a_script(text, value):
+    assert sapcontrol.parse_script_value(said("ParameterValue", "OK\n" + text)) == value
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("a\nb\n", {"one": "a", "two": "b"}),
+        ("== Checking profile: %s\n\na\nb\n" % PROFILE, {"one": "a", "two": "b"}),
+        ("====\n==   Checking profile:     %s\n====\na\nb\n" % PROFILE, {"one": "a", "two": "b"}),
+        ("\nb\n", {"one": "", "two": "b"}),
+        ("a\n\n", {"one": "a", "two": ""}),
+        ("a b \n$(x) = #\n", {"one": "a b", "two": "$(x) = #"}),
+        ("== Checking profile: <no_profile>\na\nb\n", None),
+    ],
+)
+def test_values_of_parameters(text, values):
+    assert sapcontrol.parse_values(text, ["one", "two"]) == values
+
+
+@pytest.mark.parametrize("text, count, shown", [("a\n", 1, "a"), ("a\nb\nc\n", 3, "a | b | c"), ("", 0, "nothing")])
+def test_other_lines_than_names_are_an_error(text, count, shown):
+    with pytest.raises(HostError) as error:
+        sapcontrol.parse_values(text, ["one", "two"])
+    assert str(error.value) == "sappfpar printed %d lines for 2 parameters: %s" % (count, shown)
+
+
+CHECKED = "== Checking profile: %s\n\n" % PROFILE
+WARNED = "***WARNING: Unexpected parameter: foo/bar =1\n"
+
+
+@pytest.mark.parametrize(
+    "code, text, problems",
+    [
+        (0, CHECKED, []),
+        (0, CHECKED + WARNED, []),
+        (
+            0,
+            CHECKED + WARNED + "Errors detected..................:    0\nWarnings detected................:    1\n",
+            [],
+        ),
+        # with a count the exit code says nothing more
+        (1, CHECKED + "Errors detected..................:    0\n", []),
+        (
+            0,
+            CHECKED + "***ERROR: Parameter enque/table_size: invalid value x\n" + WARNED + "Errors detected..: 1\n",
+            ["ERROR: Parameter enque/table_size: invalid value x"],
+        ),
+        (0, CHECKED + "*** ERROR => pool 40 too small\n  SOLUTIONS: (1) x\n", ["ERROR => pool 40 too small"]),
+        (
+            0,
+            CHECKED + "Errors detected: 2\n",
+            ["Errors detected: 2: == Checking profile: %s | Errors detected: 2" % PROFILE],
+        ),
+        (1, "cannot read\nthe profile\n", ["exit code 1: cannot read | the profile"]),
+        (-11, "", ["exit code -11: nothing"]),
+        (0, "== Checking profile: <no_profile>\nErrors detected: 0\n", ["sappfpar did not read the profile"]),
+    ],
+)
+def test_what_a_check_says(code, text, problems):
+    assert sapcontrol.parse_check(code, text) == problems
+
+
+# sapcontrol
+
+
+@pytest.mark.parametrize(
+    "answer, value",
+    [
+        ("OK\n0 : SCHED_RR", "SCHED_RR"),
+        ("OK\n0 : ", ""),
+        ("FAIL: Invalid parameter", None),
+        ("FAIL: Parameter foo/bar not found", None),
+    ],
+)
+def test_a_parameter_of_the_running_instance(answer, value):
+    host = Machine(value_of("foo/bar", answer, code=0 if answer.startswith("OK") else 1))
+    assert SapControl(host, D00).parameter("foo/bar") == value
+    assert host.answers == []
+
+
+@pytest.mark.parametrize(
+    "code, answer, kind, words",
+    [
+        (1, REFUSED, NotRunning, "PRD D00: its start service (sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
+        (1, "FAIL: Invalid Credentials", HostError,
+         "PRD D00: sapcontrol ParameterValue foo/bar failed: Invalid Credentials"),
+        (0, "OK\n", HostError, "PRD D00: sapcontrol ParameterValue foo/bar failed: it printed no value"),
+        (9, "OK\n0 : 1", HostError, "PRD D00: sapcontrol ParameterValue foo/bar failed: exit code 9"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_is_not_told(code, answer, kind, words):
+    with pytest.raises(HostError) as error:
+        SapControl(Machine(value_of("foo/bar", answer, code)), D00).parameter("foo/bar")
+    assert (type(error.value), str(error.value)) == (kind, words)
+
+
+def test_what_the_dynamic_linker_says_is_shown():
+    words = "error while loading shared libraries: libsapcrypto.so"
+    host = Machine((call("Stop"), Result(127, "", words + "\n")))
+    with pytest.raises(HostError, match="sapcontrol Stop failed: it printed no answer: " + words):
+        SapControl(host, D00).stop()
+
+
+def test_warnings_on_standard_error_do_not_touch_an_answer():
+    argv, result = processes(3, "OK\n" + HEADER + IGS)
+    host = Machine(OURS, (argv, result._replace(err="Warning: x, y, z\n")))
+    assert [one.name for one in SapControl(host, D00).status().processes] == ["igswd_mt"]
+
+
+def test_another_system_may_answer_for_the_number():
+    host = Machine(OURS, value_of("SAPSYSTEMNAME", "OK\n0 : QAS"), value_of("SAPSYSTEMNAME", "OK\n0 : QAS"))
+    control = SapControl(host, D00)
+    assert control.belongs() and not control.belongs()
+    assert control.status() == ("unknown", [], "another system answers for instance number 00")
+
+
+@pytest.mark.parametrize(
+    "code, text, state, reason",
+    [
+        (3, "OK\n" + HEADER + DISPATCHER + IGS, "running", ""),
+        (4, "OK\n" + HEADER + STOPPED, "stopped", ""),
+        (0, "OK\n" + HEADER + STARTING + IGS, "partial", "disp+work is YELLOW (Starting)"),
+        (0, "OK\n" + HEADER + STARTING + STOPPED, "partial",
+         "disp+work is YELLOW (Starting); disp+work is GRAY (Stopped)"),
+        (0, "OK\n" + HEADER + STOPPED + IGS, "partial", "disp+work is GRAY (Stopped)"),
+        (0, "OK\n" + HEADER + IGS, "running", ""),
+        (0, "OK\n" + HEADER + STOPPED, "stopped", ""),
+        # processes that a kernel lists in a way of its own
+        (3, "OK\n" + HEADER + "odd\n", "running", ""),
+        (4, "OK\n", "stopped", ""),
+        (0, "OK\n" + HEADER, "unknown", "sapcontrol lists no processes"),
+        (1, REFUSED, "unknown",
+         "PRD D00: its start service (sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
+        (3, "FAIL: x", "unknown", "PRD D00: sapcontrol GetProcessList failed: x"),
+        (2, "OK\n" + HEADER + IGS, "unknown", "PRD D00: sapcontrol GetProcessList failed: exit code 2"),
+    ],
+)  # fmt: skip
+def test_the_status_with_its_exit_codes(code, text, state, reason):
+    host = Machine(OURS, processes(code, text))
+    status = SapControl(host, D00).status()
+    assert (status.state, status.reason) == (state, reason)
+    assert host.answers == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        HostError("only root can run commands as prdadm: run with become: true", errno.EPERM),
+        HostError("there is no user prdadm on this host", errno.ENOENT),
+        HostError(EXE + "/sapcontrol gave no answer within 30 s", errno.ETIMEDOUT),
+    ],
+)
+def test_a_status_that_cannot_be_asked_for_is_unknown_and_says_why(error):
+    assert SapControl(Machine((OURS[0], error)), D00).status() == ("unknown", [], str(error))
+
+
+def test_without_sapcontrol():
+    control = SapControl(Machine(), D00._replace(exe=None))
+    words = "PRD D00: there is no sapcontrol in /usr/sap/PRD/D00/exe"
+    assert control.status() == ("unknown", [], words)
+    with pytest.raises(HostError) as error:
+        control.stop()
+    assert str(error.value) == words and not isinstance(error.value, NotRunning)
+
+
+@pytest.mark.parametrize(
+    "method, function", [("stop", "Stop"), ("start", "Start"), ("restart_service", "RestartService")]
+)
+def test_requests(method, function):
+    good = (call(function), Result(0, said(function, "OK"), ""))
+    bad = (call(function), Result(1, said(function, "FAIL: Permission denied"), ""))
+    gone = (call(function), Result(1, said(function, REFUSED), ""))
+    host = Machine(good, bad, gone)
+    control = SapControl(host, D00)
+    getattr(control, method)()
+    with pytest.raises(HostError, match="PRD D00: sapcontrol %s failed: Permission denied" % function):
+        getattr(control, method)()
+    with pytest.raises(NotRunning):
+        getattr(control, method)()
+    assert host.answers == []
+
+
+class Restarting(Machine):
+    """A host whose start services are, at each look, the next of looks: {process id: command line}."""
+
+    def __init__(self, *looks):
+        super().__init__((call("RestartService"), Result(0, said("RestartService", "OK"), "")))
+        self.looks = list(looks)
+
+    def listdir(self, path):
+        return ["1", "self", "sys"] + sorted(self.looks[0])
+
+    def read(self, path):
+        pid = path.split("/")[2]
+        if pid == "1":
+            raise HostError("cannot read %s: No such process" % path, errno.ESRCH)
+        text = self.looks[0][pid]
+        if pid == max(self.looks[0]) and len(self.looks) > 1:
+            self.looks.pop(0)
+        return text
+
+
+def service(profile):
+    return EXE + "/sapstartsrv\0pf=" + profile + "\0-D\0-u\0prdadm\0"
+
+
+OTHERS = {"11": service("/usr/sap/PRD/SYS/profile/PRD_D01_app1"), "12": "sleep\0%s\0" % PROFILE, "99": ""}
+OLD, NEW = dict(OTHERS, **{"20": service(PROFILE)}), dict(OTHERS, **{"30": service(PROFILE)})
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that the code has slept, which cost the test nothing."""
+    slept = []
+    monkeypatch.setattr(sapcontrol.time, "sleep", slept.append)
+    monkeypatch.setattr(sapcontrol.time, "monotonic", lambda: sum(slept))
+    return slept
+
+
+@pytest.mark.parametrize(
+    "looks, seconds",
+    [
+        ([OLD, OLD, OLD, NEW], 0.2),
+        ([OLD, OLD, OTHERS, NEW], 0.1),
+        ([OLD, NEW], 0),
+        ([OTHERS], 0),
+        # one that replaces itself keeps its process id
+        ([OLD], 10),
+    ],
+)
+def test_the_old_start_service_is_waited_for(clock, looks, seconds):
+    SapControl(Restarting(*looks), D00).restart_service()
+    assert sum(clock) == pytest.approx(seconds, abs=0.11 if seconds == 10 else 0.01)
+
+
+def test_on_aix_the_old_start_service_gets_its_time(clock, monkeypatch):
+    monkeypatch.setattr(sapcontrol.platform, "system", lambda: "AIX")
+    SapControl(Restarting({}, {}, {}), D00).restart_service()
+    assert sum(clock) == 10
+
+
+def test_the_time_limit_of_every_call():
+    limits = []
+
+    class Slow(Machine):
+        def run(self, argv, timeout=30, user=None, env=None):
+            limits.append(timeout)
+            return super().run(argv, timeout, user, env)
+
+    SapControl(Slow(OURS, processes(4, "OK\n")), D00, 10).status()
+    SapControl(Slow(OURS), D00).belongs()
+    assert limits == [10, 10, 30]
+
+
+# sappfpar
+
+
+def asked(folder, *words):
+    return [folder + "/sappfpar"] + list(words) + ["pf=" + PROFILE, "nr=00", "name=PRD"]
+
+
+@pytest.mark.parametrize("folder", [EXE, "/usr/sap/PRD/SYS/exe/run"])
+def test_sappfpar_of_the_instance_or_of_the_system(folder):
+    host = Machine(
+        (asked(folder, "one", "two"), Result(0, "a\nb\n", "")),
+        (asked(folder, "check"), Result(0, CHECKED + "***ERROR: x\n", "")),
+        (asked(folder, "check"), Result(127, "", "no libraries\n")),
+        files=[folder + "/sappfpar", "/usr/sap/PRD/SYS/exe/run/sappfpar"],
+    )
+    program = SapPfPar(host, D00)
+    assert program.available()
+    assert program.values(["one", "two"], PROFILE) == {"one": "a", "two": "b"}
+    assert program.check(PROFILE) == ["ERROR: x"]
+    assert program.check(PROFILE) == ["exit code 127: no libraries"]
+    assert host.answers == []
+
+
+@pytest.mark.parametrize(
+    "result, words",
+    [
+        (Result(0, "== Checking profile: <no_profile>\na\n", ""), "sappfpar did not read " + PROFILE),
+        (Result(127, "\n", "no\nlibraries\n"), "sappfpar failed: no | libraries"),
+        (Result(0, "a\nb\n", ""), "sappfpar printed 2 lines for 1 parameters: a | b"),
+    ],
+)
+def test_values_that_are_not_told(result, words):
+    host = Machine((asked(EXE, "one"), result), files=[EXE + "/sappfpar"])
+    with pytest.raises(HostError) as error:
+        SapPfPar(host, D00).values(["one"], PROFILE)
+    assert str(error.value) == words
+
+
+def test_without_sappfpar():
+    program = SapPfPar(Machine(), D00)
+    assert not program.available()
+    for ask in (lambda: program.check(PROFILE), lambda: program.values(["one"], PROFILE)):
+        with pytest.raises(HostError, match="PRD D00: there is no sappfpar in /usr/sap/PRD/D00/exe"):
+            ask()

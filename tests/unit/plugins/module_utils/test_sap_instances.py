@@ -1,0 +1,337 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which SAP instances a host has, and which profile is whose, from trees as they lie on disks."""
+
+import errno
+import os
+import platform
+
+import captured
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+
+FOLDER = {"folder": True}
+PROFILES = "/usr/sap/PRD/SYS/profile/"
+OLD_LAYOUT = (
+    "LD_LIBRARY_PATH=/usr/sap/PRD/D00/exe:$LD_LIBRARY_PATH; export LD_LIBRARY_PATH;"
+    " /usr/sap/PRD/D00/exe/sapstartsrv pf=%s -D -u prdadm\n"
+)
+NEW_LAYOUT = "systemctl --no-ask-password start SAPPRD_00 # sapstartsrv pf=%s\n"
+UNIT = "[Service]\nExecStart=/usr/sap/PRD/D00/exe/sapstartsrv pf=%s\nLimitNOFILE=1048576\n"
+
+ENSA1_ASCS = """\
+SAPSYSTEMNAME = PRD
+_CPARG0 = list:$(DIR_CT_RUN)/scs.lst
+_EN = en.sap$(SAPSYSTEMNAME)_$(INSTANCE_NAME)
+Execute_03 = local rm -f $(_EN)
+Execute_04 = local ln -s -f $(DIR_EXECUTABLE)/enserver$(FT_EXE) $(_EN)
+Start_Program_00 = local $(_MS) pf=$(_PF)
+Start_Program_01 = local $(_EN) pf=$(_PF)
+"""
+ENSA2_ASCS = """\
+_ENQ = enq.sap$(SAPSYSTEMNAME)_$(INSTANCE_NAME)
+Restart_Program_00 = local $(_MS) pf=$(_PF)
+Start_Program_01 = local $(_ENQ) pf=$(_PF)
+"""
+
+
+@pytest.fixture
+def grown(tmp_path):
+    """A function that plants a tree and returns its Host."""
+
+    def plant(tree, kind=Host):
+        captured.grow(tmp_path, tree)
+        return kind(str(tmp_path))
+
+    return plant
+
+
+def test_all_kinds_of_instances_sorted(grown):
+    prd = ("D00", "DVEBMGS02", "ASCS01", "ERS10", "SCS03", "J04", "JC05", "G06", "SYS", "D1", "d07", "D00.old")
+    others = ("H4H/HDB10", "DAA/SMDA98", "WD1/W20", "hostctrl/exe", "trans/D00", "TOOLONG/D00", "prd/D00")
+    tree = {"/usr/sap/" + name: FOLDER for name in ["PRD/" + name for name in prd] + list(others)}
+    found = [(one.sid, one.name, one.number, one.type, one.role) for one in instances.instances(grown(tree))]
+    assert found == [
+        ("DAA", "SMDA98", "98", "SMDA", "diagnostics"),
+        ("H4H", "HDB10", "10", "HDB", "hana"),
+        ("PRD", "ASCS01", "01", "ASCS", "ascs"),
+        ("PRD", "D00", "00", "D", "application_server"),
+        ("PRD", "DVEBMGS02", "02", "DVEBMGS", "application_server"),
+        ("PRD", "ERS10", "10", "ERS", "ers"),
+        ("PRD", "G06", "06", "G", "other"),
+        ("PRD", "J04", "04", "J", "java"),
+        ("PRD", "JC05", "05", "JC", "java"),
+        ("PRD", "SCS03", "03", "SCS", "ascs"),
+        ("WD1", "W20", "20", "W", "web_dispatcher"),
+    ]
+
+
+def test_everything_of_one_instance(grown):
+    host = grown(
+        {
+            "/usr/sap/PRD/DVEBMGS00/exe/sapcontrol": "",
+            "/usr/sap/PRD/SYS/exe/run/sapcontrol": "",
+            PROFILES + "PRD_DVEBMGS00_sapprd": "",
+            "/usr/lib/systemd/system/SAPPRD_00.service": "",
+        }
+    )
+    assert instances.instances(host) == [
+        instances.Instance(
+            sid="PRD",
+            name="DVEBMGS00",
+            number="00",
+            type="DVEBMGS",
+            role="application_server",
+            primary=True,
+            host="sapprd",
+            profile=PROFILES + "PRD_DVEBMGS00_sapprd",
+            user="prdadm",
+            home="/usr/sap/PRD/DVEBMGS00",
+            exe="/usr/sap/PRD/DVEBMGS00/exe",
+            enqueue=None,
+            unit="SAPPRD_00.service",
+        )
+    ]
+
+
+def test_what_is_not_there_is_none(grown):
+    (one,) = instances.instances(grown({"/usr/sap/PRD/D00": FOLDER}))
+    assert (one.primary, one.host, one.profile, one.exe, one.enqueue, one.unit) == (None,) * 6
+
+
+def test_the_kernel_of_the_system_stands_in_for_the_instances(grown):
+    (one,) = instances.instances(grown({"/usr/sap/PRD/D00/exe": FOLDER, "/usr/sap/PRD/SYS/exe/run/sapcontrol": ""}))
+    assert one.exe == "/usr/sap/PRD/SYS/exe/run"
+
+
+def test_a_host_without_sap_has_no_instances(grown):
+    assert instances.instances(grown({"/proc": FOLDER})) == []
+
+
+@pytest.mark.parametrize("line", [OLD_LAYOUT, NEW_LAYOUT])
+def test_an_active_line_of_sapservices_is_an_instance_whose_folder_is_elsewhere(grown, line):
+    text = "#!/bin/sh\nlimit.descriptors=1048576\n" + line % (PROFILES + "PRD_D00_app1")
+    (one,) = instances.instances(grown({"/usr/sap/sapservices": text}))
+    # named, but on a file system that is not mounted
+    assert (one.sid, one.name, one.profile, one.exe) == ("PRD", "D00", None, None)
+    for comment in ("#", " \t # "):
+        assert instances.instances(grown({"/usr/sap/sapservices": text.replace("\n", "\n" + comment)})) == []
+
+
+def test_lines_of_sapservices():
+    text = (
+        "#!/bin/sh\n\n"
+        + OLD_LAYOUT % "/usr/sap/PRD/SYS/profile/START_D00_app1"
+        + "#"
+        + NEW_LAYOUT % "/usr/sap/PRD/ERS10/profile/PRD_ERS10_ers"
+        + "/usr/sap/hostctrl/exe/sapstartsrv pf=/usr/sap/hostctrl/exe/host_profile -D\n"
+        + '  /usr/sap/H4H/HDB10/exe/sapstartsrv pf="/usr/sap/H4H/SYS/profile/H4H_HDB10_db" -D -u h4hadm;\n'
+        + "sapstartsrv without a profile\nsapstartsrv pf=/elsewhere/START_D00_app1\n"
+    )
+    found = [tuple(one) for one in instances.parse_services(text)]
+    assert found == [
+        ("PRD", "D00", "/usr/sap/PRD/SYS/profile/PRD_D00_app1", True),
+        ("PRD", "ERS10", "/usr/sap/PRD/ERS10/profile/PRD_ERS10_ers", False),
+        ("H4H", "HDB10", "/usr/sap/H4H/SYS/profile/H4H_HDB10_db", True),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "\x00\udcff\n" * 9, "pf=" * 9999, "sapstartsrv " * 9999, "sapstartsrv pf=\n"])
+def test_hostile_sapservices_name_nothing(text):
+    assert instances.parse_services(text) == []
+
+
+# lock servers
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (ENSA1_ASCS, "ENSA1"),
+        (ENSA2_ASCS, "ENSA2"),
+        (ENSA2_ASCS.replace("\n", "\r\n"), "ENSA2"),
+        (
+            "_ER = er.sap$(SAPSYSTEMNAME)_$(INSTANCE_NAME)\nStart_Program_00 = local $(_ER) pf=$(_PFL) NR=$(SCSID)",
+            "ENSA1",
+        ),
+        ("_ENQR=enqr.sapPRD_ERS10\nRestart_Program_00=local $(_ENQR) pf=$(_PF) NR=$(SCSID)\n", "ENSA2"),
+        ("Start_Program_01 = local $(DIR_EXECUTABLE)/enserver pf=$(_PF)\n", "ENSA1"),
+        ("Start_Program_01 = local $(DIR_EXECUTABLE)/enq_server$(FT_EXE) pf=$(_PF)\n", "ENSA2"),
+        # what was before a conversion stands as a comment, or is linked but not started
+        ("#" + "\n#".join(ENSA1_ASCS.splitlines()) + "\n" + ENSA2_ASCS, "ENSA2"),
+        ("_EN = en.sapPRD_ASCS01\n" + ENSA2_ASCS, "ENSA2"),
+        ("_EN = en.sapPRD_ASCS01\nExecute_04 = local ln -s -f enserver $(_EN)\n", None),
+        ("Start_Program_00 = local $(_MS) pf=$(_PF)\n", None),
+        ("", None),
+    ],
+)
+def test_the_lock_server_is_the_one_that_is_started(text, expected):
+    assert instances.parse_enqueue(text) == expected
+
+
+def test_only_central_services_and_their_replication_have_a_lock_server(grown):
+    names = ("ASCS01", "ERS10", "D00")
+    tree = {PROFILES + "PRD_%s_app1" % name: ENSA2_ASCS for name in names}
+    tree.update({"/usr/sap/PRD/" + name: FOLDER for name in names})
+    found = {one.name: one.enqueue for one in instances.instances(grown(tree))}
+    assert found == {"ASCS01": "ENSA2", "ERS10": "ENSA2", "D00": None}
+
+
+# whose profile
+
+
+def two_profiles(**more):
+    """A tree with profiles of D00 for two hosts, and copies of them."""
+    names = ("PRD_D00_app1", "PRD_D00_app2", "PRD_D00_app1.bak", "START_D00_app1", "PRD_D001_app1", ".PRD_D00_app1")
+    tree = {PROFILES + name: "" for name in names}
+    tree.update({"/usr/sap/PRD/D00": FOLDER, PROFILES + "DEFAULT.PFL": ""})
+    tree.update(more)
+    return tree
+
+
+def test_several_profiles_and_nothing_that_tells(grown):
+    host = grown(two_profiles())
+    with pytest.raises(InputError) as error:
+        instances.profile_of(host, "PRD", "D00")
+    assert str(error.value) == (
+        "instance: PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2), and"
+        " neither /usr/sap/sapservices nor a systemd unit nor this host's name tells which one is its own: name it as"
+        " profile"
+    )
+    assert [one.profile for one in instances.instances(host)] == [None]
+
+
+APP1, APP2 = PROFILES + "PRD_D00_app1", PROFILES + "PRD_D00_app2"
+HOSTNAME, SERVICES, SYSTEMD = (
+    "/proc/sys/kernel/hostname",
+    "/usr/sap/sapservices",
+    "/etc/systemd/system/SAPPRD_00.service",
+)
+
+
+@pytest.mark.parametrize(
+    "more, expected",
+    [
+        ({SERVICES: NEW_LAYOUT % APP2}, APP2),
+        ({SERVICES: OLD_LAYOUT % (PROFILES + "START_D00_app2")}, APP2),
+        ({SYSTEMD: UNIT % APP2}, APP2),
+        ({SERVICES: "#" + NEW_LAYOUT % APP2}, APP2),
+        ({HOSTNAME: "app2\n"}, APP2),
+        ({HOSTNAME: "APP2.example.com\n"}, APP2),
+        ({"/etc/hostname": "app2\n"}, APP2),
+        # one before the other
+        ({SERVICES: NEW_LAYOUT % APP2, SYSTEMD: UNIT % APP1, HOSTNAME: "app1\n"}, APP2),
+        ({SERVICES: "# " + NEW_LAYOUT % APP1, SYSTEMD: UNIT % APP2, HOSTNAME: "app1\n"}, APP2),
+        ({SERVICES: "#" + NEW_LAYOUT % APP2, HOSTNAME: "app1\n"}, APP2),
+        # two lines for one instance: the one of this host; without that name they tell nothing
+        ({SERVICES: NEW_LAYOUT % APP1 + NEW_LAYOUT % APP2, HOSTNAME: "app2\n"}, APP2),
+        ({SERVICES: NEW_LAYOUT % APP1 + NEW_LAYOUT % APP2, SYSTEMD: UNIT % APP2}, APP2),
+        # what is named and is not there, is another instance's, or another system's
+        ({SERVICES: NEW_LAYOUT % (PROFILES + "PRD_D00_gone"), HOSTNAME: "app2\n"}, APP2),
+        ({SERVICES: NEW_LAYOUT % (PROFILES + "PRD_D01_app1"), SYSTEMD: UNIT % APP2}, APP2),
+        ({SYSTEMD: UNIT % "/usr/sap/QAS/SYS/profile/QAS_D00_app1", HOSTNAME: "app2\n"}, APP2),
+        # the replication of locks may have a folder of its own
+        ({SERVICES: NEW_LAYOUT % "/usr/sap/PRD/D00/profile/PRD_D00_x", "/usr/sap/PRD/D00/profile/PRD_D00_x": ""},
+         "/usr/sap/PRD/D00/profile/PRD_D00_x"),
+    ],
+)  # fmt: skip
+def test_which_of_several_profiles_is_this_hosts(grown, more, expected):
+    host = grown(two_profiles(**more))
+    assert instances.profile_of(host, "PRD", "D00") == expected
+    (one,) = [one for one in instances.instances(host) if one.name == "D00"]
+    assert (one.profile, one.host) == (expected, expected.rpartition("_")[2])
+
+
+def test_an_only_profile_is_the_one_also_with_a_virtual_host_name(grown):
+    host = grown({PROFILES + "PRD_ASCS01_sapascs": "", PROFILES + "PRD_ASCS01_sapascs.1": "", HOSTNAME: "node1\n"})
+    assert instances.profile_of(host, "PRD", "ASCS01") == PROFILES + "PRD_ASCS01_sapascs"
+
+
+def test_this_hosts_own_name(grown, monkeypatch):
+    host = grown(two_profiles())
+    monkeypatch.setattr(platform, "node", lambda: "app2")
+    with pytest.raises(InputError):
+        instances.profile_of(host, "PRD", "D00")
+
+    class Running(Host):
+        """The tree as if it were the machine itself; AIX has no /proc/sys."""
+
+        def path(self, path):
+            return os.path.join(host.root, path.lstrip("/"))
+
+    assert instances.profile_of(Running(), "PRD", "D00") == APP2
+
+
+def test_the_folder_of_profiles(grown):
+    host = grown({"/sapmnt/PRD/profile/DEFAULT.PFL": "", "/sapmnt/QAS/profile": FOLDER})
+    assert instances.profile_folder(host, "PRD") == "/sapmnt/PRD/profile"
+    assert instances.default_profile(host, "PRD") == "/sapmnt/PRD/profile/DEFAULT.PFL"
+    grown({PROFILES + "DEFAULT.PFL": ""})
+    assert instances.profile_folder(host, "PRD") == "/usr/sap/PRD/SYS/profile"
+    assert instances.default_profile(host, "PRD") == PROFILES + "DEFAULT.PFL"
+    assert instances.profile_folder(host, "XYZ") is None
+
+
+@pytest.mark.parametrize(
+    "sid, name, words",
+    [
+        ("XYZ", "D00",
+         "sid: this host has no system XYZ: neither /usr/sap/XYZ/SYS/profile nor /sapmnt/XYZ/profile is there"),
+        ("prd", "D00", "sid: prd is no system ID, such as PRD"),
+        ("../../etc", "D00", "sid: ../../etc is no system ID, such as PRD"),
+        ("PRD\n", "D00", "sid: PRD\n is no system ID, such as PRD"),
+        ("PRD", "D0", "instance: D0 is no name of an instance, such as D00 or ASCS01"),
+        ("PRD", "D*", "instance: D* is no name of an instance, such as D00 or ASCS01"),
+        ("PRD", "D07", "instance: PRD has no profile of D07 in /usr/sap/PRD/SYS/profile"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_is_one_sentence(grown, sid, name, words):
+    host = grown(two_profiles())
+    with pytest.raises(InputError) as error:
+        instances.profile_of(host, sid, name)
+    assert str(error.value) == words
+
+
+def test_no_default_profile(grown):
+    host = grown({PROFILES + "PRD_D00_app1": ""})
+    with pytest.raises(
+        InputError, match="PRD has no default profile, /usr/sap/PRD/SYS/profile/DEFAULT.PFL is not there"
+    ):
+        instances.default_profile(host, "PRD")
+
+
+# what does not answer
+
+
+class Stale(Host):
+    """A host whose shared folder has gone."""
+
+    def listdir(self, path):
+        if path.endswith("/profile"):
+            raise HostError("cannot list %s: Stale file handle" % path, errno.ESTALE)
+        return super().listdir(path)
+
+
+def test_a_shared_folder_that_does_not_answer_hides_only_the_profile(grown):
+    host = grown(two_profiles(), Stale)
+    (one,) = instances.instances(host)
+    assert (one.sid, one.name, one.profile, one.host) == ("PRD", "D00", None, None)
+    with pytest.raises(HostError, match="Stale file handle"):
+        instances.profile_of(host, "PRD", "D00")
+
+
+def test_links_of_a_captured_tree_lead_into_it(grown):
+    host = grown(
+        {
+            "/sapmnt/PRD/profile/PRD_ASCS01_ascs": ENSA2_ASCS,
+            "/usr/sap/PRD/SYS/profile": {"link": "/sapmnt/PRD/profile"},
+            "/usr/sap/PRD/ASCS01": FOLDER,
+        },
+        ReadingHost,
+    )
+    (one,) = instances.instances(host)
+    assert (one.profile, one.enqueue) == (PROFILES + "PRD_ASCS01_ascs", "ENSA2")
+    assert host.remarks == []

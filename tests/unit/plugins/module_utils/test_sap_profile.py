@@ -1,0 +1,389 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parameters in SAP profiles: stored, running and next start, restarts by name, and the way back, byte for byte."""
+
+import os
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+from runs import only, runner
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, REFUSED, NoSapKernel, SapHost
+
+BTC = "rdisp/wp_no_btc"
+run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="CHG0042")
+
+
+class Clock:
+    """Time passes only while the code sleeps."""
+
+    now = 0.0
+
+    def time(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    monkeypatch.setattr(restart, "time", Clock())
+    return SapHost(tmp_path)
+
+
+def d00(host, check=False, **changes):
+    return run(host, check, sid="PRD", instance="D00", **changes)
+
+
+def test_a_changed_parameter_is_stored_at_once_and_in_force_after_a_restart(host):
+    before = host.profiles()
+    predicted = d00(host, check=True, parameters={BTC: 12})
+    assert predicted["changed"] and host.profiles() == before
+    assert only(predicted)["verdict"] == "drifted"
+    assert only(predicted)["reason"] == "%s %s: 8, wanted 12" % (D00, BTC)
+    result = d00(host, parameters={BTC: 12})
+    assert (
+        result["diff"]
+        == predicted["diff"]
+        == {
+            "before": "%s %s (stored): 8\n" % (D00, BTC),
+            "after": "%s %s (stored): 12\n" % (D00, BTC),
+        }
+    )
+    record = only(result)
+    assert record["subject"] == D00 and record["verdict"] == "pending_restart" and record["restart"] == "instance"
+    assert record["reason"] == "%s %s: 8 is in force, 12 after a restart of the instance" % (D00, BTC)
+    assert record["after"] == {"running": {BTC: "8"}, "stored": {BTC: "12"}, "next_boot": {BTC: "12"}}
+    assert host.profiles() == dict(before, PRD_D00_app1=D00_TEXT[:-1] + b"12")
+    second = d00(host, parameters={BTC: 12})
+    assert not second["changed"] and only(second)["verdict"] == "pending_restart"
+    assert not [call for call in host.calls if "Stop" in call or "Start" in call]
+
+
+def test_duplicates_and_instances_are_told(host):
+    result = d00(host, check=True, parameters={BTC: 8})
+    assert only(result)["verdict"] == "compliant"
+    assert "%s stands in lines 6 and 7; the last one counts" % BTC in only(result)["remarks"]
+    assert [one["name"] for one in result["instances"]] == ["D00"]
+
+
+def test_a_converged_profile_is_not_written_and_costs_few_calls(host):
+    result = d00(host, parameters={BTC: 8})
+    assert not result["changed"] and not host.exists("/var/lib")
+    assert sorted(call.split()[0] for call in host.calls) == ["sapcontrol", "sapcontrol", "sappfpar"]
+
+
+def test_a_new_parameter_comes_under_a_comment_and_goes_without_a_trace(host):
+    before = host.profiles()
+    record = only(d00(host, presets=["realtime_scheduler"]))
+    lines = host.read(D00).splitlines()
+    assert lines[-3].startswith("# zpower.sap_tuning ") and lines[-3].endswith(" change CHG0042")
+    assert lines[-2:] == ["rdisp/linux/os_scheduler = SCHED_RR", "rdisp/linux/os_priority = 99"]
+    assert not host.read(D00).endswith("\n")
+    assert any("loss on 128" in remark for remark in record["remarks"])
+    restored = run(host, state="restored")
+    assert restored["changed"] and host.profiles() == before
+
+
+def test_taking_a_line_out_falls_back_and_comes_back(host):
+    before = host.profiles()
+    record = only(d00(host, parameters={BTC: None}))
+    assert record["after"]["stored"] is None and BTC.encode() not in host.data(D00).replace(b"# " + BTC.encode(), b"")
+    run(host, state="restored")
+    assert host.profiles() == before
+
+
+def test_a_restart_by_name_brings_it_into_force(host):
+    predicted = d00(host, check=True, parameters={BTC: 12}, restart=["PRD_00"])
+    result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    assert result["diff"] == predicted["diff"]
+    record = only(result)
+    assert record["verdict"] == "changed" and record["after"]["running"] == {BTC: "12"}
+    done = [call.split()[4] for call in host.calls if call.split()[4] in ("Stop", "RestartService", "Start")]
+    assert done == ["Stop", "RestartService", "Start"]
+    assert not d00(host, parameters={BTC: 12}, restart=["PRD_00"])["changed"]
+
+
+def test_a_restart_of_another_instance_is_none_of_this_one(host):
+    assert only(d00(host, parameters={BTC: 12}, restart=["PRD_01", "QAS_00"]))["verdict"] == "pending_restart"
+    assert host.running["00"][BTC] == "8"
+
+
+def test_an_instance_that_is_stopped_stays_so(host):
+    host.running["00"] = None
+    record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
+    assert record["verdict"] == "changed" and record["after"]["running"] is None and host.running["00"] is None
+    assert any("PRD_00" in remark and "not known" in remark for remark in record["remarks"])
+
+
+def test_an_instance_that_does_not_come_back_gets_its_old_profile_and_runs(host):
+    before = host.profiles()
+    host.dies_of = "12"
+    result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    assert result["failed"] and only(result)["verdict"] == "failed"
+    assert "PRD_00 did not come back within 5 s: disp+work is YELLOW (Starting)" in result["msg"]
+    assert result["msg"].endswith("the values before are back and in force")
+    assert host.profiles() == before and host.running["00"][BTC] == "8" and not result["changed"]
+
+
+def test_so_it_does_when_the_value_was_stored_by_an_earlier_run(host):
+    before = host.profiles()
+    d00(host, parameters={BTC: 12})
+    host.dies_of = "12"
+    assert d00(host, parameters={BTC: 12}, restart=["PRD_00"])["failed"]
+    assert host.profiles() == before and host.running["00"][BTC] == "8"
+    assert run(host, state="restored")["failed"] is False and host.profiles() == before
+
+
+def test_an_instance_that_does_not_stop_is_no_success(host):
+    before = host.profiles()
+    host.hangs = True
+    result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    assert result["failed"] and "PRD_00 did not stop within 5 s" in result["msg"] and "put back" in result["msg"]
+    assert host.profiles() == before
+
+
+def test_after_one_failure_no_other_instance_is_restarted(host):
+    before = host.profiles()
+    host.dies_of = "640000"
+    host.fill(ASCS01, host.data(ASCS01).replace(b"enque/table_size = 32000\n", b""))
+    host.start("01")
+    before = host.profiles()
+    result = run(
+        host,
+        sid="PRD",
+        instance="DEFAULT",
+        presets=["enqueue_table"],
+        restart=["PRD_00", "PRD_01"],
+    )
+    # ASCS01 comes first in the order of names
+    assert result["failed"] and "PRD_01 did not come back" in result["msg"]
+    assert host.profiles() == before
+    assert not [call for call in host.calls if "-nr 00" in call and "Stop" in call]
+
+
+def test_rolling_back_goes_on_until_the_instance_has_it(host):
+    before = host.profiles()
+    d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    first = run(host, state="restored")
+    assert only(first)["verdict"] == "pending_restart" and host.profiles() == before
+    again = run(host, state="restored", restart=["PRD_00"])
+    assert only(again)["verdict"] == "changed" and host.running["00"][BTC] == "8"
+    assert not host.exists("/var/lib/zpower_sap_tuning")
+
+
+def test_rolling_back_restarts_also_for_a_parameter_that_was_not_there_before(host):
+    d00(host, parameters={"enque/table_size": 1}, restart=["PRD_00"])
+    host.fill(DEFAULT, b"SAPSYSTEMNAME = PRD\n")
+    record = only(run(host, state="restored", restart=["PRD_00"]))
+    assert record["verdict"] == "changed" and record["after"]["running"] == {"enque/table_size": "4096"}
+
+
+def test_what_someone_else_changed_is_left_alone(host):
+    d00(host, parameters={BTC: 12})
+    host.fill(D00, host.data(D00)[:-2] + b"15")
+    record = only(run(host, state="restored"))
+    assert record["verdict"] == "drifted"
+    assert "it is 15, this collection set 12, before that it was 8" in record["reason"]
+    run(host, state="restored", force=True)
+    assert host.data(D00) == D00_TEXT
+
+
+def test_a_default_profile_tells_where_an_instance_profile_overrules_it(host):
+    result = run(host, sid="PRD", instance="DEFAULT", presets=["enqueue_table"])
+    record = only(result)
+    assert record["subject"] == DEFAULT and record["verdict"] == "drifted"
+    assert "PRD_ASCS01_app1, line 4, sets enque/table_size to 32000 and wins over %s" % DEFAULT in record["reason"]
+    assert record["after"]["next_boot"] == {"D00 enque/table_size": "640000", "ASCS01 enque/table_size": "32000"}
+    assert record["after"]["running"] == {"D00 enque/table_size": "64000", "ASCS01 enque/table_size": "32000"}
+    assert [one["name"] for one in result["instances"]] == ["D00", "ASCS01"]
+
+
+def test_an_instance_profile_wins_over_the_default_one(host):
+    record = only(run(host, sid="PRD", instance="ASCS01", parameters={"enque/table_size": 640000}, restart=["PRD_01"]))
+    assert record["verdict"] == "changed"
+    assert [one["wins"] for one in record["conflicts"]] == ["no"] and record["conflicts"][0]["file"] == DEFAULT
+
+
+def test_a_substitution_is_compared_as_the_kernel_expands_it(host):
+    record = only(d00(host, presets=["update_local"], restart=["PRD_00"]))
+    assert record["verdict"] == "changed"
+    assert record["after"]["stored"]["rdisp/vbname"] == "$(rdisp/myname)"
+    assert record["after"]["running"]["rdisp/vbname"] == "app1_PRD_00" == record["after"]["next_boot"]["rdisp/vbname"]
+    assert not d00(host, presets=["update_local"])["changed"]
+
+
+def test_without_an_sap_kernel_only_the_profile_speaks(tmp_path):
+    host = NoSapKernel(tmp_path)
+    record = only(d00(host, check=True, parameters={BTC: 8}))
+    assert record["verdict"] == "compliant" and record["before"]["running"] is None
+    assert record["before"]["next_boot"] == {BTC: "8"}
+    assert any("what PRD_00 runs with is not known" in remark for remark in record["remarks"])
+
+
+def test_a_start_service_that_refuses_is_a_remark(host):
+    host.refuses.add("00")
+    record = only(d00(host, parameters={BTC: 12}))
+    assert record["verdict"] == "changed" and record["after"]["next_boot"] == {BTC: "12"}
+    assert any(REFUSED[6:] in remark for remark in record["remarks"])
+
+
+def test_several_profiles_in_one_call(host):
+    result = run(
+        host,
+        profiles=[
+            {"sid": "PRD", "instance": "D*", "parameters": {BTC: 12}},
+            {"profile": "/usr/sap/PRD/SYS/profile/DEFAULT.PFL", "parameters": {"rdisp/mshost": "ascs"}},
+        ],
+    )
+    assert [record["subject"] for record in result["tuning"]] == [D00, DEFAULT]
+    assert result["changed"] and host.read(DEFAULT).endswith("rdisp/mshost = ascs\n")
+
+
+def test_a_shared_profile_that_another_host_changes_is_only_looked_at(host):
+    before = host.profiles()
+    entry = {"sid": "PRD", "instance": "DEFAULT", "parameters": {"rdisp/mshost": "ascs"}, "left_to": "app2"}
+    result = run(host, profiles=[entry])
+    record = only(result)
+    assert not result["changed"] and record["verdict"] == "drifted" and "is left to app2" in record["reason"]
+    assert host.profiles() == before
+    host.fill(DEFAULT, host.data(DEFAULT) + b"rdisp/mshost = ascs\n")
+    assert only(run(host, profiles=[entry]))["verdict"] in ("compliant", "pending_restart")
+
+
+def test_a_pattern_without_instance_is_not_applicable(host):
+    record = only(run(host, sid="PRD", instance="J*", parameters={BTC: 12}))
+    assert record["verdict"] == "not_applicable" and "no instance of PRD on this host" in record["reason"]
+
+
+def test_linux_parameters_are_not_applicable_on_aix(host, monkeypatch):
+    monkeypatch.setattr("platform.system", lambda: "AIX")
+    record = only(d00(host, presets=["realtime_scheduler"]))
+    assert record["verdict"] == "not_applicable" and "only SAP kernels for Linux" in record["reason"]
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"sid": "PRD"}, "both sid and instance"),
+        ({"sid": "PRD", "instance": "D00"}, "nothing to set"),
+        ({"sid": "QAS", "instance": "D00"}, "QAS"),
+        ({"sid": "PRD", "instance": "D07"}, "no instance D07 on this host; it has ASCS01, D00"),
+        ({"profile": "PRD_D00_app1"}, "no absolute path"),
+        ({"profile": "/sapmnt/PRD/profile/PRD_D05_app1"}, "is no file of this host"),
+        ({"sid": "PRD", "instance": "D00", "restart": ["PRD_D00"]}, "write system and number"),
+        ({"sid": "PRD", "instance": "D00", "restart_timeout": 0}, "restart_timeout: 0 is out of range"),
+        ({"sid": "PRD", "instance": "D00", "profiles": [{"sid": "PRD", "instance": "D00"}]}, "into profiles"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_nothing_is_changed(host, wrong, words):
+    before = host.profiles()
+    if "profiles" in wrong or wrong != {"sid": "PRD", "instance": "D00"}:
+        wrong = dict({"parameters": {BTC: 12}}, **wrong)
+    with pytest.raises(InputError, match=words):
+        run(host, **wrong)
+    assert host.profiles() == before and not host.exists("/var/lib")
+
+
+def test_one_profile_twice_is_refused(host):
+    entries = [{"sid": "PRD", "instance": name, "parameters": {BTC: 12}} for name in ("D00", "D*")]
+    with pytest.raises(InputError, match="asked for twice"):
+        run(host, profiles=entries)
+
+
+def test_a_kernel_that_refuses_the_new_profile_keeps_the_old_one(host):
+    before = host.profiles()
+    host.complains = ["wp_no_btc = 12"]
+    result = d00(host, parameters={BTC: 12})
+    assert result["failed"] and "sappfpar refuses the new %s, so the old one stands" % D00 in result["msg"]
+    assert host.profiles() == before
+
+
+def test_an_old_mistake_of_the_profile_does_not_keep_a_change_away(host):
+    host.complains = ["wp_no_dia"]
+    assert not d00(host, parameters={BTC: 12})["failed"]
+
+
+def test_a_profile_that_the_kernel_cannot_read_is_not_changed_unchecked(host, monkeypatch):
+    before = host.profiles()
+    monkeypatch.setattr(host, "_sappfpar", lambda arguments: Result(0, "== Checking profile: <no_profile>\n", ""))
+    result = d00(host, parameters={BTC: 12})
+    assert result["failed"] and "sappfpar did not read the profile" in result["msg"]
+    assert host.profiles() == before
+
+
+def test_a_parameter_that_the_kernel_does_not_know_can_be_taken_back(host):
+    before = host.profiles()
+    assert only(d00(host, parameters={"zz/site": "x"}, restart=["PRD_00"]))["verdict"] == "changed"
+    result = run(host, state="restored", restart=["PRD_00"])
+    assert not result["failed"], result["msg"]
+    assert host.profiles() == before
+
+
+def test_a_profile_that_is_gone_is_no_reason_to_forget_its_values(host):
+    d00(host, parameters={BTC: 12})
+    os.rename(host.path(D00), host.path(D00) + ".away")
+    with pytest.raises(Exception, match="is its file system mounted"):
+        run(host, state="restored")
+    os.rename(host.path(D00) + ".away", host.path(D00))
+    run(host, state="restored")
+    assert host.data(D00) == D00_TEXT
+
+
+def work_process(host, pid, priority, policy, parent=41):
+    host.fill("/proc/%d/cmdline" % pid, b"dw.sapPRD_D00\0pf=" + D00.encode())
+    fields = ["S", str(parent)] + ["0"] * 35 + [str(priority), str(policy)]
+    host.fill("/proc/%d/stat" % pid, ("%d (dw.sapPRD_D00) %s\n" % (pid, " ".join(fields))).encode())
+    host.fill("/proc/%d/limits" % pid, b"Max realtime priority     0   0\n")
+
+
+def test_real_time_scheduling_without_the_right_to_it_is_no_success(host):
+    record = only(d00(host, presets=["realtime_scheduler"], restart=["PRD_00"]))
+    assert record["verdict"] == "pending_restart" and "may not use real-time priority 99" in record["reason"]
+    host.fill("/etc/security/limits.d/sap.conf", b"prdadm - rtprio 99\n")
+    assert only(d00(host, presets=["realtime_scheduler"]))["verdict"] == "compliant"
+
+
+def test_real_time_scheduling_is_proved_by_the_work_processes(host):
+    host.fill("/etc/security/limits.d/sap.conf", b"prdadm - rtprio 99\n")
+    # CAP_SYS_NICE, with which the limit does not matter
+    for pid, parent in ((41, 1), (42, 41), (43, 41)):
+        work_process(host, pid, 0, 0, parent)
+        host.fill("/proc/%d/status" % pid, b"CapEff:\t0000000000800000\n")
+    assert "work processes: SCHED_OTHER is in force" in only(d00(host, presets=["realtime_scheduler"]))["reason"]
+    result = d00(host, presets=["realtime_scheduler"], restart=["PRD_00"])
+    assert result["failed"] and "work processes is SCHED_OTHER, although SCHED_RR 99 was written" in result["msg"]
+    assert only(d00(host, check=True, presets=["realtime_scheduler"]))["verdict"] == "pending_restart"
+    start = host.start
+
+    def as_it_should(number):
+        start(number)
+        work_process(host, 43, 99, 2)
+
+    host.start = as_it_should
+    record = only(d00(host, presets=["realtime_scheduler"], restart=["PRD_00"]))
+    assert record["verdict"] == "changed"
+    assert record["after"]["running"]["work processes"] == "1 of 2 SCHED_RR 99, the others SCHED_OTHER"
+    assert not d00(host, presets=["realtime_scheduler"], restart=["PRD_00"])["changed"]
+
+
+def test_a_restart_that_cannot_help_is_not_made(host):
+    d00(host, presets=["realtime_scheduler"], restart=["PRD_00"])
+    work_process(host, 41, 0, 0, 1)
+    work_process(host, 42, 0, 0)
+    host.calls.clear()
+    record = only(d00(host, presets=["realtime_scheduler"], restart=["PRD_00"]))
+    assert record["verdict"] == "pending_restart" and "may not use real-time priority 99" in record["reason"]
+    assert "work processes: SCHED_OTHER is in force, SCHED_RR 99 after a restart" in record["reason"]
+    assert not [call for call in host.calls if "Stop" in call]
+
+
+def test_a_restart_for_another_hosts_change_leaves_no_way_back_here(host):
+    entry = {"sid": "PRD", "instance": "DEFAULT", "parameters": {"rdisp/mshost": "ascs"}, "left_to": "app2"}
+    host.fill(DEFAULT, host.data(DEFAULT) + b"rdisp/mshost = ascs\n")
+    record = only(run(host, profiles=[entry], restart=["PRD_00", "PRD_01"]))
+    assert record["verdict"] == "changed" and record["after"]["running"]["D00 rdisp/mshost"] == "ascs"
+    assert "journal is empty" in only(run(host, state="restored"))["reason"]

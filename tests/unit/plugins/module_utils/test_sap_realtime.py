@@ -1,0 +1,429 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What real-time scheduling of work processes needs, on trees in the kernel's formats, and the proof, also on /proc."""
+
+import errno
+import os
+import subprocess
+import time
+
+import captured
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import realtime
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
+
+UNIT = "SAPPRD_00.service"
+DROP_IN = "/etc/systemd/system/SAPPRD_00.service.d/zpower-sap-tuning.conf"
+PROFILE = "pf=/usr/sap/PRD/SYS/profile/PRD_D00_app1"
+RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
+# CAP_SYS_NICE alone is bit 23
+NICE, NONE = "0000000000800000", "0000000000000000"
+
+
+def instance(unit=UNIT, **changes):
+    values = dict.fromkeys(Instance._fields)
+    values.update(sid="PRD", name="D00", number="00", type="D", user="prdadm", unit=unit)
+    return Instance(**dict(values, **changes))
+
+
+def process(pid, arguments, parent=1, scheduling=(0, 0), limit=0, effective=NONE, ambient=NONE, group=None, state="S"):
+    """The files of one process; scheduling: the kernel's number of the policy, and the priority."""
+    policy, priority = scheduling
+    # fields 5 to 39 of proc(5), all of which matter to others
+    between = " ".join(str(1000 + field) for field in range(5, 40))
+    base = "/proc/%d/" % pid
+    files = {
+        base + "cmdline": "\0".join(arguments) + "\0",
+        base + "stat": "%d (a) b (c) %s %d %s %d %d 0 0\n" % (pid, state, parent, between, priority, policy),
+        base + "limits": "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max nice priority         0                    0                    \n"
+        "Max realtime priority     %-20s 99                   \n" % limit,
+        base + "status": "Name:\tx\nCapPrm:\t%s\nCapEff:\t%s\nCapAmb:\t%s\n" % (NICE, effective, ambient),
+    }
+    if group is not None:
+        files[base + "cgroup"] = group
+    return files
+
+
+def server(pid=4711, profile=PROFILE, **options):
+    return process(pid, ["/usr/sap/PRD/D00/exe/sapstartsrv", profile, "-D", "-u", "prdadm"], **options)
+
+
+def work(pid, **options):
+    return process(pid, ["dw.sapPRD_D00", PROFILE], **options)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A function from dicts of files to the Host that has them."""
+
+    def grown(*parts):
+        found = {RUNTIME: "950000\n", "/proc/sys/kernel/sched_rt_period_us": "1000000\n"}
+        for part in parts:
+            found.update(part)
+        captured.grow(tmp_path, found)
+        return Host(str(tmp_path))
+
+    return grown
+
+
+def service(text, drop_in=None, unit=UNIT):
+    files = {"/etc/systemd/system/" + unit: "[Service]\nUser=prdadm\n" + text}
+    if drop_in is not None:
+        files[DROP_IN] = drop_in
+    return files
+
+
+# wanted or not
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), [("SCHED_RR", True), ("SCHED_FIFO", True), ("SCHED_OTHER", False), (None, False)]
+)
+def test_what_asks_for_a_realtime_scheduler(value, wanted):
+    assert realtime.wants_realtime({"rdisp/linux/os_scheduler": value, "es/implementation": "std"}) is wanted
+    assert realtime.wants_realtime({}) is False
+
+
+# the limit
+
+
+@pytest.mark.parametrize(
+    ("found", "enough"),
+    [
+        (server(limit=99), True),
+        (server(limit="unlimited"), True),
+        (server(limit=98), False),
+        (server(ambient=NICE, effective=NICE), True),
+        # what the next program loses is none
+        (server(effective=NICE), False),
+        # of the program's file, so that it comes with every start
+        (dict(server(), **work(4800, effective=NICE)), True),
+        (dict(server(), **work(4800, limit=99)), False),
+        (work(4800, limit=99), True),
+    ],
+)
+def test_without_a_unit_the_running_sapstartsrv_counts(machine, found, enough):
+    assert (realtime.prerequisites(machine(found), instance(unit=None), "99") == []) is enough
+
+
+def test_a_unit_counts_more_than_what_its_sapstartsrv_still_has(machine):
+    assert len(realtime.prerequisites(machine(server(limit=99), service("")), instance(), 99)) == 1
+
+
+def test_a_capability_of_the_program_s_file_needs_no_unit(machine):
+    host = machine(server(), work(4800, effective=NICE), service(""))
+    assert realtime.prerequisites(host, instance(), 99) == []
+
+
+def test_a_limit_is_enough_for_the_priorities_up_to_it(machine):
+    host = machine(service("LimitRTPRIO=49\n"))
+    assert realtime.prerequisites(host, instance(), 49) == []
+    assert realtime.prerequisites(host, instance(), None) == []
+    assert realtime.prerequisites(host, instance(), "$(prio)") == []
+    assert realtime.prerequisites(host, instance(), "50") == [
+        "PRD D00 may not use real-time priority 50, because SAPPRD_00.service allows 49: "
+        "set LimitRTPRIO=50 of SAPPRD_00.service (sap_profile_manage_rtprio does it)"
+    ]
+
+
+def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
+    host = machine(server(), service("", "[Service]\nLimitRTPRIO=98\n"))
+    assert realtime.prerequisites(host, instance(), 98) == []
+    assert realtime.waiting(host, instance(), 98) == [
+        "SAPPRD_00.service allows PRD D00 real-time priority 98 from the next start of sapstartsrv on: "
+        "its sapstartsrv (process 4711) is older"
+    ]
+    # too low a limit is no matter of waiting
+    assert realtime.waiting(host, instance(), 99) == []
+    assert len(realtime.prerequisites(host, instance(), 99)) == 1
+
+
+@pytest.mark.parametrize("found", [server(limit=98), {}], ids=["runs with it", "does not run"])
+def test_nothing_waits_where_the_next_dispatcher_may(machine, found):
+    host = machine(found, service("LimitRTPRIO=98\n"))
+    assert realtime.waiting(host, instance(), 98) == []
+
+
+def test_an_entry_in_limits_d_does_not_reach_a_running_sapstartsrv(machine):
+    host = machine(server(), {"/etc/security/limits.conf": "prdadm - rtprio 99\n"})
+    assert realtime.waiting(host, instance(unit=None), 99) == []
+    assert realtime.prerequisites(host, instance(unit=None), 99) == [
+        "PRD D00 may not use real-time priority 99, because its sapstartsrv (process 4711) may use none: "
+        "/etc/security/limits.conf allows 99 to what login sessions start: start sapstartsrv from one"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "own"),
+    [
+        (PROFILE, True),
+        ("pf=/sapmnt/PRD/profile/START_D00_app1", True),
+        ("pf=/usr/sap/PRD/SYS/profile/PRD_D01_app1", False),
+        ("pf=/usr/sap/QAS/SYS/profile/QAS_D00_app1", False),
+        ("pf=/sapmnt/QAS/profile/START_D00_app1", False),
+        ("-D", False),
+    ],
+)
+def test_the_sapstartsrv_of_another_instance_says_nothing(machine, profile, own):
+    host = machine(server(profile=profile, limit=99))
+    assert (realtime.prerequisites(host, instance(unit=None), 99) == []) is own
+
+
+@pytest.mark.parametrize(
+    ("text", "drop_in", "enough"),
+    [
+        ("", None, False),
+        ("LimitRTPRIO=99\n", None, True),
+        ("LimitRTPRIO=infinity\n", None, True),
+        ("LimitRTPRIO=10:99\n", None, False),
+        ("LimitRTPRIO=0\n", "[Service]\nLimitRTPRIO=99\n", True),
+        ("LimitRTPRIO=99\n", "[Service]\nLimitRTPRIO=10\n", False),
+        ("LimitRTPRIO=99\n", "[Service]\nLimitRTPRIO=\n", False),
+        ("# LimitRTPRIO=99\n", "[Service]\n;LimitRTPRIO=99\n", False),
+        ("AmbientCapabilities=CAP_NET_RAW CAP_SYS_NICE\n", None, True),
+        ("AmbientCapabilities=CAP_SYS_NICE\n", "[Service]\nAmbientCapabilities=\n", False),
+    ],
+)
+def test_what_systemd_gives_at_the_next_start(machine, text, drop_in, enough):
+    host = machine(service(text, drop_in))
+    # the other unit's limit is not this one's
+    captured.grow(host.root, service("LimitRTPRIO=99\n", unit="SAPPRD_01.service"))
+    assert (realtime.prerequisites(host, instance(), 99) == []) is enough
+
+
+@pytest.mark.parametrize(
+    ("unit", "files", "enough"),
+    [
+        ("", {"/etc/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n"}, True),
+        ("LimitRTPRIO=\n", {"/usr/lib/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n"}, True),
+        ("LimitRTPRIO=5\n", {"/etc/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n"}, False),
+        ("", {"/etc/systemd/system.conf": "[Manager]\n#DefaultLimitRTPRIO=99\n"}, False),
+        (
+            "",
+            {
+                "/usr/lib/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n",
+                "/etc/systemd/system.conf": "[Manager]\n",
+            },
+            False,
+        ),
+        (
+            "",
+            {
+                "/etc/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=5\n",
+                "/etc/systemd/system.conf.d/rt.conf": "[Manager]\nDefaultLimitRTPRIO=99\n",
+            },
+            True,
+        ),
+    ],
+)
+def test_systemd_s_own_default(machine, unit, files, enough):
+    assert (realtime.prerequisites(machine(service(unit), files), instance(), 99) == []) is enough
+
+
+def test_a_stopped_instance_is_told_what_to_set(machine):
+    assert realtime.prerequisites(machine(service("")), instance(), 99) == [
+        "PRD D00 may not use real-time priority 99, because SAPPRD_00.service allows none: "
+        "set LimitRTPRIO=99 of SAPPRD_00.service (sap_profile_manage_rtprio does it)"
+    ]
+    assert realtime.prerequisites(machine(), instance(unit=None), 99) == [
+        "PRD D00 may not use real-time priority 99, because /etc/security/limits.conf allows none: write "
+        "'prdadm - rtprio 99' to /etc/security/limits.conf and start sapstartsrv from a login session"
+    ]
+
+
+PEOPLE = {
+    "/etc/passwd": "root:x:0:0::/root:/bin/sh\nprdadm:x:1001:79:SAP:/home/prdadm:/bin/csh\n",
+    "/etc/group": "sapinst:x:78:root,prdadm\ndba:x:79:\nother:x:80:root\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit"),
+    [
+        ("prdadm - rtprio 99", 99),
+        ("prdadm soft rtprio 99", 99),
+        ("prdadm hard rtprio 99", 0),
+        ("prdadm - nofile 99", 0),
+        ("#prdadm - rtprio 99", 0),
+        ("prdadm - rtprio 99 # for SAP", 99),
+        ("prdadm - rtprio unlimited", 99),
+        ("qasadm - rtprio 99", 0),
+        ("* - rtprio 20", 20),
+        ("@sapsys - rtprio 99", 99),
+        ("@sapinst - rtprio 99", 99),
+        ("@dba - rtprio 99", 99),
+        ("@other - rtprio 99", 0),
+        # his own entry wins wherever it stands, and among equals the last one
+        ("prdadm - rtprio 10\n@sapsys - rtprio 99\n* - rtprio 99", 10),
+        ("@sapsys - rtprio 99\n* - rtprio 10", 99),
+        ("prdadm - rtprio 99\nprdadm - rtprio 10", 10),
+    ],
+)
+@pytest.mark.parametrize("file", ["limits.conf", "limits.d/90-sap.conf"])
+def test_what_pam_gives_where_there_is_no_unit(machine, lines, limit, file):
+    host = machine(PEOPLE, {"/etc/security/" + file: lines + "\n"})
+    for priority in (10, 20, 99):
+        assert (realtime.prerequisites(host, instance(unit=None), priority) == []) is (limit >= priority)
+
+
+def test_limits_d_comes_after_limits_conf(machine):
+    host = machine(
+        {"/etc/security/limits.conf": "prdadm - rtprio 99\n", "/etc/security/limits.d/a.conf": "prdadm - rtprio 0\n"}
+    )
+    assert realtime.prerequisites(host, instance(unit=None), 99) != []
+
+
+# control groups
+
+V1 = "12:pids:/SAP.slice\n4:cpu,cpuacct:/SAP.slice/SAPPRD_00.service\n1:name=systemd:/SAP.slice\n"
+RAISED = "LimitRTPRIO=99\n"
+V2 = "0::/SAP.slice/SAPPRD_00.service\n"
+GROUP_FILE = "/sys/fs/cgroup/%s/SAP.slice/SAPPRD_00.service/cpu.rt_runtime_us"
+KERNEL = {"/proc/sys/kernel/osrelease": "5.14.21\n"}
+
+
+def config(*options):
+    return dict(KERNEL, **{"/boot/config-5.14.21": "".join("CONFIG_%s=y\n" % option for option in options)})
+
+
+@pytest.mark.parametrize("mount", ["cpu,cpuacct", "cpu"])
+def test_a_group_without_realtime_is_named(machine, mount):
+    host = machine(server(group=V1), service(RAISED), {GROUP_FILE % mount: "0\n"})
+    assert realtime.prerequisites(host, instance(), 99) == [
+        "PRD D00 may use no real-time priority in the control group /SAP.slice/SAPPRD_00.service, whose "
+        "cpu.rt_runtime_us is 0: give it and those above it a share, such as 950000"
+    ]
+
+
+@pytest.mark.parametrize("files", [{GROUP_FILE % "cpu": "950000\n"}, {}], ids=["has a share", "kernel has no groups"])
+def test_a_group_that_allows_realtime_is_not(machine, files):
+    assert realtime.prerequisites(machine(server(group=V1), service(RAISED), files), instance(), 99) == []
+
+
+def test_without_throttling_the_kernel_does_not_ask_the_group(machine):
+    host = machine(server(group=V1), service(RAISED), {GROUP_FILE % "cpu": "0\n", RUNTIME: "-1\n"})
+    assert realtime.prerequisites(host, instance(), 99) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "cmdline", "group", "controller", "missing"),
+    [
+        (["RT_GROUP_SCHED"], "", V2, "SAP.slice/SAPPRD_00.service", True),
+        # the nearest group above with CPU time of its own counts
+        (["RT_GROUP_SCHED"], "", V2, "SAP.slice", True),
+        (["RT_GROUP_SCHED"], "", V2, "system.slice", False),
+        (["RT_GROUP_SCHED"], "", "0::/\n", "", False),
+        ([], "", V2, "SAP.slice", False),
+        (["RT_GROUP_SCHED"], "quiet rt_group_sched=0", V2, "SAP.slice", False),
+        (["RT_GROUP_SCHED", "RT_GROUP_SCHED_DEFAULT_DISABLED"], "quiet", V2, "SAP.slice", False),
+        (["RT_GROUP_SCHED", "RT_GROUP_SCHED_DEFAULT_DISABLED"], "rt_group_sched=1", V2, "SAP.slice", True),
+    ],
+)
+def test_groups_of_version_2(machine, options, cmdline, group, controller, missing):
+    files = {"/proc/cmdline": cmdline + "\n", "/sys/fs/cgroup/%s/cpu.weight" % controller: "100\n"}
+    host = machine(server(group=group), service(RAISED), config(*options), files)
+    found = realtime.prerequisites(host, instance(), 99)
+    assert ["CONFIG_RT_GROUP_SCHED" in sentence for sentence in found] == [True] * missing
+
+
+def test_everything_that_is_missing_is_named_at_once(machine):
+    host = machine(server(group=V1), {GROUP_FILE % "cpu": "0\n", RUNTIME: "0\n"}, service(""))
+    found = realtime.prerequisites(host, instance(), 99)
+    assert len(found) == 3
+    assert found[2].startswith("kernel.sched_rt_runtime_us is 0")
+
+
+# what is left to others
+
+
+@pytest.mark.parametrize(
+    ("runtime", "words"),
+    [("950000", ["leave 5 % of the CPU time"]), ("-1", ["starve everything else"]), ("0", []), ("", [])],
+)
+def test_what_realtime_leaves_to_others_is_said(machine, runtime, words):
+    found = realtime.remarks(machine({RUNTIME: runtime + "\n"}))
+    assert [word in sentence for word, sentence in zip(words, found)] == [True] * len(words) == [True] * len(found)
+
+
+# the proof
+
+
+def test_work_processes_are_the_children_of_the_dispatcher(machine):
+    host = machine(
+        server(10),
+        work(20, parent=10),
+        work(31, parent=20, scheduling=(2, 99)),
+        work(100, parent=20, scheduling=(1, 5)),
+        work(9, parent=20, state="Z"),
+        process(40, ["dw.sapPRD_D01", PROFILE], parent=20, scheduling=(2, 1)),
+        process(41, ["gwrd", "dw.sapPRD_D00"], parent=20),
+        {"/proc/42/cmdline": "", "/proc/43/cmdline": "dw.sapPRD_D00\0", "/proc/self/cmdline": "dw.sapPRD_D00\0"},
+    )
+    assert realtime.work_processes(host, "PRD", "D00") == [(31, "SCHED_RR", 99), (100, "SCHED_FIFO", 5)]
+
+
+def test_all_are_work_processes_where_the_dispatcher_has_another_name(machine):
+    host = machine(
+        process(20, ["/usr/sap/PRD/D00/exe/disp+work", PROFILE]),
+        process(31, ["/usr/sap/PRD/D00/work/dw.sapPRD_D00 " + PROFILE], parent=20, scheduling=(3, 0)),
+        work(32, parent=20, scheduling=(99, 0)),
+    )
+    assert realtime.work_processes(host, "PRD", "D00") == [(31, "SCHED_BATCH", 0), (32, "policy 99", 0)]
+
+
+def test_an_instance_that_is_stopped_has_none(machine):
+    assert realtime.work_processes(machine(), "PRD", "D00") == []
+
+
+class Vanishing(Host):
+    """Every process ends between the listing and the reading, as the kernel tells it of an open file."""
+
+    def read(self, path):
+        raise HostError("cannot read %s" % path, errno.ESRCH)
+
+
+def test_a_process_that_ends_meanwhile_is_left_out(machine):
+    host = Vanishing(machine(work(31)).root)
+    assert realtime.work_processes(host, "PRD", "D00") == []
+
+
+@pytest.mark.parametrize(
+    ("processes", "text"),
+    [
+        ([], None),
+        ([("SCHED_OTHER", 0)] * 3, "SCHED_OTHER"),
+        ([("SCHED_RR", 99)] * 3, "SCHED_RR 99"),
+        ([("SCHED_RR", 99)] * 12 + [("SCHED_OTHER", 0)] * 2, "12 of 14 SCHED_RR 99, the others SCHED_OTHER"),
+        ([("SCHED_RR", 99)] * 2 + [("SCHED_OTHER", 0)] * 12, "2 of 14 SCHED_RR 99, the others SCHED_OTHER"),
+        (
+            [("SCHED_OTHER", 0)] * 9 + [("SCHED_RR", 98)] + [("SCHED_RR", 99)] * 2,
+            "2 of 12 SCHED_RR 99, 1 SCHED_RR 98, 9 SCHED_OTHER",
+        ),
+        ([("policy 99", 0)] + [("SCHED_RR", 1)], "1 of 2 SCHED_RR 1, the others policy 99"),
+    ],
+)
+def test_summary(processes, text):
+    assert realtime.summary([(pid,) + scheduling for pid, scheduling in enumerate(processes)]) == text
+
+
+@pytest.mark.parametrize(
+    ("policy", "priority", "text"), [("SCHED_BATCH", 0, "SCHED_BATCH"), ("SCHED_RR", 7, "SCHED_RR 7")]
+)
+def test_a_real_process_is_read_as_the_kernel_tells_it(policy, priority, text):
+    name = "XQ%d" % (os.getpid() % 10)
+    child = subprocess.Popen(["dw.sap%s_D77" % name, "60"], executable="/bin/sleep")
+    try:
+        os.sched_setscheduler(child.pid, getattr(os, policy), os.sched_param(priority))
+        deadline = time.time() + 10
+        found = []
+        while not found and time.time() < deadline:  # /proc knows the arguments a moment after the start
+            found = realtime.work_processes(Host(), name, "D77")
+        assert [pid for pid, _policy, _priority in found] == [child.pid]
+        assert realtime.summary(found) == text
+    except PermissionError:
+        pytest.skip("this user may not use " + policy)
+    finally:
+        child.kill()
+        child.wait()

@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A profile is the old one or the new one, whole: full disks, kills, read-only folders, other writers."""
+
+import errno
+import multiprocessing
+import os
+import signal
+import struct
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import sap_profile
+from sapsystem import D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, SapHost
+
+PARAMS = {"state": "present", "force": False, "restart": [], "restart_timeout": 5, "sid": "PRD", "instance": "D00"}
+NEW = D00_TEXT[:-1] + b"12"
+OTHERS = {"DEFAULT.PFL", "PRD_ASCS01_app1", "PRD_D00_app1"}
+FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def host(tmp_path):
+    return SapHost(tmp_path)
+
+
+def run(host, folder="/var/lib/zpower_sap_tuning", **changes):
+    params = dict(PARAMS, **dict({"parameters": {"rdisp/wp_no_btc": 12}}, **changes))
+    tuning = sap_profile.SapProfile(host, params)
+    return Run(tuning, Journal(host, tuning.name, folder), params["state"]).run()
+
+
+def in_a_process(work, *arguments):
+    """Run work in a process of its own; how that ended."""
+    process = FORK.Process(target=work, args=arguments)
+    process.start()
+    process.join(60)
+    return process.exitcode
+
+
+def left(host):
+    """Names beside the profiles."""
+    return set(host.listdir(os.path.dirname(D00)))
+
+
+def test_a_full_disk_keeps_the_old_profile(host, monkeypatch):
+    fsync = os.fsync
+
+    def full(descriptor):
+        if "/profile/.zpower-" in os.readlink("/proc/self/fd/%d" % descriptor):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run(host)
+    assert result["failed"] and "No space left on device" in result["msg"] and "the old profile stands" in result["msg"]
+    assert host.data(D00) == D00_TEXT and left(host) == OTHERS
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_run_that_is_killed_at_the_rename_leaves_a_whole_profile_and_the_next_one_goes_on(host, moment):
+    def killed():
+        rename = os.rename
+
+        def kill(old, new):
+            if new.endswith("PRD_D00_app1"):
+                if moment == "after":
+                    rename(old, new)
+                os.kill(os.getpid(), signal.SIGKILL)
+            rename(old, new)
+
+        os.rename = kill
+        run(host)
+
+    assert in_a_process(killed) == -signal.SIGKILL
+    assert host.data(D00) == (D00_TEXT if moment == "before" else NEW)
+    assert left(host) - OTHERS
+    assert not run(host)["failed"] and host.data(D00) == NEW
+    run(host, state="restored", parameters={})
+    assert host.data(D00) == D00_TEXT and left(host) == OTHERS
+
+
+def test_a_read_only_folder_is_said_before_anything_is_written(host, monkeypatch):
+    real = os.open
+
+    def read_only(path, flags, *mode, **more):
+        if "/sapmnt/" in str(path) and flags & os.O_CREAT:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return real(path, flags, *mode, **more)
+
+    monkeypatch.setattr(os, "open", read_only)
+    result = run(host)
+    assert result["failed"] and "the file system is read-only here" in result["msg"]
+    assert host.data(D00) == D00_TEXT
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_profile_that_someone_else_changed_meanwhile_is_left_to_them(host, monkeypatch, late):
+    theirs = D00_TEXT.replace(b"= 8", b"= 9")
+    if late:
+        # an editor that saves while sappfpar looks at the new profile
+        monkeypatch.setattr(host, "_sappfpar", lambda arguments: host.fill(D00, theirs) or type(host)._answer("", 0))
+    else:
+        intend = Journal.intend
+        monkeypatch.setattr(Journal, "intend", lambda self, notes: (host.fill(D00, theirs), intend(self, notes)))
+    result = run(host)
+    assert result["failed"] and "was changed by someone else meanwhile" in result["msg"]
+    assert host.data(D00) == theirs and left(host) == OTHERS
+
+
+def test_a_second_writer_waits_and_is_told_who_writes(host, monkeypatch):
+    monkeypatch.setattr(writing, "_PATIENCE", 0.3)
+    lock = writing.Lock(host, os.path.join(os.path.dirname(D00), writing.LOCK))
+    lock.take("app2 process 77")
+    result = run(host)
+    assert result["failed"] and "is being changed by another run (app2 process 77)" in result["msg"]
+    lock.release()
+    assert not run(host)["failed"]
+
+
+def test_hosts_that_write_one_profile_at_once_lose_nothing(host):
+    """Each host adds a parameter of its own to the shared profile, and runs again where it was refused."""
+    start = FORK.Event()
+
+    def add(number):
+        start.wait()
+        while True:
+            name = "site/host_%d" % number
+            params = dict(PARAMS, instance="DEFAULT", parameters={name: "x" * 3000})
+            tuning = sap_profile.SapProfile(host, params)
+            result = Run(tuning, Journal(host, tuning.name, "/var/lib/of_host_%d" % number), "present").run()
+            if not result["failed"]:
+                os._exit(0)
+            if "run again" not in result["msg"]:
+                os._exit(1)
+
+    processes = [FORK.Process(target=add, args=(number,)) for number in range(4)]
+    for process in processes:
+        process.start()
+    start.set()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * 4
+    lines = host.data(DEFAULT).decode().splitlines()
+    assert host.data(DEFAULT).startswith(DEFAULT_TEXT)
+    assert sorted(line for line in lines if "host_" in line) == [
+        "site/host_%d = %s" % (number, "x" * 3000) for number in range(4)
+    ]
+    assert left(host) == OTHERS
+
+
+def test_owner_mode_list_and_context_stay(host):
+    path = host.path(D00)
+    os.chmod(path, 0o640)
+    # a user with read permission beside the owner, as acl(5) has it in the attribute
+    entries = [(1, 6, -1), (2, 4, 4711), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+    wanted = {"system.posix_acl_access": struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)}
+    wanted["user.note"] = b"keep me"
+    if os.geteuid() == 0:
+        os.chown(path, 4711, 4712)
+        wanted["security.selinux"] = b"system_u:object_r:usr_t:s0\0"
+    for name, value in wanted.items():
+        os.setxattr(path, name, value)
+    before = os.stat(path)
+    assert not run(host)["failed"]
+    after = os.stat(path)
+    assert host.data(D00) == NEW and before.st_ino != after.st_ino
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == wanted
+
+
+def test_a_link_is_followed_and_stays(host):
+    os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
+    os.symlink("../../elsewhere", host.path(D00))
+    assert not run(host)["failed"]
+    assert os.readlink(host.path(D00)) == "../../elsewhere" and host.data("/sapmnt/elsewhere") == NEW
+
+
+def test_what_does_not_read_back_is_an_error(host, monkeypatch):
+    replace = Host.replace
+
+    def lossy(self, path, data, *more, **names):
+        replace(self, path, data[:-1] if path == D00 else data, *more, **names)
+
+    monkeypatch.setattr(Host, "replace", lossy)
+    with pytest.raises(HostError, match="does not read back"):
+        writing.write(host, D00, D00_TEXT, NEW)

@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host with the SAP system PRD in a test's tree: profiles, and an SAP kernel that answers from memory.
+
+It is not SAP's kernel: only what the tuning asks of it is there, in the documented formats.
+"""
+
+import errno
+import os
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
+
+PROFILES = "/sapmnt/PRD/profile/"
+D00 = PROFILES + "PRD_D00_app1"
+ASCS01 = PROFILES + "PRD_ASCS01_app1"
+DEFAULT = PROFILES + "DEFAULT.PFL"
+REFUSED = "FAIL: NIECONN_REFUSED (Connection refused), NiRawConnect failed in plugin_fopen()"
+KERNEL = {"rdisp/linux/os_scheduler": "SCHED_OTHER", "enque/table_size": "4096", "rdisp/wp_no_dia": "10"}
+
+DEFAULT_TEXT = b"SAPSYSTEMNAME = PRD\nenque/table_size = 64000\n"
+D00_TEXT = (
+    b"SAPSYSTEMNAME = PRD\nSAPSYSTEM = 00\nINSTANCE_NAME = D00\n# rdisp/wp_no_btc = 3\nrdisp/wp_no_dia  =  10\n"
+    b"rdisp/wp_no_btc = 6\nrdisp/wp_no_btc = 8"
+)
+ASCS_TEXT = b"SAPSYSTEMNAME = PRD\nINSTANCE_NAME = ASCS01\n_EN = en.sap$(SAPSYSTEMNAME)\nenque/table_size = 32000\n"
+
+
+class SapHost(Host):
+    """The host app1, whose instances D00 and ASCS01 run with what their profiles say when it is made."""
+
+    def __init__(self, root):
+        super().__init__(str(root))
+        self.calls = []
+        self.running = {}
+        self.refuses = set()
+        self.dies_of = None
+        self.hangs = False
+        self.complains = []
+        for path, data in ((DEFAULT, DEFAULT_TEXT), (D00, D00_TEXT), (ASCS01, ASCS_TEXT)):
+            self.fill(path, data)
+        for name in ("D00", "ASCS01"):
+            for program in ("sapcontrol", "sappfpar"):
+                self.fill("/usr/sap/PRD/%s/exe/%s" % (name, program), b"")
+        os.makedirs(self.path("/usr/sap/PRD/SYS"))
+        os.symlink("../../../../sapmnt/PRD/profile", self.path("/usr/sap/PRD/SYS/profile"))
+        self.fill("/proc/sys/kernel/hostname", b"app1\n")
+        self.start("00")
+        self.start("01")
+
+    def fill(self, path, data):
+        os.makedirs(os.path.dirname(self.path(path)), exist_ok=True)
+        with open(self.path(path), "wb") as stream:
+            stream.write(data)
+
+    def profiles(self):
+        """{name: bytes} of all that lies beside the profiles."""
+        return {name: self.data(PROFILES + name) for name in self.listdir(PROFILES)}
+
+    def start(self, number):
+        self.running[number] = self.next_start({"00": D00, "01": ASCS01}[number])
+
+    def next_start(self, path):
+        found = dict(KERNEL)
+        for one in (DEFAULT, path):
+            for line in self.data(one).decode("latin-1").splitlines():
+                name, equals, value = line.partition("=")
+                if equals and not line.startswith("#"):
+                    found[name.strip()] = value.strip().replace("$(rdisp/myname)", "app1_PRD_00")
+        return found
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        assert user == "prdadm"
+        assert env["LD_LIBRARY_PATH"] == os.path.dirname(argv[0])
+        program, arguments = os.path.basename(argv[0]), list(argv[1:])
+        self.calls.append(" ".join([program] + arguments))
+        return self._sappfpar(arguments) if program == "sappfpar" else self._sapcontrol(arguments)
+
+    def _sappfpar(self, arguments):
+        names = [one for one in arguments if "=" not in one]
+        path = next(one[3:] for one in arguments if one.startswith("pf="))
+        # what is checked before it takes its place has the name that the machine under the test has for it
+        path = "/" + os.path.relpath(path, self.root) if path.startswith(self.root) else path
+        if names == ["check"]:
+            bad = [line for line in self.complains if line.encode() in self.data(path)]
+            return Result(0, "".join("***ERROR: %s\n" % line for line in bad) + "Errors detected: %d\n" % len(bad), "")
+        values = self.next_start(path)
+        return Result(0, "".join(values.get(name, "") + "\n" for name in names), "")
+
+    def _sapcontrol(self, arguments):
+        number, function, rest = arguments[1], arguments[3], arguments[4:]
+        if number in self.refuses:
+            return self._answer(function, 1, REFUSED)
+        values = self.running.get(number)
+        if function == "ParameterValue":
+            found = dict(values or {}, SAPSYSTEMNAME="PRD")
+            if values is None and rest[0] != "SAPSYSTEMNAME":
+                return self._answer(function, 1, "FAIL: not running")
+            if rest[0] not in found:
+                return self._answer(function, 1, "FAIL: Invalid parameter")
+            return self._answer(function, 0, "OK", "0 : " + found[rest[0]])
+        if function == "GetProcessList":
+            colour = "GRAY" if values is None else "YELLOW" if values == {} else "GREEN"
+            head = "name, description, dispstatus, textstatus, starttime, elapsedtime, pid"
+            row = "disp+work, Dispatcher, %s, %s, , , 42" % (colour, "Running" if colour == "GREEN" else "Starting")
+            return self._answer(function, {"GREEN": 3, "GRAY": 4}.get(colour, 0), "OK", head, row)
+        if function == "Stop" and not self.hangs:
+            self.running[number] = None
+        elif function == "Start":
+            self.start(number)
+            if self.dies_of and self.dies_of in self.running[number].values():
+                self.running[number] = {}
+        return self._answer(function, 0, "OK")
+
+    @staticmethod
+    def _answer(function, code, *lines):
+        return Result(code, "\n".join(["", "20.11.2026 10:00:00", function] + list(lines)) + "\n", "")
+
+
+class NoSapKernel(SapHost):
+    """The same without a program to ask."""
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        raise HostError("cannot run %s" % argv[0], errno.ENOENT)
