@@ -75,6 +75,8 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
     line: dict[str, Any] = {"workload": record["workload"]["name"], "peer": record["peer"]}
     for metric in ("av2_us", "tr2_kib_per_s"):
         line[metric] = median([metrics[metric] for metrics in good]) if good else None
+    links = sorted({link["mode"] or "unknown" for run in counted for link in run.get("links") or ()})
+    line.update({"links": links} if links else {})
     line.update(control=record["workload"]["control"], runs_ok=len(good), runs_failed=len(counted) - len(good))
     line.update(error=errors[0] if errors else None)
     return line

@@ -38,6 +38,7 @@ from typing import Any
 from ansible.plugins.callback import CallbackBase
 
 _COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
+_MOST_ITEMS = 2  # that a cell names
 _COLOURS = {"compliant": "green", "changed": "yellow", "failed": "red", "drifted": "red", "pending_restart": "yellow"}
 
 
@@ -53,13 +54,23 @@ def short(value: object) -> str:
     distinct = list(dict.fromkeys(str(text) for text in value.values()))
     if len(distinct) <= 1:
         return plain(distinct[0]) if distinct else "-"
+    if len(value) > _MOST_ITEMS:
+        return f"{len(value)} values"
     return plain(", ".join(f"{item}={text}" for item, text in value.items()))
 
 
 def arrow(before: object, after: object) -> str:
-    """ "0 → 3" for a value that changes."""
+    """ "0 → 3" for a value that changes; of many items only those that do."""
     one, other = short(before), short(after)
-    return one if one == other else f"{one} → {other}"
+    if before == after:
+        return one
+    if not {f"{len(value)} values" for value in (before, after) if isinstance(value, dict)} & {one, other}:
+        return f"{one} → {other}"
+    old, new = (value if isinstance(value, dict) else {} for value in (before, after))
+    changed = [item for item in {**old, **new} if old.get(item) != new.get(item)]
+    cells = [f"{plain(item)}: {short(old.get(item))} → {short(new.get(item))}" for item in changed[:_MOST_ITEMS]]
+    more = [f"{len(changed) - _MOST_ITEMS} more"] if len(changed) > _MOST_ITEMS else []
+    return ", ".join(cells + more)
 
 
 def row(host: str, record: dict[str, Any]) -> tuple[str, ...]:

@@ -1,13 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a site may want of a machine and this collection does not set itself: SMT, and HiperSockets to the database.
+"""What a site may want of a machine and this collection does not set itself: SMT, HiperSockets to the database, and
+connections that use SMC.
 
 Each check gives one record as a tuning does. Nothing is ever changed.
 """
 
 import socket
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform, _platform_facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import (
+    _platform,
+    _platform_facts,
+    _platform_smc_check,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import route_interface
 
 STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
@@ -39,13 +44,16 @@ def _record(subject, wanted, running, verdict, reason, sources, restart="none", 
     }
 
 
-def records(host, system, threads_per_core, database_host):
-    """The records of one host: SMT, and HiperSockets where a database host is named.
+def records(host, system, threads_per_core, database_host, smc_peers=()):
+    """The records of one host: SMT, HiperSockets where a database host is named, SMC where it is wanted or there.
 
-    system: what platform.system() says. threads_per_core, database_host: what is wanted, or None.
+    system: what platform.system() says. threads_per_core, database_host: what is wanted, or None. smc_peers: the hosts
+    to which connections should use SMC.
     """
     found = [smt(host, system, threads_per_core)]
-    return found + ([hipersockets(host, system, database_host)] if database_host else [])
+    found += [hipersockets(host, system, database_host)] if database_host else []
+    look = _platform_smc_check.look(host, system, smc_peers)
+    return found + ([_record("SMC", *look)] if look else [])
 
 
 # SMT

@@ -8,6 +8,9 @@ import re
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_services import services
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_smc import smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import instances
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import SapControl
 
 _POLARIZATIONS = {
     "vertical:high": "vertical_high",
@@ -18,6 +21,8 @@ _POLARIZATIONS = {
 # z196 to zBC12; SMT came with the z13
 _WITHOUT_SMT = ("2817", "2818", "2827", "2828")
 _PARAMETERS = ("nosmt", "possible_cpus", "smt", "topology")
+# seconds: facts do not wait for an instance that hangs
+_SAPCONTROL_TIMEOUT = 10
 
 
 def facts(host, system):
@@ -25,7 +30,7 @@ def facts(host, system):
     found = dict.fromkeys(
         ("architecture", "machine_type", "machine_model", "generation", "hypervisors", "lpar", "threads_per_core")
         + ("threads_per_core_possible", "smt_control", "dispatching", "kernel", "kernel_parameters", "distribution")
-        + ("aix_level", "interfaces", "transparent_hugepages")
+        + ("aix_level", "interfaces", "transparent_hugepages", "smc")
     )
     found.update(system=system, virtualization="none", conflicts=[], sap_instances=sap_instances(host))
     found.update(cpus=_cpu_counts(None, None, None), polarization=_polarization(None, None))
@@ -67,6 +72,7 @@ def _linux(host):
         "interfaces": _platform.interfaces(host) if host.exists(_platform.NET) else None,
         "transparent_hugepages": _chosen(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
         "conflicts": services(host),
+        "smc": smc(host),
     }
 
 
@@ -243,11 +249,15 @@ def _aix_level(host):
 
 
 def sap_instances(host):
-    """[{sid, number, type}] by the folders /usr/sap/<SID>/<type><number>, sorted."""
-    found = []
-    for sid in host.listdir("/usr/sap"):
-        for name in host.listdir("/usr/sap/" + sid) if re.match(r"^[A-Z][A-Z0-9]{2}$", sid) else ():
-            match = re.match(r"^([A-Z]+)([0-9]{2})$", name)
-            if match:
-                found.append({"sid": sid, "number": match.group(2), "type": match.group(1)})
+    """What is told of every SAP instance; a captured tree does not tell whether one runs."""
+    return [_sap_instance(host, instance) for instance in instances(host)]
+
+
+def _sap_instance(host, instance):
+    keys = ("sid", "name", "number", "type", "role", "primary", "host", "profile", "user", "enqueue", "unit")
+    found = {key: getattr(instance, key) for key in keys}
+    found.update(status=None, status_reason=None)
+    if host.root == "/":
+        status = SapControl(host, instance, _SAPCONTROL_TIMEOUT).status()
+        found.update(status=status.state, status_reason=status.reason)
     return found

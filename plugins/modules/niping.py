@@ -37,7 +37,8 @@ attributes:
     description: Shows no diff.
     support: none
   platform:
-    description: On AIX the CPU times, network counters and the interface are not known and are recorded as null.
+    description: On AIX the network counters and the interface are not known and are recorded as null. CPU times come
+      from lparstat or vmstat there, whose interval makes each run up to 4 seconds longer.
     support: full
     platforms: posix
 options:
@@ -61,6 +62,18 @@ options:
     type: str
     choices: [auto, niping, pingpong]
     default: auto
+  transport:
+    description:
+      - The kind of sockets that pingpong opens on this host. V(smc) is the address family C(AF_SMC) of Linux, which
+        agrees with the other end on SMC-R or SMC-D, and falls back to TCP where the two cannot. V(tcp) is plain TCP.
+      - Every run with V(smc) records what its connections became, with the reason of a fallback.
+      - Records of V(tcp) and V(smc) with the same sizes are comparable; the report says which is which.
+      - An error on a system without such sockets. On AIX SMC-R lies below plain TCP sockets, so that its end takes
+        V(tcp). A server with V(smc) also answers clients with V(tcp).
+      - With V(smc), O(tool=auto) is pingpong, and O(tool=niping) is an error.
+    type: str
+    choices: [tcp, smc]
+    default: tcp
   path:
     description:
       - The niping program on this host.
@@ -256,6 +269,24 @@ EXAMPLES = r"""
     session: "{{ server.session }}"
   delegate_to: app2
 
+- name: A server that takes SMC as well as TCP
+  zpower.sap_tuning.niping:
+    side: server
+    transport: smc
+  delegate_to: app2
+  register: server
+
+- name: The same sizes over SMC, stored beside those that went over TCP before
+  zpower.sap_tuning.niping:
+    side: client
+    session: "{{ server.session }}"
+    address: 10.0.0.2
+    transport: smc
+    peer: app2
+    change: smc-2026-11
+    phase: after
+    round: 1
+
 - name: A server of SAP's niping at a port that the firewall lets through
   zpower.sap_tuning.niping:
     side: server
@@ -284,6 +315,7 @@ summary:
     - One entry for each workload with RV(ignore:workload), RV(ignore:peer), RV(ignore:control), the medians
       RV(ignore:av2_us) and RV(ignore:tr2_kib_per_s) of the runs that count (null where all failed),
       RV(ignore:runs_ok), RV(ignore:runs_failed), the first RV(ignore:error) and the RV(ignore:record) file.
+    - With O(transport=smc) also RV(ignore:links), what the connections of the runs became.
   returned: when something was measured
   type: list
   elements: dict
@@ -320,7 +352,8 @@ def server(params, check_mode):
     if params["state"] == "stopped":
         session = params["session"]
         return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
-    tool, binary, warnings = request.choose_tool(params["tool"], params["path"], os.environ.get("PATH", ""))
+    kind = params["transport"]
+    tool, binary, warnings = request.choose_tool(params["tool"], params["path"], os.environ.get("PATH", ""), kind)
     address, port, control_port = params["address"] or "", params["port"], params["control_port"]
     if check_mode:
         session = {"tool": tool, "version": "unknown" if binary else pingpong.VERSION, "address": address}
@@ -328,7 +361,7 @@ def server(params, check_mode):
         session.update(lifetime=params["lifetime"], started=None)
     else:
         session = agent.start(
-            tool, address, port, control_port=control_port, lifetime=params["lifetime"], binary=binary
+            tool, address, port, control_port=control_port, lifetime=params["lifetime"], binary=binary, kind=kind
         )
     return {"changed": True, "session": session, "warnings": warnings}
 
@@ -339,7 +372,8 @@ def client(params, check_mode):
     if params["tool"] not in ("auto", session["tool"]):
         raise MeasureError("tool is %s, but the server of the session serves %s" % (params["tool"], session["tool"]))
     if session["tool"] == niping.TOOL:
-        binary = request.choose_tool(niping.TOOL, params["path"], os.environ.get("PATH", ""))[1]
+        search_path = os.environ.get("PATH", "")
+        binary = request.choose_tool(niping.TOOL, params["path"], search_path, params["transport"])[1]
     if check_mode:
         return {"changed": False, "records": [], "msg": "check mode: nothing was measured"}
     return {"changed": False, "records": request.measure(params, session, binary)}
@@ -368,6 +402,7 @@ def main():
             side=dict(type="str", choices=["client", "server"], required=True),
             state=dict(type="str", choices=["started", "stopped"], default="started"),
             tool=dict(type="str", choices=["auto", "niping", "pingpong"], default="auto"),
+            transport=dict(type="str", choices=["tcp", "smc"], default="tcp"),
             path=dict(type="path"),
             address=dict(type="str"),
             port=dict(type="int", default=0),

@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SMT and the way to the database, looked at: face of module_utils/_platform_check.py."""
+"""SMT, the way to the database and SMC, looked at: face of module_utils/_platform_check.py."""
 
 DOCUMENTATION = r"""
 ---
 module: platform_check
-short_description: Compare SMT and the interface to the database host with what is wanted, without changing them
+short_description: Compare SMT, the interface to the database host and the use of SMC with what is wanted
 version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
@@ -18,6 +18,9 @@ description:
     says what it takes to change it.
   - The record V(HiperSockets) tells whether the route to O(database_host) leads through a HiperSockets interface, with
     its MTU and input buffers. A VLAN or a bond counts by the interfaces below it.
+  - The record V(SMC) tells whether the TCP connections that are open now between this host and O(smc_peers) really use
+    SMC-R or SMC-D, and why they do not. It is read from the kernel as C(smcss) does. Without O(smc_peers) it tells of
+    all SMC sockets, where the kernel has SMC at all. Its remarks name devices and counters.
 options:
   threads_per_core:
     description:
@@ -29,6 +32,15 @@ options:
       - Name or address of the database host. Unset, there is no record V(HiperSockets).
       - Nothing is sent to it; the name is looked up, and the route is the kernel's own choice.
     type: str
+  smc_peers:
+    description:
+      - Names or addresses of the hosts to which connections should use SMC. With an AIX peer that is SMC-R version 1.
+      - A connection that fell back to TCP makes the record V(drifted), and so does a peer whose connections were all
+        opened as plain TCP. Plain connections beside others that use SMC, such as SSH, are a remark.
+      - A peer without any open connection says nothing (V(not_applicable)).
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     description: Changes nothing in any mode.
@@ -37,7 +49,8 @@ attributes:
     description: There is nothing to show.
     support: none
   platform:
-    description: Acts in LPARs and guests of IBM Z. Elsewhere the verdict is V(not_applicable).
+    description: SMT and HiperSockets are of LPARs and guests of IBM Z, SMC is of Linux. Elsewhere the verdict is
+      V(not_applicable).
     support: full
     platforms: posix
 """
@@ -50,11 +63,16 @@ EXAMPLES = r"""
   zpower.sap_tuning.platform_check:
     threads_per_core: 2
     database_host: sapdb1-hs
+
+- name: Connections to the database and to the central services use SMC
+  zpower.sap_tuning.platform_check:
+    smc_peers: [sapdb1, sapascs]
 """
 
 RETURN = r"""
 tuning:
-  description: The records, RV(ignore:SMT) and where a database host is named RV(ignore:HiperSockets).
+  description: The records, RV(ignore:SMT), where a database host is named RV(ignore:HiperSockets), and where peers are
+    named or the kernel has SMC RV(ignore:SMC).
   returned: success
   type: list
   elements: dict
@@ -65,7 +83,7 @@ tuning:
       type: str
       sample: platform
     subject:
-      description: V(SMT) or V(HiperSockets).
+      description: V(SMT), V(HiperSockets) or V(SMC).
       returned: always
       type: str
       sample: HiperSockets
@@ -138,12 +156,14 @@ def main():
         argument_spec=dict(
             threads_per_core=dict(type="int", choices=[1, 2]),
             database_host=dict(type="str"),
+            smc_peers=dict(type="list", elements="str", default=[]),
         ),
         supports_check_mode=True,
     )
     host = ReadingHost()
     params = module.params
-    found = records(host, platform.system(), params["threads_per_core"], params["database_host"])
+    wanted = [params[name] for name in ("threads_per_core", "database_host", "smc_peers")]
+    found = records(host, platform.system(), *wanted)
     for remark in host.summary():
         module.warn(remark)
     module.exit_json(changed=False, msg=summary(found), tuning=found)

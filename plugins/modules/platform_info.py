@@ -14,8 +14,9 @@ author:
 description:
   - Returns as RV(ansible_facts.zpower_platform) what the tunings decide on, and what a person asks first - machine,
     hypervisor, CPUs and their polarization, topology, interfaces, services that set the same knobs, SAP instances.
-  - Reads C(/proc), C(/sys) and a few files below C(/etc), and changes nothing. No command is run, except
-    C(cpuplugd --version) where cpuplugd is enabled or running, and C(oslevel -s) on AIX.
+  - Reads C(/proc), C(/sys), a few files below C(/etc), and the names below C(/usr/sap), and changes nothing. No command
+    is run, except C(cpuplugd --version) where cpuplugd is enabled or running, C(oslevel -s) on AIX, and C(sapcontrol)
+    of every SAP instance (C(ParameterValue SAPSYSTEMNAME) and C(GetProcessList), as C(<sid>adm), which takes root).
   - What is not known is V(null), never 0. A file that exists and cannot be read is a warning.
   - The page C(docs/platform.md) of the collection explains how to read the facts.
 attributes:
@@ -446,18 +447,63 @@ ansible_facts:
               returned: success
               type: str
               sample: its active profile is sap-netweaver
+        smc:
+          description:
+            - What Linux tells of SMC-R and SMC-D, as C(smcss), C(smcd) and C(smcr) show it, asked of the kernel itself.
+            - V(null) where the kernel has no SMC now (its module C(smc) is not loaded; nothing is loaded for a look),
+              on AIX, and below another root. A part that the kernel does not tell is V(null), too.
+          returned: success
+          type: dict
+          contains:
+            devices:
+              description: RoCE devices (V(SMCR)), one entry a port, and ISM devices (V(SMCD)), with the PNET id that
+                ties them to network interfaces. RV(ignore:in_use) counts links or connections.
+              returned: success
+              type: list
+              elements: dict
+              sample: [{type: SMCR, name: mlx5_0, pci_id: '0001:00:00.0', port: 1, interface: eno1, active: true,
+                        pnet_id: SAPNET, pnet_id_by_user: true, in_use: 2}]
+            ueids:
+              description: The user-defined EIDs, of which SMC version 2 wants a common one on both ends.
+              returned: success
+              type: list
+              elements: str
+              sample: [SAP.PRD]
+            sockets:
+              description: How many SMC sockets with a connection there are to each peer, by what they became, V(SMCR),
+                V(SMCD), or V(TCP) with the reason why they fell back.
+              returned: success
+              type: list
+              elements: dict
+              sample: [{peer: 192.0.2.21, mode: TCP, fallback: 0x03010000 (the peer does not support SMC), count: 2}]
+            stats:
+              description: Counters since the module C(smc) was loaded, of SMC-R and SMC-D the connections by end and by
+                version of SMC, and the bytes; handshake errors; fallbacks with their reasons.
+              returned: success
+              type: dict
+              sample: {SMCR: {client_v1: 0, client_v2: 4, server_v1: 0, server_v2: 0, bytes_received: 4096,
+                       bytes_sent: 4096}, SMCD: {client_v1: 0, client_v2: 0, server_v1: 0, server_v2: 0,
+                       bytes_received: 0, bytes_sent: 0}, handshake_errors: 0, fallbacks: 2, fallback_reasons: [
+                       {end: client, reason: 0x03010000 (the peer does not support SMC), count: 2}]}
         sap_instances:
-          description: The SAP instances found below C(/usr/sap).
+          description: The SAP instances by folder and by C(/usr/sap/sapservices), whether they run or not.
           returned: success
           type: list
           elements: dict
-          sample: [{sid: C11, number: '00', type: D}]
+          sample: [{sid: C11, name: D00, number: '00', type: D, role: application_server, primary: null, host: sapapp1,
+                    profile: /usr/sap/C11/SYS/profile/C11_D00_sapapp1, user: c11adm, enqueue: null,
+                    unit: SAPC11_00.service, status: running, status_reason: ''}]
           contains:
             sid:
               description: The system.
               returned: success
               type: str
               sample: C11
+            name:
+              description: The name of the instance, which is that of its folder.
+              returned: success
+              type: str
+              sample: D00
             number:
               description: The instance number.
               returned: success
@@ -468,6 +514,55 @@ ansible_facts:
               returned: success
               type: str
               sample: D
+            role:
+              description: What the type stands for, V(application_server), V(ascs) (central services, also those of
+                Java), V(ers) (their replication), V(java), V(web_dispatcher), V(hana), V(diagnostics) or V(other).
+              returned: success
+              type: str
+              sample: application_server
+            primary:
+              description: V(true) for the primary application server where the name says so (C(DVEBMGS)). Never
+                V(false), because a C(D) instance may be the primary one, too.
+              returned: success
+              type: bool
+              sample: true
+            host:
+              description: The host that the name of the profile ends in, which may be a virtual one.
+              returned: success
+              type: str
+              sample: sapapp1
+            profile:
+              description: The instance profile; V(null) where there are several and nothing tells which one is its own.
+              returned: success
+              type: str
+              sample: /usr/sap/C11/SYS/profile/C11_D00_sapapp1
+            user:
+              description: The operating system user of the system.
+              returned: success
+              type: str
+              sample: c11adm
+            enqueue:
+              description: Of central services and their replication the lock server that the profile starts, V(ENSA1)
+                or V(ENSA2).
+              returned: success
+              type: str
+              sample: ENSA2
+            unit:
+              description: The systemd unit; V(null) where C(sapinit) starts the instance.
+              returned: success
+              type: str
+              sample: SAPC11_00.service
+            status:
+              description: V(running) (every process is), V(stopped) (every process is), V(partial), or V(unknown) where
+                nothing answers. V(null) below another root, where nothing runs.
+              returned: success
+              type: str
+              sample: running
+            status_reason:
+              description: Why the status is V(partial) or V(unknown).
+              returned: success
+              type: str
+              sample: disp+work is YELLOW (Starting)
 """
 
 import os

@@ -36,6 +36,9 @@ def differences(before: Sequence[Round], after: Sequence[Round]) -> list[Differe
     Rounds without a fingerprint of an end tell nothing about it; one that is known in a single state differs.
     """
     found = list(_differing(WORKLOAD_MUST_MATCH, "workload.", _workloads(before), _workloads(after), True))
+    # what is compared where TCP and SMC are, and no obstacle
+    travelled: list[set[Items]] = [{(way,) for way in ways(rounds)} for rounds in (before, after)]
+    found += _differing(("transport",), "workload.", travelled[0], travelled[1], False)
     for index, side in enumerate(SIDES):
         ends = [{item.ends[index] for item in rounds} - {None} for rounds in (before, after)]
         if ends[0] == ends[1] and len(ends[0]) <= 1:
@@ -44,6 +47,12 @@ def differences(before: Sequence[Round], after: Sequence[Round]) -> list[Differe
             old, new = ({getattr(end, field_name) for end in known} for known in ends)
             found += _differing(names, f"{side}.", old, new, must)
     return found
+
+
+def ways(rounds: Sequence[Round]) -> list[str]:
+    """How the messages of a state travelled: ``tcp``, or ``smc`` with what its connections became."""
+    known = {f"{item.workload.transport}: {link}" for item in rounds for link in item.links}
+    return sorted(known | {item.workload.transport for item in rounds if not item.links})
 
 
 def _workloads(rounds: Sequence[Round]) -> set[Items]:

@@ -103,7 +103,9 @@ def kpi(total: CpuSum, idle: float | None) -> Kpi:
     """
     used = total.busy_s - (idle or 0.0) * total.elapsed_s
     known = used > 0 and total.round_trips > 0
-    utilization = 100.0 * used / total.capacity_s if known and total.capacity_s > 0 else None
+    # A window can be longer than the run in it, by whole seconds on AIX; the work is the run's.
+    capacity = total.capacity_s * min(1.0, total.run_s / total.elapsed_s) if total.elapsed_s > 0 else 0.0
+    utilization = 100.0 * used / capacity if known and capacity > 0 else None
     etr = 3600.0 * total.round_trips / total.run_s if total.run_s > 0 and total.round_trips > 0 else None
     itr = None
     if etr is not None and utilization is not None and utilization >= ITR_MIN_UTILIZATION_PCT:
@@ -119,18 +121,16 @@ def kpi(total: CpuSum, idle: float | None) -> Kpi:
 
 
 def _window(window: Mapping[str, Any] | None) -> tuple[float, float, float, float | None] | None:
-    """(busy, elapsed, capacity, steal) of one window in seconds; None where a part is missing or impossible."""
+    """(busy, elapsed, capacity, steal) of one window in seconds; None where a part is missing or impossible.
+
+    softirq_s may be missing: where interrupts are not counted apart, as on AIX, they are system time.
+    """
     if not window:
         return None
     get = window.get
-    user, system, softirq, elapsed, ncpu = (
-        get("user_s"),
-        get("system_s"),
-        get("softirq_s"),
-        get("elapsed_s"),
-        get("ncpu"),
-    )
-    if user is None or system is None or softirq is None or not elapsed or not ncpu:
+    user, system, elapsed, ncpu = get("user_s"), get("system_s"), get("elapsed_s"), get("ncpu")
+    softirq = get("softirq_s") or 0.0
+    if user is None or system is None or not elapsed or not ncpu:
         return None
     if user < 0 or system < 0 or softirq < 0 or elapsed < 0 or ncpu < 0:
         return None

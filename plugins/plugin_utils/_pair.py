@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _kpi
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import Difference, differences
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import Difference, differences, ways
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._flags import SIDES, States, alternates, flags, guards
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Round, primary_metric
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import holm, median, variation_pct
@@ -100,10 +100,15 @@ def compare_pair(states: States, blocked: str | None, controls: Sequence[Compari
         "material_pct": _short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
-        "flags": _evidence_flags(turns, everything, controls, workload.control) + flags(useful, better),
+        "flags": [
+            *_evidence_flags(turns, everything, controls, workload.control),
+            *_fallbacks(useful),
+            *flags(useful, better),
+        ],
         "detectable_pct": _short(verdict.detectable_pct),
         "rounds_needed": verdict.rounds_needed,
         "throughput": _throughput(useful),
+        "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
         **_beside(states, useful, sides, verdict, limits),
     }
     return Comparison(
@@ -217,6 +222,16 @@ def _evidence_flags(
         found.append(f"weaker evidence: the states did not take turns in time{but}; a drift would look like an effect.")
     if not control and all(item.estimate is None for item in controls):
         found.append("no control workload was measured on this host: what moved by itself is unknown.")
+    return found
+
+
+def _fallbacks(useful: States) -> list[str]:
+    """States that were to go over SMC and did not, or not with every connection."""
+    found = []
+    for phase, rounds in useful.items():
+        if any(item.workload.transport == "smc" for item in rounds):
+            others = [way for way in ways(rounds) if not way.startswith(("smc: SMCR", "smc: SMCD"))]
+            found += [f"the state {phase} was to use SMC, and connections of it did not ({way})." for way in others]
     return found
 
 

@@ -25,7 +25,7 @@ PRIMARY_METRIC = {"niping": "av2_us", "pingpong": "av2_us"}
 MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface", "mtu")
 """Fingerprint items of each end that have to be equal in both states."""
 
-SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus")
+SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r")
 """Fingerprint items of each end that are shown where they differ, and decide nothing."""
 
 EPOCH = datetime(1970, 1, 1)
@@ -44,6 +44,8 @@ class Workload(NamedTuple):
     loops: int
     connections: int
     control: bool
+    transport: str
+    """The kind of sockets, ``tcp`` in records that do not say."""
 
 
 class Protocol(NamedTuple):
@@ -103,6 +105,8 @@ class Round:
     """Of both ends over the counted runs that know it."""
     retransmit_runs: int
     ends: tuple[End | None, End | None]
+    links: tuple[str, ...]
+    """What the connections of the counted runs became, where they were to be SMC: ``SMCR`` or ``TCP, why``."""
     clock_step_s: float
     """The larger step of the two ends' clocks; 0 where nobody noticed one."""
 
@@ -159,6 +163,8 @@ class Reducer:
     def reduce(self, record: Mapping[str, Any]) -> Round:
         """A round from a record that :func:`_validate.validate` found sound."""
         workload = Workload._make(map(record["workload"].get, Workload._fields))
+        if workload.transport is None:
+            workload = workload._replace(transport="tcp")
         metric = primary_metric(workload.tool)
         protocol = record.get("protocol") or {}
         runs = tuple(self._run(item, metric) for item in record["runs"])
@@ -191,6 +197,7 @@ class Reducer:
             retransmits=sum(retransmits) if retransmits else None,
             retransmit_runs=len(retransmits),
             ends=(self._end(ends.get("client")), self._end(ends.get("server"))),
+            links=self.share(tuple(sorted(set(_links(counted))))),
             clock_step_s=max(abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in ("client", "server")),
         )
 
@@ -239,6 +246,13 @@ def _positive(values: Iterable[Any]) -> list[float]:
 def _both(record: Mapping[str, Any], name: str, function: Any) -> tuple[Any, Any]:
     ends = record.get(name) or {}
     return function(ends.get("client")), function(ends.get("server"))
+
+
+def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
+    for item in counted:
+        for link in item.get("links") or ():
+            mode, fallback = link.get("mode") or "unknown", link.get("fallback")
+            yield f"{mode}, {fallback[:ERROR_LENGTH]}" if fallback else mode
 
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> Iterable[float]:

@@ -80,7 +80,7 @@ def _measurement(record: object) -> None:
     workload = _mapping(item.get("workload"), "workload")
     _fields(workload, _WORKLOAD, "workload")
     _name(workload["name"], "workload.name")
-    _optional_fields(workload, (("version", _TEXT),), "workload")
+    _optional_fields(workload, (("version", _TEXT), ("transport", _TEXT)), "workload")
     protocol = item.get("protocol")
     if protocol is not None:
         _optional_fields(_mapping(protocol, "protocol"), _PROTOCOL, "protocol")
@@ -107,6 +107,7 @@ def _surely_sound(run: Any) -> bool:
             and type(run["run"]) is int
             and run["run"] >= 0
             and run.get("error") is None
+            and run.get("links") is None
             and NUMBERS.issuperset(map(type, figures))
             and sum(map(abs, figures)) <= LARGEST
         )
@@ -124,6 +125,11 @@ def _run(run: object, where: str) -> None:
     _numbers(_mapping(item.get("metrics"), f"{where}.metrics"), f"{where}.metrics")
     _ends(item, "cpu", f"{where}.", _numbers)
     _ends(item, "net", f"{where}.", _numbers)
+    links = item.get("links")
+    if links is not None and not isinstance(links, list):
+        raise _Wrong(f"{where}.links is {_show(links)}; a list of links or null belongs there")
+    for link in links or ():
+        _optional_fields(_mapping(link, f"{where}.links"), (("mode", _TEXT), ("fallback", _TEXT)), f"{where}.links")
 
 
 def _tunings(record: object) -> None:

@@ -73,7 +73,7 @@ YEARS = """\
 #zz/parameter_{0} = 1
 zz/parameter_{0}    =  {0}
 
-	zz/sizes/of_{0} =\t{0}000 # no comment, but part of the value
+\tzz/sizes/of_{0} =\t{0}000 # no comment, but part of the value
 """
 CENTRAL = """\
 _MS = ms.sap$(SAPSYSTEMNAME)_$(INSTANCE_NAME)
@@ -94,7 +94,7 @@ enque/process_location = REMOTESA
 enque/serverhost = prdscs
 enque/table_size = 64000
 \trdisp/mshost\t=\tprdscs
-enque/table_size	= 128000
+enque/table_size\t= 128000
 #enque/table_size = 4096
 rdisp/vb_dispatching = 1
 dynp/luw_id_format = 1

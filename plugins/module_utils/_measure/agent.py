@@ -17,6 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
     pingpong,
     processes,
     serving,
+    transport,
     wire,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
@@ -105,17 +106,21 @@ def _accepts(child, port):
     return False
 
 
-def start(tool, address="", port=0, *, control_port=0, lifetime=3600, binary=None):
+def start(tool, address="", port=0, *, control_port=0, lifetime=3600, binary=None, kind=transport.TCP):
     """Start the server of tool ("pingpong" or "niping", the latter with its binary); return the session.
 
     Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
+    kind: the kind of sockets that pingpong listens with, as in transport.py.
     """
     token = secrets.token_hex(16)
     with_niping = tool == niping.TOOL
     version = niping.version(binary) if with_niping else pingpong.VERSION
     # niping gets the wanted port; the control channel never takes it.
     avoid = {port} if port else {serving.FIRST_PORT}
-    listeners, own = serving.listen(address, control_port, avoid) if with_niping else serving.listen(address, port)
+    if with_niping:
+        listeners, own = serving.listen(address, control_port, avoid)
+    else:
+        listeners, own = serving.listen(address, port, kind=kind)
     keep = [listener.fileno() for listener in listeners]
 
     def start_child():

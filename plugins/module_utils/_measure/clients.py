@@ -12,7 +12,7 @@ import signal
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import pingpong, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import pingpong, transport, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, explain
 
 CONNECT_TIMEOUT = 10.0
@@ -41,7 +41,7 @@ def _work(job, gate, report):
     """What one client process does: connect, say so, wait for the gate, exchange, say so, report its Summary."""
     try:
         sock = open_exchange(job)
-        _tell(report, {"state": "ready"})
+        _tell(report, {"state": "ready", "link": transport.link_of(job.target.transport, sock)})
         os.read(gate, 1)
         samples = pingpong.exchange(sock, job.size, job.loops)
         _tell(report, {"state": "done"})
@@ -119,8 +119,8 @@ class Clients:
             self._pending[report] += data
 
     def wait_ready(self):
-        """Return when every process is connected and waits for the start."""
-        self._lines()
+        """Return when every process is connected and waits for the start: what the connections became."""
+        return transport.counted(answer["link"] for answer in self._lines())
 
     def exchange(self):
         """Start all connections together and return when the last has ended: the elapsed seconds."""

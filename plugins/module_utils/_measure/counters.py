@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU time and network counters of this machine, as snapshots and the differences between two of them.
 
-A counter that the platform does not have (AIX has no /proc/stat) is None in snapshots and differences, never 0.
+A counter that the platform does not have (AIX has none of these files) is None in snapshots and differences, never 0.
+On AIX a meter (meter.py) brings the CPU time.
 """
 
 import os
@@ -73,14 +74,23 @@ def _read(host, path):
         return None
 
 
-def snapshot(root="/"):
-    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), retransmits, received_rps."""
+def _cpu(host):
+    stat = _read(host, "/proc/stat")
+    return parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None
+
+
+def snapshot(root="/", meter=None):
+    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), retransmits, received_rps.
+
+    meter: where the CPU time comes from instead (meter.Meter); the snapshot then waits for the end of its interval.
+    """
     host = Host(root)
-    stat, snmp, softnet = (_read(host, path) for path in ("/proc/stat", "/proc/net/snmp", "/proc/net/softnet_stat"))
+    cpu = meter.sample() if meter else _cpu(host)
+    snmp, softnet = (_read(host, path) for path in ("/proc/net/snmp", "/proc/net/softnet_stat"))
     return {
         "mono_s": time.monotonic(),
         "wall_s": time.time(),
-        "cpu": parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None,
+        "cpu": cpu,
         "retransmits": parse_retransmits(snmp) if snmp else None,
         "received_rps": parse_received_rps(softnet) if softnet else None,
     }
@@ -90,14 +100,24 @@ def cpu_between(before, after):
     """A record's cpu entry from two snapshots: seconds of all CPUs together, ncpu and the wall time elapsed_s.
 
     None without counters. idle_s and steal_s can step back by a tick on some kernels: that is 0 seconds, not less.
+    From a meter also physc, the processors that the partition consumed on average, and entitlement.
     """
     first, last = before.get("cpu"), after.get("cpu")
-    if not first or not last:
+    if not first or not last or first.get("meter") != last.get("meter"):
         return None
-    result = {name: round(max(0.0, last[name] - first[name]), 4) for name in _CPU_COLUMNS}
+    result = {name: _seconds(first[name], last[name]) for name in _CPU_COLUMNS}
     result["ncpu"] = last["ncpu"]
     result["elapsed_s"] = round(after["mono_s"] - before["mono_s"], 6)
+    if "meter" in last:
+        result["elapsed_s"] = counted = round(last["counted_s"] - first["counted_s"], 6)
+        consumed = _seconds(first["physc_s"], last["physc_s"])
+        result["physc"] = None if consumed is None or counted <= 0 else round(consumed / counted, 4)
+        result["entitlement"] = last["entitlement"]
     return result
+
+
+def _seconds(first, last):
+    return None if first is None or last is None else round(max(0.0, last - first), 4)
 
 
 def _rps_between(first, last):

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, pingpong, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, pingpong, processes, transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.clients import Clients, Job
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
@@ -16,22 +16,26 @@ _CONTENT_BYTES = 64 * 1024
 
 
 class Pingpong:
-    """The embedded engine against a wire.Target."""
+    """The embedded engine against a wire.Target. links: what the connections of the last run became."""
 
     tool, version = pingpong.TOOL, pingpong.VERSION
 
     def __init__(self, target):
         self.target = target
+        self.transport = target.transport
+        self.links = None
 
     def argv(self, size, loops, connections):
         """The workload in the shape of a command line, for the record; the token is no part of it."""
         where = [self.tool, "--connect", self.target.address, "--port", str(self.target.port)]
+        where += [] if self.transport == transport.TCP else ["--transport", self.transport]
         return where + ["--bytes", str(size), "--loops", str(loops), "--connections", str(connections)]
 
     def run(self, size, loops, connections, timeout, window):
         """One run inside window (a context); returns (metrics, raw text, elapsed seconds)."""
+        self.links = None
         with Clients(Job(self.target, size, loops, timeout), connections) as clients:
-            clients.wait_ready()
+            self.links = clients.wait_ready()
             with window:
                 elapsed = clients.exchange()
             figures = pingpong.metrics(clients.summary(), size)
@@ -41,7 +45,7 @@ class Pingpong:
 class Niping:
     """SAP's niping against a server of its own; several connections are several clients started together."""
 
-    tool = niping.TOOL
+    tool, transport, links = niping.TOOL, transport.TCP, None
 
     def __init__(self, binary, version, address, port):
         self.version = version

@@ -7,9 +7,12 @@ import fcntl
 import ipaddress
 import os
 import platform
+import re
 import socket
 import struct
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.devices import Lsattr, Lsdev
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.system import is_aix
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import parse_sysinfo, receive_queues
 
@@ -114,6 +117,26 @@ def _rps_cpus(host, interface):
     return masks or None
 
 
+def smc_r(host):
+    """AIX: "on" where a device lets TCP connections use RDMA, which network counters do not see; else "off".
+
+    None where the devices do not say. Whether a connection really uses it, the peer decides, too.
+    """
+    try:
+        devices = [one for one in Lsdev(host).devices() if re.match(r"smcr[0-9]+\Z", one.name)]
+        for device in (one.name for one in devices if one.state == "Available"):
+            enabled, addresses, ports = (
+                Lsattr(host).in_force(device, name) for name in ("enabled", "ip_addr_list", "port_range")
+            )
+            if None in (enabled, addresses, ports):
+                return None
+            if enabled != "0" and addresses and ports:
+                return "on"
+    except HostError:
+        return None
+    return "off"
+
+
 def plain_address(text):
     """An address without zone, and an IPv4 address that was mapped into IPv6 as itself."""
     try:
@@ -126,13 +149,14 @@ def plain_address(text):
 def fingerprint(local, peer, root="/"):
     """A record's fingerprint of this end; local and peer are the numeric addresses of a connection between the ends.
 
-    Every value that this platform does not tell is None. clock_step_s is filled in when the round is over.
+    Every value that this platform does not tell is None. clock_step_s is filled in when the round is over. Only AIX has
+    smc_r.
     """
     host, names = Host(root), os.uname()
     local, peer = plain_address(local), plain_address(peer)
     interface = route_interface(local, peer, root)
     mtu = _value(host, "/sys/class/net/%s/mtu" % interface) if interface else None
-    return {
+    result = {
         "hostname": names.nodename,
         "system": names.sysname,
         "arch": names.machine,
@@ -147,3 +171,6 @@ def fingerprint(local, peer, root="/"):
         "clock_step_s": None,
         "rps_cpus": _rps_cpus(host, interface) if interface else None,
     }
+    if is_aix():
+        result["smc_r"] = smc_r(host)
+    return result

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The embedded engine: N bytes there and back L times over TCP, and niping's figures computed from it.
+"""The embedded engine: N bytes there and back L times over TCP or SMC, and niping's figures computed from it.
 
 The two loops in this file are what is measured, so they hold as little Python as possible: buffers are made once,
 one system call sends and one receives, and nothing is allocated or collected between two clock readings.
@@ -10,11 +10,11 @@ import array
 import contextlib
 import gc
 import socket
-import struct
 import time
 from collections import namedtuple
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.transport import keep_time
 
 TOOL = "pingpong"
 VERSION = "1"
@@ -32,15 +32,9 @@ else:  # Python 3.6
 
 
 def tune_socket(sock, timeout):
-    """Send at once (TCP_NODELAY), and let the kernel keep the time limit (whole seconds).
-
-    Python's own socket timeouts would put a poll() before every send and receive.
-    """
+    """Send at once (TCP_NODELAY), and let the kernel keep the time limit."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.settimeout(None)
-    limit = struct.pack("ll", max(1, int(timeout + 0.999)), 0)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+    keep_time(sock, timeout)
 
 
 @contextlib.contextmanager

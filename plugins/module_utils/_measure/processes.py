@@ -47,7 +47,7 @@ def _ps_start(pid):
     environment = dict(os.environ, LC_ALL="C")
     try:
         process = start(
-            ["ps", "-o", "etime=", "-p", str(pid)],
+            ["ps", "-o", "etime=", "-o", "args=", "-p", str(pid)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -61,8 +61,12 @@ def _ps_start(pid):
         process.kill()
         process.communicate()
         return None
-    elapsed = parse_etime(output.decode("utf-8", "replace").strip())
-    return None if elapsed is None else "epoch %d" % (time.time() - elapsed)
+    words = output.decode("utf-8", "replace").split()
+    elapsed = parse_etime(words[0]) if words else None
+    # POSIX: what has ended and was not waited for is marked so.
+    if elapsed is None or words[-1] == "<defunct>":
+        return None
+    return "epoch %d" % (time.time() - elapsed)
 
 
 def start_time(pid, root="/"):

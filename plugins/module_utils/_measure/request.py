@@ -2,7 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the options of the module niping to a round: limits, the tool, the plan."""
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import engines, niping, pingpong, rounds, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    engines,
+    niping,
+    pingpong,
+    rounds,
+    transport,
+    wire,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
 _LIMITS = (
@@ -39,10 +46,15 @@ def check(params):
             raise MeasureError("calibrated has %s: %s; round trips from 1 to %d" % (name, loops, pingpong.MAX_LOOPS))
 
 
-def choose_tool(tool, path, search_path):
-    """(tool, path of niping or None, warnings) for what the user asked; MeasureError when niping must be and is not."""
-    if tool == pingpong.TOOL:
-        return tool, None, []
+def choose_tool(tool, path, search_path, kind=transport.TCP):
+    """(tool, path of niping or None, warnings) for what the user asked; MeasureError when niping must be and is not.
+
+    kind: the transport, which only pingpong can choose.
+    """
+    if kind != transport.TCP and tool == niping.TOOL:
+        raise MeasureError("niping opens TCP sockets only: transport smc takes tool pingpong")
+    if tool == pingpong.TOOL or kind != transport.TCP:
+        return pingpong.TOOL, None, []
     binary = niping.find(path, search_path)
     if binary is not None:
         return niping.TOOL, binary, []
@@ -69,7 +81,7 @@ def measure(params, session, binary):
     if session["tool"] == niping.TOOL:
         engine = engines.Niping(binary, niping.version(binary), address, session["port"])
     else:
-        engine = engines.Pingpong(wire.Target(address, session["port"], session["token"]))
+        engine = engines.Pingpong(wire.Target(address, session["port"], session["token"], params["transport"]))
     try:
         return rounds.measure_round(plan(params), engine, channel)
     finally:

@@ -11,7 +11,13 @@ import socket
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, counters, engines, pingpong
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    agent,
+    counters,
+    engines,
+    meter,
+    pingpong,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.processes import utc_now
@@ -63,16 +69,24 @@ def clip(text, limit):
 
 
 class Ends:
-    """The counters of both ends: this one, and the server's through its control channel (None: only this one)."""
+    """The counters of both ends: this one, and the server's through its control channel (None: only this one).
 
-    def __init__(self, channel):
+    own_meter: the meter of this end, on systems where one is needed.
+    """
+
+    def __init__(self, channel, own_meter=None):
         self._channel = channel
+        self._meter = own_meter
         self.gone = None
 
     def sample(self):
         """{"client": snapshot, "server": snapshot or None}; ServerGone when the server does not answer."""
         server = self._channel.request("sample")["sample"] if self._channel else None
-        return {"client": counters.snapshot(), "server": server}
+        return dict(self.sample_alone(), server=server)
+
+    def sample_alone(self):
+        """As sample(), without asking the server."""
+        return {"client": counters.snapshot(meter=self._meter), "server": None}
 
     def check(self):
         """After a failed run: remember whether the server is gone altogether."""
@@ -123,7 +137,7 @@ def calibrate(engine, size, plan, ends):
 def _no_result(error=None):
     """A run's entry of the record that has brought nothing yet."""
     run = {"ok": False, "error": error, "started": utc_now(), "elapsed_s": None}
-    run.update(metrics={}, cpu=None, net=None, raw="")
+    run.update(metrics={}, cpu=None, net=None, links=None, raw="")
     return run
 
 
@@ -138,7 +152,7 @@ def _one_run(engine, work, plan, ends):
         metrics, raw, elapsed = engine.run(*work, plan.connections, plan.timeout, window)
         raw = clip(raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
         run.update(ok=True, metrics=metrics, raw=raw, elapsed_s=round(elapsed, 6))
-        run.update(cpu=window.cpu, net=window.net)
+        run.update(cpu=window.cpu, net=window.net, links=engine.links)
     except MeasureError as error:
         run.update(error=str(error), elapsed_s=round(time.monotonic() - begin, 6))
         ends.check()
@@ -172,6 +186,7 @@ def measure_workload(engine, name, size, plan, ends):
         runs.append(run)
     workload = {"name": name, "tool": engine.tool, "version": engine.version, "bytes": size, "loops": loops}
     workload.update(connections=plan.connections, control=False, argv=engine.argv(size, loops, plan.connections))
+    workload.update(transport=engine.transport)
     return {
         "schema": SCHEMA,
         "workload": workload,
@@ -182,13 +197,13 @@ def measure_workload(engine, name, size, plan, ends):
     }
 
 
-def measure_control(plan):
+def measure_control(plan, own_meter=None):
     """The workload on loopback that no tuning of a network interface touches, against a server of its own."""
     lifetime = (plan.runs + plan.warmup + 10) * (plan.timeout + 60)
     with agent.LocalServer(lifetime) as server:
         alone = plan._replace(connections=1)
         record = measure_workload(
-            engines.Pingpong(server.target), CONTROL_NAME, CONTROL_BYTES, alone, Ends(channel=None)
+            engines.Pingpong(server.target), CONTROL_NAME, CONTROL_BYTES, alone, Ends(None, own_meter)
         )
     record["workload"]["control"] = True
     record["peer"] = CONTROL_PEER
@@ -228,7 +243,7 @@ def _begin(ends, channel):
     except MeasureError as error:
         ends.gone = str(error)
         both = {"client": fingerprint(*_own_address(channel.target.address)), "server": None}
-        return both, {"client": counters.snapshot(), "server": None}
+        return both, ends.sample_alone()
 
 
 def measure_round(plan, engine, channel):
@@ -236,7 +251,12 @@ def measure_round(plan, engine, channel):
 
     engine: an engine of engines.py; channel: a wire.Channel to the server's control port.
     """
-    ends = Ends(channel)
+    with meter.own() as own_meter:
+        return _measured(plan, engine, channel, own_meter)
+
+
+def _measured(plan, engine, channel, own_meter):
+    ends = Ends(channel, own_meter)
     both, first = _begin(ends, channel)
     with_control = plan.control and not ends.gone
     idle = _idle(ends, plan.idle_seconds)
@@ -245,7 +265,7 @@ def measure_round(plan, engine, channel):
         for size in rotated(plan.bytes, plan.round)
     ]
     if with_control:
-        records.append(measure_control(plan))
+        records.append(measure_control(plan, own_meter))
     _note_clock_steps(both, first, ends)
     for record in records:
         control = record["workload"]["control"]
@@ -255,7 +275,7 @@ def measure_round(plan, engine, channel):
 
 
 def _note_clock_steps(both, first, ends):
-    last = {"client": counters.snapshot(), "server": None}
+    last = ends.sample_alone()
     if not ends.gone:
         try:
             last = ends.sample()

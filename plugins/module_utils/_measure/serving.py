@@ -10,7 +10,13 @@ import signal
 import socket
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import counters, pingpong, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    counters,
+    meter,
+    pingpong,
+    transport,
+    wire,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import fingerprint
 
@@ -19,8 +25,8 @@ MAX_PROCESSES = 1100
 TOKEN_TIMEOUT = 5.0
 
 
-def _bind(family, where):
-    listener = socket.socket(family, socket.SOCK_STREAM)
+def _bind(family, where, kind=transport.TCP):
+    listener = transport.new_socket(kind, family)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
@@ -33,16 +39,16 @@ def _bind(family, where):
     return listener
 
 
-def _listen_at(address, port):
+def _listen_at(address, port, kind):
     if address:
         family, _type, _protocol, _name, where = socket.getaddrinfo(
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return [_bind(family, where)]
+        return [_bind(family, where, kind)]
     # Two sockets instead of one for both: an IPv4 exchange shall be a plain IPv4 exchange.
-    listeners = [_bind(socket.AF_INET, ("0.0.0.0", port))]
+    listeners = [_bind(socket.AF_INET, ("0.0.0.0", port), kind)]
     try:
-        listeners.append(_bind(socket.AF_INET6, ("::", port)))
+        listeners.append(_bind(socket.AF_INET6, ("::", port), kind))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             listeners[0].close()
@@ -55,15 +61,16 @@ def bind_loopback():
     return _bind(socket.AF_INET, ("127.0.0.1", 0))
 
 
-def listen(address, port, avoid=()):
+def listen(address, port, avoid=(), kind=transport.TCP):
     """Listening sockets and their port: this port, or for 0 the first free one of 3298 to 3397.
 
-    address "" is every address. MeasureError names the port that is taken or the address that cannot be used.
+    address "" is every address. kind: as in transport.py; sockets of SMC serve clients of TCP, too.
+    MeasureError names the port that is taken or the address that cannot be used.
     """
     candidates = [port] if port else [number for number in range(FIRST_PORT, LAST_PORT + 1) if number not in avoid]
     for number in candidates:
         try:
-            return _listen_at(address, number), number
+            return _listen_at(address, number, kind), number
         except socket.gaierror as error:
             reason = "the address %s to listen on cannot be resolved: %s" % (address, error.strerror)
             raise MeasureError(reason) from error
@@ -91,6 +98,7 @@ class Connection:
         self._token = token
         self._lifetime = lifetime
         self._lines = wire.Lines(sock)
+        self._meter = None
 
     def serve(self):
         """Check the token, then answer requests until the other end closes. Socket errors end the connection."""
@@ -122,7 +130,9 @@ class Connection:
         )
 
     def _answer_sample(self, _request):
-        self._lines.write_object({"ok": True, "sample": counters.snapshot()})
+        # A meter ends with this process, which ends with the connection.
+        self._meter = self._meter or meter.start()
+        self._lines.write_object({"ok": True, "sample": counters.snapshot(meter=self._meter)})
 
     def _answer_exchange(self, request):
         size = int(_whole(request, "bytes", 1, pingpong.MAX_BYTES))

@@ -7,6 +7,7 @@ import json
 import socket
 from collections import namedtuple
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone, explain
 
 # Sockets load the codec of host names only when they need it; a server outlives the files it was started from.
@@ -16,8 +17,9 @@ PROTOCOL = 1
 MAX_LINE = 64 * 1024
 CONTROL_TIMEOUT = 10.0
 
-# Where a measurement server can be reached and what opens it.
-Target = namedtuple("Target", "address port token")
+# Where a measurement server can be reached, what opens it, and the kind of sockets (transport.py).
+Target = namedtuple("Target", "address port token transport")
+Target.__new__.__defaults__ = (transport.TCP,)
 
 
 class Lines:
@@ -58,7 +60,7 @@ class Lines:
 
 def open_lines(target, timeout=CONTROL_TIMEOUT):
     """Connect to a Target and send its token. Errors are those of socket."""
-    sock = socket.create_connection((target.address, target.port), timeout)
+    sock = transport.connect(target.transport, target.address, target.port, timeout)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = Lines(sock)

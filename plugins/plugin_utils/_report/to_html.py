@@ -68,6 +68,7 @@ def environment() -> jinja2.Environment:
         symbol=lambda item: text.verdict_of(item).symbol,
         word=text.verdict_word,
         pair=view.pair_name,
+        ways=view.ways,
         metric=view.metric_words,
         interval=text.interval,
         shown=lambda value, form: forms[form](value),

@@ -74,7 +74,8 @@ def _results(report: Report) -> Iterator[str]:
 
 
 def _row(item: Item) -> list[object]:
-    unit = item.get("unit") or ""
+    unit, way = item.get("unit") or "", view.ways(item)
+    said = [str(item.get("reason") or ""), f"Transport: {way}." if way else ""]
     medians = [text.measured((item.get(side) or {}).get("median"), unit) for side in ("before", "after")]
     return [
         view.pair_name(item),
@@ -84,7 +85,7 @@ def _row(item: Item) -> list[object]:
         text.interval(item),
         text.probability(item.get("p")),
         f"{text.verdict_of(item).symbol} {text.verdict_word(item)}",
-        " ".join([str(item.get("reason") or ""), *(item.get("guards") or ()), *(item.get("flags") or ())]),
+        " ".join(sentence for sentence in (*said, *(item.get("guards") or ()), *(item.get("flags") or ())) if sentence),
     ]
 
 

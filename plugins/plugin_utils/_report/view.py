@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
+    DASH,
     VERDICTS,
     Item,
     PairKey,
@@ -66,6 +67,15 @@ def metric_words(name: object) -> str:
 def pair_name(item: Item) -> str:
     """``app1 -> app2`` with a real arrow."""
     return f"{item.get('host')} \u2192 {item.get('peer')}"
+
+
+def ways(item: Item) -> str:
+    """How the messages travelled before and after, ``tcp \u2192 smc: SMCR``; empty where all of it was TCP."""
+    known = item.get("transport") or {}
+    sides = [", ".join(map(str, known.get(side) or ())) for side in ("before", "after")]
+    if set(sides) <= {"", "tcp"}:
+        return ""
+    return sides[0] if sides[0] == sides[1] else f"{sides[0] or DASH} \u2192 {sides[1] or DASH}"
 
 
 def ordered(comparisons: Iterable[Item]) -> list[Item]:

@@ -30,6 +30,7 @@ OPTIONS = {
     "control": False,
     "round": 1,
     "protocol": {},
+    "transport": "tcp",
     "port": 0,
     "control_port": 0,
     "lifetime": 60,
@@ -100,6 +101,7 @@ class QuietEngine:
     """An engine of exact round trips, without a network: for the order of things in a round."""
 
     tool, version = "pingpong", "1"
+    transport, links = "tcp", None
 
     def __init__(self, round_trip_us=50.0):
         self.calls = []

@@ -63,6 +63,18 @@ def test_the_table_has_a_line_a_record(callback):
     ]
 
 
+def test_many_values_are_counted_and_the_changed_ones_named():
+    many = {"conns_per_lg": "16", "enabled": "1", "max_memory": "512", "port_range": ""}
+    assert tunings.arrow(many, dict(many)) == "4 values"
+    assert tunings.arrow(many, dict(many, enabled="0")) == "enabled: 1 → 0"
+    assert tunings.arrow(many, dict(many, conns_per_lg="64", max_memory="1", port_range="any")) == (
+        "conns_per_lg: 16 → 64, max_memory: 512 → 1, 1 more"
+    )
+    assert tunings.arrow(None, many) == "conns_per_lg: - → 16, enabled: - → 1, 2 more"
+    assert tunings.arrow({"a": "1", "b": "2"}, {"a": "1", "b": "3"}) == "a=1, b=2 → a=1, b=3"
+    assert tunings.arrow({"a": "1"}, many) == "a: 1 → -, conns_per_lg: - → 16, 3 more"
+
+
 def test_the_last_record_of_a_subject_counts(callback):
     one = callback()
     one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))

@@ -38,7 +38,14 @@ def machine(tmp_path):
             TUNED: {"link": "/usr/lib/systemd/system/tuned.service"},
             "/sys/fs/cgroup/system.slice/irqbalance.service": {"folder": True},
             "/usr/sap/C11/D00/work": {"folder": True},
-            "/usr/sap/C11/SYS": {"folder": True},
+            "/usr/sap/C11/ASCS01/work": {"folder": True},
+            "/usr/sap/C11/SYS/profile": {"link": "/sapmnt/C11/profile"},
+            "/sapmnt/C11/profile/DEFAULT.PFL": "login/secret = 1\n",
+            "/sapmnt/C11/profile/C11_D00_app1": "rdisp/wp_no_dia = 10\n",
+            "/sapmnt/C11/profile/C11_ASCS01_ascs": "icm/secret = 1\nStart_Program_01 = local enq.sapC11_ASCS01\n",
+            "/usr/sap/sapservices": "systemctl start SAPC11_00 # sapstartsrv pf=/sapmnt/C11/profile/C11_D00_app1\n",
+            "/etc/systemd/system/SAPC11_00.service": "[Service]\nEnvironment=SECRET=1\n",
+            "/proc/sys/kernel/hostname": "app1\n",
             "/etc/tuned/active_profile": "sap-netweaver\n",
             "/proc/sys/s390/hiperdispatch": "1\n",
             "/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold": "30\n",
@@ -57,7 +64,12 @@ def test_what_was_taken_gives_the_same_facts(machine, tmp_path):
     captured.grow(tmp_path / "again", taken)
     there, again = ReadingHost(str(machine)), ReadingHost(str(tmp_path / "again"))
     assert facts(again, "Linux") == facts(there, "Linux")
-    assert facts(again, "Linux")["conflicts"] and facts(again, "Linux")["sap_instances"]
+    assert facts(again, "Linux")["conflicts"]
+    told = [(one["profile"], one["enqueue"], one["unit"]) for one in facts(again, "Linux")["sap_instances"]]
+    assert told == [
+        ("/usr/sap/C11/SYS/profile/C11_ASCS01_ascs", "ENSA2", None),
+        ("/sapmnt/C11/profile/C11_D00_app1", None, "SAPC11_00.service"),
+    ]
     assert [setting.value for setting in sysctls(again, "s390.topology")] == ["1"]
     assert _platform.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
     assert capture("--root", str(tmp_path / "again")) == taken

@@ -274,7 +274,8 @@ def test_aix(tmp_path, monkeypatch, out, level):
     monkeypatch.setattr(host, "run", lambda argv, timeout=30: asked.append(argv) or Result(0, out, ""))
     found = _platform_facts.facts(host, "AIX")
     assert asked == [["oslevel", "-s"]]
-    assert found["aix_level"] == level and found["sap_instances"] == [{"sid": "C11", "number": "00", "type": "D"}]
+    assert found["aix_level"] == level
+    assert [(one["sid"], one["number"], one["type"]) for one in found["sap_instances"]] == [("C11", "00", "D")]
     assert (found["system"], found["virtualization"]) == ("AIX", "none")
     rest = [key for key in found if key not in ("system", "virtualization", "aix_level", "sap_instances")]
     assert {key: found[key] for key in rest if isinstance(found[key], (str, int))} == {}
@@ -379,12 +380,69 @@ def test_cpu_folders_that_are_none(look):
 # smaller things
 
 
-def test_sap_instances(look):
-    folders = ("C11/D00", "C11/ASCS01", "C11/SYS", "C11/D1", "H4H/HDB10", "DAA/SMDA98", "hostctrl/exe", "trans/tmp")
-    tree = {"/usr/sap/" + folder: {"folder": True} for folder in folders}
-    tree["/usr/sap/sapservices"] = ""
-    found = [(one["sid"], one["type"], one["number"]) for one in look(tree)["sap_instances"]]
-    assert found == [("C11", "ASCS", "01"), ("C11", "D", "00"), ("DAA", "SMDA", "98"), ("H4H", "HDB", "10")]
+def test_sap_instances_of_a_captured_tree_have_no_status(look):
+    tree = {
+        "/usr/sap/C11/DVEBMGS00/exe/sapcontrol": "",
+        "/usr/sap/C11/SYS/profile/C11_DVEBMGS00_app1": "",
+        "/etc/systemd/system/SAPC11_00.service": "",
+    }
+    assert look(tree)["sap_instances"] == [
+        {
+            "sid": "C11",
+            "name": "DVEBMGS00",
+            "number": "00",
+            "type": "DVEBMGS",
+            "role": "application_server",
+            "primary": True,
+            "host": "app1",
+            "profile": "/usr/sap/C11/SYS/profile/C11_DVEBMGS00_app1",
+            "user": "c11adm",
+            "enqueue": None,
+            "unit": "SAPC11_00.service",
+            "status": None,
+            "status_reason": None,
+        }
+    ]
+
+
+class Running(ReadingHost):
+    """A captured tree that answers as a running machine does; answers is what sapcontrol prints, by function."""
+
+    root = "/"
+
+    def __init__(self, tree, answers):
+        super().__init__("/")
+        self.tree, self.answers = tree, answers
+
+    def path(self, path):
+        return os.path.join(self.tree, path.lstrip("/"))
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        assert (timeout, user) == (10, "c11adm")
+        rc, text = self.answers[argv[4]]
+        return Result(rc, "\n01.02.2026 10:00:00\n%s\n%s\n" % (argv[4], text), "")
+
+
+@pytest.mark.parametrize(
+    "answer, expected",
+    [
+        ((3, "OK\ndisp+work, Dispatcher, GREEN, Running, 2026 02 01 09:00:00, 1:00:00, 77"), ("running", "")),
+        ((4, "OK\ndisp+work, Dispatcher, GRAY, Stopped, , , 0"), ("stopped", "")),
+        (
+            (1, "FAIL: NIECONN_REFUSED (Connection refused), NiRawConnect failed in plugin_fopen()"),
+            (
+                "unknown",
+                "C11 D00: its start service (sapstartsrv) does not run: NIECONN_REFUSED (Connection refused), "
+                "NiRawConnect failed in plugin_fopen()",
+            ),
+        ),
+    ],
+)
+def test_the_status_of_sap_instances_comes_from_sapcontrol(tmp_path, answer, expected):
+    captured.grow(tmp_path, {"/usr/sap/C11/D00/exe/sapcontrol": ""})
+    host = Running(str(tmp_path), {"ParameterValue": (0, "OK\n0 : C11"), "GetProcessList": answer})
+    found = _platform_facts.sap_instances(host)
+    assert [(one["status"], one["status_reason"]) for one in found] == [expected]
 
 
 def test_kernel_parameters():

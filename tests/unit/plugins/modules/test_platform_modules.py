@@ -7,8 +7,10 @@ import platform
 
 import captured
 import pytest
+import smckernel
 import synthetic
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _netlink, _platform_smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
@@ -54,7 +56,7 @@ def test_facts_of_a_captured_folder(tmp_path, info, warnings):
     assert info(root=str(tmp_path), _ansible_check_mode=True)["ansible_facts"] == result["ansible_facts"]
 
 
-def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, info):
+def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, info, monkeypatch):
     yaml = pytest.importorskip("yaml")
     tree = synthetic.zvm_guest()
     tree["/usr/sap/C11/D00"] = {"folder": True}
@@ -64,6 +66,9 @@ def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, inf
     found = info(root=str(tmp_path))["ansible_facts"]["zpower_platform"]
     contains = yaml.safe_load(platform_info.RETURN)["ansible_facts"]["contains"]["zpower_platform"]["contains"]
     known = documented(contains)
+    # a captured tree does not tell of SMC
+    smckernel.Answers(monkeypatch, _netlink, family=None)
+    found["smc"] = _platform_smc.smc(smckernel.LoadedHost())
     # one interface stands for all
     found["interfaces"] = found["interfaces"]["enc600"]
     assert returned(found, known) == known

@@ -60,7 +60,7 @@ def test_a_background_larger_than_the_work_is_unknown_and_not_zero():
     assert found.etr_per_h == pytest.approx(20000 * 3600)
 
 
-@pytest.mark.parametrize("name", ["user_s", "system_s", "softirq_s", "elapsed_s", "ncpu"])
+@pytest.mark.parametrize("name", ["user_s", "system_s", "elapsed_s", "ncpu"])
 def test_incomplete_windows_are_left_out_with_their_work(name):
     broken = run(0.4)
     broken["cpu"]["client"][name] = None
@@ -68,6 +68,20 @@ def test_incomplete_windows_are_left_out_with_their_work(name):
     both = cpu_sum([broken, run(0.2, trips=5000)], "client")
     assert (both.busy_s, both.round_trips) == (pytest.approx(0.2), 5000)
     assert background(broken["cpu"]["client"]) is None
+
+
+def test_interrupts_that_are_not_counted_apart_are_system_time():
+    on_aix = run(0.4)
+    on_aix["cpu"]["client"].update(user_s=0.1, system_s=0.3, softirq_s=None, steal_s=None)
+    found = cpu_sum([on_aix], "client")
+    assert (found.busy_s, found.steal_s) == (pytest.approx(0.4), None)
+
+
+def test_a_window_longer_than_its_run_has_the_utilization_of_the_run():
+    """Two CPUs, 1 CPU second in a run of 1 s; the window took 3 s of an otherwise idle machine."""
+    total = CpuSum(1.0, None, 3.0, 6.0, 1.0, 1000.0)
+    assert kpi(total, 0.0).utilization_pct == pytest.approx(50)
+    assert kpi(total._replace(busy_s=1.3), 0.1).utilization_pct == pytest.approx(50)
 
 
 def test_counters_that_went_backwards_are_unknown():

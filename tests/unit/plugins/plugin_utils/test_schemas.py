@@ -45,10 +45,21 @@ def failed_round():
     return record
 
 
+def aix_round():
+    record = factory.make_record([50.0] * 6)
+    for run in record["runs"]:
+        for end in run["cpu"].values():
+            end.update(softirq_s=None, steal_s=None, physc=0.45, entitlement=0.5)
+        run["net"] = {"client": {"retransmits": None, "rps_received": None}, "server": None}
+    for end in record["fingerprint"].values():
+        end.update(system="AIX", interface=None, mtu=None, boot_id=None, rps_cpus=None, smc_r="on")
+    return record
+
+
 @pytest.mark.parametrize(
     "record",
-    [factory.make_record([50.0] * 6), factory.make_record([25.0] * 6, control=True), failed_round()],
-    ids=["a round", "a control", "all runs failed"],
+    [factory.make_record([50.0] * 6), factory.make_record([25.0] * 6, control=True), failed_round(), aix_round()],
+    ids=["a round", "a control", "all runs failed", "AIX"],
 )
 def test_measurement_records_fit_schema_and_check(record):
     assert validator("measurement").is_valid(record)

@@ -1,0 +1,18 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts after rollback: every value of every device is what it was before the first change, stored and in force."""
+
+
+def test_every_device_is_what_it_was(state, remembered):
+    assert state() == remembered["state"]
+
+
+def test_the_journal_has_nothing_left(journal):
+    assert journal() == []
+
+
+def test_a_second_rollback_changes_nothing(name, told, calls):
+    before = calls()
+    status, text, changed = told("rollback")
+    assert (status, changed[name]) == (0, 0), text
+    assert calls() == before

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts as they are found: what verify and check mode say about them, and that neither touches them."""
+
+import json
+import re
+
+
+def test_a_host_is_remembered(state, memory, journal, calls):
+    assert journal() == []
+    # the tests of the stand-in have called it already
+    memory.write_text(json.dumps({"state": state(), "calls": len(calls())}))
+
+
+def test_verify_fails_and_names_every_failing_value(name, told, verdicts):
+    status, text, _changed = told("verify")
+    assert status != 0
+    found = verdicts(text)
+    assert found["aix_device_attributes", "sys0"] == found["aix_device_attributes", "en0"] == "drifted"
+    assert "en0 mtu: 1500, wanted 9000" in text
+    if name == "app1":
+        assert found["smc_r", "smcr0"] == "drifted"
+        assert "smcr0 ip_addr_list, port_range: empty, wanted any" in text
+
+
+def test_what_is_too_old_is_no_failure_and_says_why(only_app2, told, verdicts):
+    status, text, _changed = told("site", "--check", "--diff")
+    assert status == 0, text
+    assert verdicts(text)["smc_r", "smcr0"] == "unsupported"
+    assert "SMC-R needs AIX 7200-02 or later" in text and "7100-05-09-2148" in text
+
+
+def test_check_mode_predicts_every_change(host, told):
+    status, text, changed = told("site", "--check", "--diff")
+    assert status == 0, text
+    assert changed == {"app1": 2, "app2": 1}
+    assert len(re.findall(r"^\+en0 mtu \(stored\): 9000$", text, re.MULTILINE)) == 2
+    predicted = dict(re.findall(r"^\+smcr0 (\w+) \(stored\): (.*)$", text, re.MULTILINE))
+    assert len(predicted) == 9
+    assert (predicted["enabled"], predicted["ip_addr_list"], predicted["tx_intr_time"]) == ("1", "any", "10000")
+
+
+def test_nothing_was_touched(state, remembered, journal, calls):
+    assert state() == remembered["state"]
+    assert journal() == []
+    assert len(calls()) == remembered["calls"]

@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A guest that knows nothing of SMC: what is told about it, and that looking loads no module."""
+
+import json
+import re
+
+
+def test_a_bare_guest_is_remembered(stored, loaded, sysctls, memory):
+    assert (loaded, sysctls) == (False, {})
+    assert "zpower" not in stored
+    memory.write_text(json.dumps({"stored": stored}))
+
+
+def test_platform_info_knows_of_no_smc(module):
+    assert module("platform_info")["ansible_facts"]["zpower_platform"]["smc"] is None
+
+
+def test_verify_says_that_nothing_uses_smc(play):
+    status, text, _changed = play("verify")
+    assert status != 0
+    assert re.search(r"^smc1 +platform +SMC .*drifted$", text, re.MULTILINE), text
+    assert "has not loaded its module smc" in text
+    assert re.search(r"^smc1 +smc_sysctls +net.smc .*unsupported$", text, re.MULTILINE), text
+    assert "modprobe smc" in text
+
+
+def test_looking_has_loaded_nothing(loaded, stored, remembered):
+    assert not loaded
+    assert stored == remembered["stored"]

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who else would change a device: chdev in /etc/inittab, in the rc scripts of AIX, and in root's crontab."""
+
+import re
+import shlex
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import Setting, conflict
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import numbered_lines
+
+_FILES = (
+    ("/etc", "inittab"),
+    ("/etc", "rc"),
+    ("/etc", "rc.*"),
+    ("/etc/rc.d/init.d", "*"),
+    ("/etc/rc.d/rc2.d", "S*"),
+    ("/var/spool/cron/crontabs", "root"),
+)
+
+
+def parse_chdev(text):
+    """[(device, {attribute: value})] of the chdev commands in a line of a script."""
+    found = []
+    for command in re.split(r"\bchdev\b", text)[1:]:
+        words = _words(re.split(r"[;|&<>]", command)[0])
+        device, values = None, {}
+        for option, argument in zip(words, words[1:]):
+            if option == "-l":
+                device = argument
+            elif option == "-a":
+                values.update(pair.split("=", 1) for pair in re.split(r"\s+(?=\S+=)", argument) if "=" in pair)
+        if device and values:
+            found.append((device, values))
+    return found
+
+
+def _words(text):
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        # a quote that ends in another line, or around the whole command
+        words = text.replace('"', " ").replace("'", " ").split()
+    # -lsmcr0 is -l smcr0
+    return [part for word in words for part in ((word[:2], word[2:]) if re.match(r"-[la].", word) else (word,))]
+
+
+def others(host, device, attributes):
+    """Who else would set these attributes of a device, as conflict(). Whether it comes to that, a script decides."""
+    found = []
+    for folder, pattern in _FILES:
+        for path in host.glob(folder, pattern):
+            for line, text in numbered_lines(host, path):
+                # a colon makes a comment of a line of inittab
+                calls = [] if path == "/etc/inittab" and text.startswith(":") else parse_chdev(text)
+                for name, values in calls:
+                    for attribute in sorted(set(values) & set(attributes) if name == device else ()):
+                        setting = Setting(path, line, text, values[attribute])
+                        what = "crontab" if path.startswith("/var/spool") else "boot script"
+                        effect = "sets %s of %s to %s" % (attribute, device, values[attribute] or "nothing")
+                        found.append(conflict(what, setting, "possible", effect=effect))
+    return found

@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether this is AIX, and which level of it."""
+
+import platform
+import re
+from collections import namedtuple
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+
+# text: as oslevel prints it, 7200-02-01-1731. release 7200, technology 2: numbers, to be compared.
+Level = namedtuple("Level", "text release technology")
+
+_LEVEL = re.compile(r"^\s*(([0-9]{4})-([0-9]{2})(?:-[0-9]{2}-[0-9]{4})?)\s*$", re.M)
+# oslevel -s looks through all file sets
+_TIMEOUT_S = 180
+
+
+def is_aix():
+    return platform.system() == "AIX"
+
+
+def parse_level(out):
+    """The Level in what oslevel -s or -r printed, or None."""
+    match = _LEVEL.search(out)
+    return Level(match.group(1), int(match.group(2)), int(match.group(3))) if match else None
+
+
+def level(host):
+    """The Level of this AIX, or None where oslevel does not tell: -s can print nothing, and then -r is asked."""
+    for option in ("-s", "-r"):
+        try:
+            result = host.run(["oslevel", option], timeout=_TIMEOUT_S)
+        except HostError:
+            continue
+        found = parse_level(result.out) if result.rc == 0 else None
+        if found is not None:
+            return found
+    return None

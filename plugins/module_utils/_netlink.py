@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Questions to the Linux kernel over netlink, and its answers as bytes. Every request is a dump or a look-up."""
+
+import os
+import socket
+import struct
+
+SOCK_DIAG, GENERIC = 4, 16
+_REQUEST, _DUMP = 0x1, 0x300
+_ERROR, _DONE = 2, 3
+# length, type, flags, sequence, port
+_HEADER = struct.Struct("=IHHII")
+# command, version
+_GENERIC = struct.Struct("=BBxx")
+_ATTRIBUTE = struct.Struct("=HH")
+_KIND = 0x3FFF  # without the flags "nested" and "network byte order"
+_CONTROLLER, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
+_SECONDS = 5
+
+
+def dump(protocol, kind, payload):
+    """The messages, without their headers, with which the kernel answers a dump. OSError where it refuses."""
+    return _ask(protocol, kind, payload, _REQUEST | _DUMP)
+
+
+def dump_generic(family, command):
+    """The messages of a dump of generic netlink, each as {attribute: bytes}."""
+    return [attributes(body[_GENERIC.size :]) for body in dump(GENERIC, family, _GENERIC.pack(command, 1))]
+
+
+def family(name):
+    """The number of a family of generic netlink; None where the kernel has none of this name now.
+
+    The kernel may load a module for the name, as for the program that would ask instead.
+    """
+    text = name.encode("ascii") + b"\0"
+    wanted = _ATTRIBUTE.pack(_ATTRIBUTE.size + len(text), _FAMILY_NAME) + text + b"\0" * (-len(text) % 4)
+    try:
+        bodies = _ask(GENERIC, _CONTROLLER, _GENERIC.pack(_GET_FAMILY, 1) + wanted, _REQUEST)
+    except FileNotFoundError:
+        return None
+    return number(attributes(bodies[0][_GENERIC.size :])[_FAMILY_ID])
+
+
+def attributes(data):
+    """{kind: value as bytes} of a chain of attributes; of a kind that is there twice the last one."""
+    found = {}
+    while len(data) >= _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(data)
+        if not _ATTRIBUTE.size <= length <= len(data):
+            break
+        found[kind & _KIND] = data[_ATTRIBUTE.size : length]
+        data = data[(length + 3) & ~3 :]
+    return found
+
+
+def number(data):
+    """An unsigned number in the machine's own byte order, of 1, 2, 4 or 8 bytes."""
+    return struct.unpack({1: "=B", 2: "=H", 4: "=I", 8: "=Q"}[len(data)], data)[0]
+
+
+def text(data):
+    return data.split(b"\0")[0].decode("utf-8", "replace").strip()
+
+
+def _ask(protocol, kind, payload, flags):
+    found = []
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol) as link:
+        link.settimeout(_SECONDS)
+        link.send(_HEADER.pack(_HEADER.size + len(payload), kind, flags, 1, 0) + payload)
+        while True:
+            bodies, done = messages(link.recv(1 << 16))
+            found += bodies
+            if done or not flags & _DUMP:
+                return found
+
+
+def messages(data):
+    """([message without its header], whether it was the last) of what came at once. OSError where it is a refusal."""
+    found = []
+    while len(data) >= _HEADER.size:
+        length, kind = _HEADER.unpack_from(data)[:2]
+        if not _HEADER.size <= length <= len(data):
+            raise OSError("the kernel's answer is cut off")
+        body = data[_HEADER.size : length]
+        if kind == _ERROR:
+            code = -struct.unpack_from("=i", body)[0]
+            raise OSError(code, os.strerror(code))
+        if kind == _DONE:
+            return found, True
+        found.append(body)
+        data = data[(length + 3) & ~3 :]
+    return found, False

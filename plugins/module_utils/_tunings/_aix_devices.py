@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What tunings have in common that change attributes of AIX devices. A subject is a device.
+
+Stored is the customized database (ODM). Running is what the device was last configured with: a plain chdev changes
+both, and where the device is busy, running follows stored when the device is configured anew.
+"""
+
+import re
+from abc import abstractmethod
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.system import is_aix
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
+    RUNNING,
+    STORED,
+    InputError,
+    Knob,
+    Subject,
+    Tuning,
+)
+
+_NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+# the device that stands for the whole system is configured when that boots
+SYSTEM = "sys0"
+
+
+class _Stored(Knob):
+    """An attribute in the database."""
+
+    def __init__(self, device, attribute, value):
+        key = "%s %s" % (device, attribute)
+        super().__init__(key, STORED, attribute, key, value)
+
+
+class _InForce(Knob):
+    """The same attribute as the device was last configured."""
+
+    def __init__(self, device, attribute, value):
+        family = "%s %s" % (device, attribute)
+        super().__init__(family + " in force", RUNNING, attribute, family, value, follows=True)
+
+
+def check_name(name, where):
+    """Raises InputError where this cannot be the name of a device or an attribute."""
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise InputError("%s: '%s' is no name of AIX: letters, digits, and in between . _ -" % (where, name))
+
+
+def texts(values, where):
+    """The user's {attribute: value} with texts for values. Raises InputError."""
+    if not isinstance(values, dict):
+        raise InputError("%s: give attributes with their values, such as {maxuproc: 4096}" % where)
+    found = {}
+    for name, value in values.items():
+        check_name(name, where)
+        if value is None or isinstance(value, (bool, list, dict)):
+            raise InputError("%s: %s is no text and no number: write it in quotes as lsattr shows it" % (where, name))
+        text = str(value).strip()
+        if re.search(r"[\x00-\x1f]", text):
+            raise InputError("%s: the value of %s has a line break or another control character" % (where, name))
+        if devices.second_pair(text):
+            raise InputError(
+                "%s: chdev would take '%s' in the value of %s for an attribute of its own: give that its own entry"
+                % (where, devices.second_pair(text), name)
+            )
+        found[name] = text
+    return found
+
+
+class DeviceTuning(Tuning):
+    """Attributes of AIX devices. params: those of the module, among them state and when_busy (fail or defer)."""
+
+    restart = "device"
+
+    def __init__(self, host, params):
+        self.host = host
+        self.params = params
+        self.restoring = params["state"] == "restored"
+        self.lsdev = devices.Lsdev(host)
+        self.lsattr = devices.Lsattr(host)
+        self.chdev = devices.Chdev(host)
+        self._asked = {}
+        self._deferred = set()
+
+    @abstractmethod
+    def requests(self):
+        """What is asked for, on AIX: {device: {attribute: text}}. Raises InputError."""
+
+    @abstractmethod
+    def names(self):
+        """The devices that the options name, for hosts that are not AIX."""
+
+    def cannot(self, name):
+        """(verdict, reason) where nothing can be set on this device, else (None, "")."""
+        if self.lsdev.device(name) is None:
+            return "not_applicable", "there is no device %s on this host (lsdev -C lists those that are there)" % name
+        return None, ""
+
+    def missing(self, name, error):
+        """Why an attribute that the device does not have is no mistake; raises InputError where it is one."""
+        known = ", ".join(sorted(one.name for one in self.lsattr.attributes(name)))
+        raise InputError("%s; %s has %s" % (error, name, known or "no attributes"))
+
+    def check(self, subject):  # noqa: B027  (most devices take any legal values together)
+        """Raises InputError where the values that are asked for do not go together."""
+
+    # which devices
+
+    def select(self):
+        if not is_aix():
+            reason = "devices with attributes in an ODM exist on AIX only"
+            return [Subject(name, verdict="not_applicable", reason=reason) for name in self.names()]
+        self._asked = self.requests()
+        return [self._ask(name) for name in sorted(self._asked)]
+
+    def _ask(self, name):
+        verdict, reason = self.cannot(name)
+        if verdict is not None:
+            return Subject(name, verdict=verdict, reason=reason)
+        try:
+            subject = self.observe(name)
+        except devices.UnknownAttributeError as error:
+            return Subject(name, verdict="unsupported", reason=self.missing(name, error))
+        self.check(subject)
+        reason = self._refused(subject)
+        return Subject(name, verdict="unsupported", reason=reason) if reason else subject
+
+    def _refused(self, subject):
+        """Why the device lets nobody change what is to change. Raises InputError for values that are not legal."""
+        wanted = self._asked[subject.name]
+        changes = [knob.item for knob in subject.at(STORED) if knob.now != wanted[knob.item]]
+        settable = {one.name: one.settable for one in self.lsattr.attributes(subject.name)} if changes else {}
+        fixed = [item for item in changes if settable.get(item) is False]
+        if fixed:
+            return "lsattr says that users cannot set %s" % subject.title(*fixed)
+        for item in changes:
+            legal = self.lsattr.legal(subject.name, item)
+            if legal and devices.allows(legal, wanted[item]) is False:
+                raise InputError(
+                    "%s: '%s' is not legal; lsattr -R has %s" % (subject.title(item), wanted[item], ", ".join(legal))
+                )
+        return ""
+
+    def observe(self, name):
+        asked = self._asked.get(name)
+        if asked is None:
+            asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
+        subject = Subject(name)
+        if self.restoring and self.lsdev.device(name) is None:
+            subject.reason = "the device is gone, and its attributes with it"
+            return subject
+        silent = []
+        for attribute in asked:
+            try:
+                subject.knobs.append(_Stored(name, attribute, self.lsattr.stored(name, attribute)))
+            except devices.UnknownAttributeError as error:
+                if not self.restoring:
+                    raise
+                subject.remarks.append("nothing to take back: %s" % error)
+                continue
+            in_force = self.lsattr.in_force(name, attribute)
+            if in_force is None:
+                silent.append(attribute)
+            else:
+                subject.knobs.append(_InForce(name, attribute, in_force))
+        if silent:
+            subject.remarks.append("lsattr -P does not say what is in force of %s" % subject.title(*silent))
+        if name in self._deferred:
+            subject.remarks.append("%s is busy: only its database was changed (chdev -P)" % name)
+        if name == SYSTEM:
+            subject.restart = "reboot"
+        subject.conflicts = startup.others(self.host, name, asked)
+        return subject
+
+    # plan
+
+    def want(self, subject):
+        wanted = self._asked[subject.name]
+        subject.wanted = {"state": "present", "attributes": dict(wanted)}
+        for knob in subject.at(STORED):
+            knob.wanted = wanted[knob.item]
+
+    def follow(self, subject):
+        stored = {knob.item: knob.wanted for knob in subject.at(STORED)}
+        for knob in subject.at(RUNNING):
+            knob.wanted = stored.get(knob.item, knob.now)
+
+    def boot(self, subject, stored):
+        return dict(stored), []
+
+    # act
+
+    def steps(self, subject, knobs):
+        return [knobs]
+
+    def set_together(self, subject, knobs):
+        name, values = subject.name, {knob.item: knob.wanted for knob in knobs}
+        in_force = {knob.item: knob.now for knob in subject.at(RUNNING)}
+        try:
+            # a device that has the values already is left in peace
+            self._change(name, values, all(in_force.get(item) == value for item, value in values.items()))
+        except HostError as error:
+            lost = self._put_back(name, {knob.item: knob.now for knob in knobs})
+            raise HostError("; ".join([str(error)] + lost), error.errno) from error
+
+    def _change(self, name, values, database_only):
+        try:
+            self.chdev.change(name, values, database_only)
+        except devices.DeviceBusyError as error:
+            if database_only:
+                raise
+            if self.params["when_busy"] != "defer":
+                raise HostError(
+                    "%s; stop what uses the device, or give when_busy: defer, which changes only the database, for "
+                    "the time when the device is configured anew" % error
+                ) from error
+            self.chdev.change(name, values, database_only=True)
+            self._deferred.add(name)
+
+    def _put_back(self, name, before):
+        """After a failure, undo in the database what came to pass all the same; sentences for what is not back."""
+        try:
+            moved = {item: text for item, text in before.items() if self.lsattr.stored(name, item) != text}
+            if moved:
+                self.chdev.change(name, moved, database_only=True)
+        except HostError as error:
+            return ["what it changed before it failed could not be put back: %s" % error]
+        return []
+
+    # texts
+
+    def show(self, knob, text):
+        return "absent" if text is None else text or "empty"
+
+    def explain(self, knob, now):
+        return "chdev reported success all the same; the device may not take this value"

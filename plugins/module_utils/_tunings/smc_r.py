@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SMC-R on AIX: attributes of the device that lets TCP connections use RDMA."""
+
+import re
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.devices import UnknownAttributeError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._aix_devices import (
+    DeviceTuning,
+    check_name,
+    texts,
+)
+
+DEVICE = "smcr0"
+_DEVICES = re.compile(r"^smcr[0-9]+\Z")
+_ROCE = re.compile(r"\broce|\brdma", re.I)
+# AIX 7.2 TL 2
+_FIRST_LEVEL = (7200, 2)
+
+ENABLED, ADDRESSES, PORTS = "enabled", "ip_addr_list", "port_range"
+_ON = {
+    "conns_per_lg": "16",
+    ENABLED: "1",
+    "init_snd_pools": "2",
+    ADDRESSES: "any",
+    "max_memory": "512",
+    PORTS: "any",
+    "rx_intr_packets": "128",
+    "tx_intr_cnt": "128",
+    "tx_intr_time": "10000",
+}
+PRESETS = {
+    "disabled": {ENABLED: "0"},
+    "enabled": _ON,
+    "optimized": dict(_ON, conns_per_lg="64", init_snd_pools="16", rx_intr_packets="256"),
+}
+# SAP's ports of instance nn: dispatcher and enqueue server 32nn, gateway 33nn, message server 36nn and for the system's
+# own instances 39nn, ICM 80nn and 443nn.
+_PORTS = ("32%02d", "33%02d", "36%02d", "39%02d", "80%02d", "443%02d")
+
+
+def sap_ports(instances):
+    """port_range for these instance numbers. Raises InputError.
+
+    YAML makes a number of an instance number without quotes: 0 is 00. Neighbours are joined, as 3200-3201.
+    """
+    numbers = set()
+    for one in instances:
+        if not re.match(r"^[0-9]{1,2}\Z", one):
+            raise InputError("sap_ports: '%s' is no instance number; write two digits in quotes, such as '00'" % one)
+        numbers.add(int(one))
+    ports = sorted(int(port % number) for port in _PORTS for number in numbers)
+    ranges = []
+    for port in ports:
+        if ranges and ranges[-1][1] == port - 1:
+            ranges[-1][1] = port
+        else:
+            ranges.append([port, port])
+    return ",".join("%d" % low if low == high else "%d-%d" % (low, high) for low, high in ranges)
+
+
+class SmcR(DeviceTuning):
+    """params: the module's, see plugins/modules/smc_r.py."""
+
+    name = "smc_r"
+    sources = (
+        "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)",
+        "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)",
+        "SAP Note 2699513",
+    )
+
+    def __init__(self, host, params):
+        super().__init__(host, params)
+        # asked for once: oslevel is slow
+        self._level = []
+        # the values of the device that decide whether SMC-R is used, and are not asked for
+        self._beside = {}
+
+    def names(self):
+        return [self.params["device"] or DEVICE]
+
+    def selects(self, name):
+        return self.params["device"] in (None, name)
+
+    def requests(self):
+        own = texts(self.params["attributes"], "attributes")
+        wanted = dict(PRESETS[self.params["preset"]]) if self.params["preset"] else {}
+        if self.params["sap_ports"]:
+            if PORTS in own:
+                raise InputError("sap_ports and attributes both give %s: leave one of them out" % PORTS)
+            wanted[PORTS] = sap_ports(self.params["sap_ports"])
+        wanted.update(own)
+        if not wanted:
+            raise InputError("nothing to set: give a preset, attributes or sap_ports")
+        return {self._device(): wanted}
+
+    def _device(self):
+        """The device that is meant: the named one, else smcr0, else the only one that there is."""
+        if self.params["device"]:
+            check_name(self.params["device"], "device")
+            return self.params["device"]
+        found = self._present()
+        if DEVICE in found or not found:
+            return DEVICE
+        if len(found) > 1:
+            raise InputError("device: there is no %s; say which is meant of %s" % (DEVICE, ", ".join(found)))
+        return found[0]
+
+    def _present(self):
+        return [one.name for one in self.lsdev.devices() if _DEVICES.match(one.name)]
+
+    def cannot(self, name):
+        reason = self._too_old() or self._not_there(name) or self._no_adapter()
+        return ("unsupported", reason) if reason else (None, "")
+
+    def _too_old(self):
+        if not self._level:
+            self._level = [system.level(self.host)]
+        level = self._level[0]
+        if level is not None and (level.release, level.technology) < _FIRST_LEVEL:
+            return "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % level.text
+        return ""
+
+    def _not_there(self, name):
+        device = self.lsdev.device(name)
+        if device is None:
+            others = self._present()
+            if others:
+                return "there is no device %s; lsdev lists %s" % (name, ", ".join(others))
+            return (
+                "there is no device %s, nor another one of SMC-R: install the SMC-R support of AIX 7200-02 or later, "
+                "give this partition a RoCE adapter, and run cfgmgr" % name
+            )
+        if device.state != "Available":
+            return "%s is %s and not Available: mkdev -l %s configures it" % (name, device.state, name)
+        return ""
+
+    def _no_adapter(self):
+        for one in self.lsdev.devices():
+            if not _DEVICES.match(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
+                return ""
+        return (
+            "lsdev lists no adapter with RoCE or RDMA in its description: give this partition a RoCE adapter and run "
+            "cfgmgr; where one is there by another name, aix_device_attributes sets the same attributes"
+        )
+
+    def missing(self, name, error):
+        if error.attribute not in _ON:
+            return super().missing(name, error)
+        return "SMC-R of this AIX has no attribute %s (%s)" % (error.attribute, error)
+
+    # both lists must hold something, or SMC-R is not used, whatever enabled says
+
+    def observe(self, name):
+        subject = super().observe(name)
+        if self.restoring:
+            return subject
+        asked = self._asked[name]
+        self._beside = {item: self._look(name, item) for item in (ENABLED, ADDRESSES, PORTS) if item not in asked}
+        if self.params["sap_ports"]:
+            subject.remarks.append(
+                "how port_range takes several ports is not published: make sure that connections use SMC-R"
+            )
+        return subject
+
+    def _look(self, device, attribute):
+        try:
+            return self.lsattr.stored(device, attribute)
+        except UnknownAttributeError:
+            return None
+
+    def _empty(self, wanted):
+        """Which of both lists would be empty although SMC-R is on."""
+        then = dict(self._beside, **wanted)
+        return [item for item in (ADDRESSES, PORTS) if then[ENABLED] != "0" and then[item] == ""]
+
+    def check(self, subject):
+        wanted = self._asked[subject.name]
+        empty = self._empty(wanted)
+        if empty and {ENABLED, ADDRESSES, PORTS} & set(wanted):
+            raise InputError(
+                "attributes: %s of %s would be empty, and SMC-R is used only where both %s and %s are set: give 'any', "
+                "or what is meant" % (" and ".join(empty), subject.name, ADDRESSES, PORTS)
+            )
+
+    def want(self, subject):
+        super().want(subject)
+        empty = self._empty(self._asked[subject.name])
+        if empty:
+            subject.notes.append("SMC-R is not used, for %s is empty" % subject.title(*empty))

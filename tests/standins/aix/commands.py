@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""commands.py <name> [words]: the stand-in of one AIX command. It is not AIX's program, see README.md."""
+
+import sys
+
+import devices
+import machine
+import system
+
+# Where AIX has each of them: (folder, function).
+COMMANDS = {
+    "aclget": ("/usr/bin", system.aclget),
+    "aclput": ("/usr/bin", system.aclput),
+    "bootinfo": ("/usr/sbin", system.bootinfo),
+    "chdev": ("/usr/sbin", devices.chdev),
+    "getconf": ("/usr/bin", system.getconf),
+    "ifconfig": ("/usr/sbin", system.ifconfig),
+    "lparstat": ("/usr/bin", system.lparstat),
+    "lsattr": ("/usr/sbin", devices.lsattr),
+    "lsconf": ("/usr/sbin", system.lsconf),
+    "lsdev": ("/usr/sbin", devices.lsdev),
+    "lslpp": ("/usr/bin", system.lslpp),
+    "lsps": ("/usr/sbin", system.lsps),
+    "mkdev": ("/usr/sbin", devices.mkdev),
+    "mount": ("/usr/sbin", system.mount),
+    "netstat": ("/usr/bin", system.netstat),
+    "oslevel": ("/usr/bin", system.oslevel),
+    "prtconf": ("/usr/sbin", system.lsconf),
+    "rmdev": ("/usr/sbin", devices.rmdev),
+    "uname": ("/usr/bin", system.uname),
+    "vmstat": ("/usr/bin", system.vmstat),
+}
+
+
+def main(name, *words):
+    try:
+        sys.stdout.write(COMMANDS[name][1](list(words)))
+    except machine.Refusal as refusal:
+        code, text = refusal.args
+        sys.stderr.write(text)
+        return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,342 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""lsdev, lsattr, chdev, oslevel: what their output means, how they are called, and every form of their errors."""
+
+import errno
+
+import pytest
+from aix import BUSY, AixHost, Device, aligned
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+# what a cell can hold: several words with more than one blank between them, or nothing
+NAMES = st.from_regex(r"\A[a-z][a-z0-9_]{0,20}\Z")
+WORDS = st.text("abcXYZ019.,:=%()/_-;|&$<>'\"*", min_size=1, max_size=8)
+CELLS = st.lists(WORDS, max_size=4).flatmap(lambda words: st.sampled_from([" ", "  "]).map(lambda gap: gap.join(words)))
+SETTABLE = st.sampled_from(["True", "False", "True+"])
+
+
+@pytest.fixture
+def host(tmp_path):
+    return AixHost(tmp_path)
+
+
+class Said:
+    """A host that gives one answer to everything."""
+
+    def __init__(self, rc=0, out="", err=""):
+        self.answer = Result(rc, out, err)
+        self.calls = []
+
+    def run(self, argv, timeout=30):
+        self.calls.append(argv)
+        return self.answer
+
+
+# parsers
+
+
+@given(st.dictionaries(NAMES, st.tuples(CELLS, CELLS, SETTABLE), min_size=1, max_size=12))
+def test_names_and_last_columns_of_any_listing_are_found(table):
+    rows = [(name, value, description, settable) for name, (value, description, settable) in table.items()]
+    assert devices.parse_listing(aligned(rows)) == [
+        devices.Attribute(name, settable != "False") for name, (_value, _description, settable) in table.items()
+    ]
+
+
+@given(NAMES, CELLS)
+def test_a_listing_without_last_column_says_nothing_of_it(name, value):
+    out = aligned([(name, value, "Device CLEARS its Queue on error")])
+    assert devices.parse_listing(out) == [devices.Attribute(name, None)]
+
+
+@given(CELLS)
+def test_any_value_is_read_as_it_is(value):
+    assert devices.parse_value(value + "\n") == value
+
+
+@given(st.dictionaries(NAMES, st.tuples(st.sampled_from(["Available", "Defined", "Stopped"]), CELLS), min_size=1))
+def test_devices_of_any_listing_are_found(table):
+    rows = [(name, state, text) for name, (state, text) in table.items()]
+    found = devices.parse_devices(aligned(rows))
+    assert [(one.name, one.state) for one in found] == [row[:2] for row in rows]
+    assert [one.text for one in found] == [row[2] for row in rows]
+
+
+def test_an_absent_device_is_an_empty_answer():
+    assert devices.parse_devices("") == []
+    assert devices.Lsdev(Said()).device("smcr0") is None
+
+
+def test_a_device_that_only_begins_so_is_another_one():
+    assert devices.Lsdev(Said(out="smcr01 Available  SMC-R\n")).device("smcr0") is None
+
+
+@pytest.mark.parametrize(
+    "out, value, allowed",
+    [
+        ("1...256 (+1)\n", "64", True),
+        ("1...256 (+1)\n", "256", True),
+        ("1...256 (+1)\n", "257", False),
+        ("1...256 (+1)\n", "0", False),
+        ("1...256 (+1)\n", "64k", False),
+        ("1...256 (+1)\n", "", False),
+        ("0...100 (+10)\n", "30", True),
+        ("0...100 (+10)\n", "35", False),
+        ("-5...5\n", "-3", True),
+        ("0...1 (+1)\n64...128 (+64)\n", "128", True),
+        ("yes\nno\n", "no", True),
+        ("yes\nno\n", "1", False),
+        ("any\n1...65535 (+1)\n", "any", True),
+        ("any\n1...65535 (+1)\n", "3200", True),
+        ("any\n1...65535 (+1)\n", "70000", False),
+        # not understood, or one example: chdev has to say
+        ("any\n", "any", True),
+        ("any\n", "10.1.1.1", None),
+        ("0x1...0xff\n", "0x10", None),
+        ("a list of ports\nany\n", "3200", None),
+        ("", "1", None),
+    ],
+)
+def test_legal_values(out, value, allowed):
+    assert devices.allows(devices.parse_legal(out), value) is allowed
+
+
+@given(st.integers(-1000, 1000), st.integers(0, 500), st.integers(1, 20), st.integers(-2000, 2000))
+def test_a_range_has_its_steps_and_nothing_else(low, count, step, value):
+    legal = devices.parse_legal("%d...%d (+%d)\n" % (low, low + count * step, step))
+    assert devices.allows(legal, str(value)) is (value in range(low, low + count * step + 1, step))
+
+
+@pytest.mark.parametrize(
+    "value, further",
+    [
+        ("512 enabled=0", "enabled="),
+        ("a\tb=", "b="),
+        ("x  y=1 z=2", "y="),
+        ("; rm -rf /", None),
+        ("a=b", None),
+        ("IBM,FW830.00 (SV830_048)", None),
+        ("", None),
+    ],
+)
+def test_what_chdev_would_take_for_a_second_pair(value, further):
+    assert devices.second_pair(value) == further
+
+
+# commands
+
+
+def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
+    host.devices["en0"] = Device({"mtu": "1500", "remmtu": "576"})
+    lsattr = devices.Lsattr(host)
+    assert [lsattr.stored("en0", name) for name in ("mtu", "remmtu")] == ["1500", "576"]
+    assert [one.name for one in lsattr.attributes("en0")] == ["mtu", "remmtu"]
+    with pytest.raises(devices.UnknownAttributeError):
+        lsattr.stored("en0", "mt")
+
+
+@pytest.mark.parametrize("value", ["", "IBM,FW830.00 (SV830_048)", "two  blanks", "True", "16"])
+def test_values_that_split_would_get_wrong(host, value):
+    host.devices["dev0"] = Device({"a": value})
+    host.devices["dev0"].in_force["a"] = "other"
+    assert devices.Lsattr(host).stored("dev0", "a") == value
+    assert devices.Lsattr(host).in_force("dev0", "a") == "other"
+    assert host.calls == [["lsattr", "-%sl" % which, "dev0", "-a", "a", "-F", "value"] for which in "EP"]
+
+
+def test_what_is_in_force_may_stay_unknown(host):
+    host.knows_p = False
+    assert devices.Lsattr(host).in_force("smcr0", "enabled") is None
+
+
+def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
+    with pytest.raises(devices.UnknownAttributeError) as error:
+        devices.Lsattr(host).stored("smcr0", "con_per_lg")
+    assert error.value.attribute == "con_per_lg"
+    assert str(error.value) == (
+        'lsattr says of con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attribute does not exist in the '
+        "predefined device configuration database."
+    )
+
+
+def test_the_exit_code_counts_where_the_message_is_another():
+    with pytest.raises(devices.UnknownAttributeError):
+        devices.Lsattr(Said(255, err="lsattr: no such attribute\n")).stored("smcr0", "x")
+
+
+def test_the_number_of_the_message_counts_where_the_exit_code_is_another():
+    host = Said(1, err='lsattr: 0514-528 The "x" attribute does not exist.\n')
+    with pytest.raises(devices.UnknownAttributeError):
+        devices.Lsattr(host).stored("smcr0", "x")
+
+
+@pytest.mark.parametrize(
+    "err, out, words",
+    [
+        ("lsattr: 0514-546 Invalid parameter - x.\n", "", "lsattr: 0514-546 Invalid parameter - x."),
+        ("", "lsattr: 0514-546 Invalid parameter - x.\n", "lsattr: 0514-546 Invalid parameter - x."),
+        ("", "", "exit code 1 without a word"),
+    ],
+)
+def test_another_error_of_lsattr_is_no_unknown_attribute(err, out, words):
+    with pytest.raises(HostError) as error:
+        devices.Lsattr(Said(1, out, err)).stored("smcr0", "x")
+    assert not isinstance(error.value, devices.UnknownAttributeError)
+    assert str(error.value).endswith(words)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda host: devices.Lsdev(host).devices(), lambda host: devices.Lsattr(host).attributes("x")]
+)
+def test_errors_of_listings_are_shown_whole(call):
+    with pytest.raises(HostError, match=r"ls(dev|attr) -\w+( x)?: ls: 0514-001 one two$"):
+        call(Said(255, "two\n", "ls: 0514-001\n\tone\n"))
+
+
+def test_legal_values_are_none_where_lsattr_does_not_answer(host):
+    host.devices["smcr0"].legal["enabled"] = "0\n1\n"
+    assert devices.Lsattr(host).legal("smcr0", "enabled") == ["0", "1"]
+    assert devices.Lsattr(host).legal("smcr0", "port_range") == []
+    assert devices.Lsattr(Said(1, "not a value\n")).legal("smcr0", "enabled") == []
+
+
+def test_one_chdev_for_all_attributes(host):
+    devices.Chdev(host).change("smcr0", {"max_memory": "256", "enabled": "1"})
+    devices.Chdev(host).change("smcr0", {"enabled": "0"}, database_only=True)
+    assert host.calls == [
+        ["chdev", "-l", "smcr0", "-a", "enabled=1", "-a", "max_memory=256"],
+        ["chdev", "-l", "smcr0", "-P", "-a", "enabled=0"],
+    ]
+
+
+@pytest.mark.parametrize("value", ["; rm -rf /", "$(reboot)", "a b", "'", '"', "", "-P", "`x`", "a=b"])
+def test_a_hostile_value_reaches_chdev_as_one_argument(host, value):
+    devices.Chdev(host).change("smcr0", {"port_range": value})
+    assert host.calls == [["chdev", "-l", "smcr0", "-a", "port_range=" + value]]
+    assert host.devices["smcr0"].stored["port_range"] == value
+
+
+def test_a_value_that_hides_another_attribute_never_reaches_chdev(host):
+    with pytest.raises(HostError, match="'enabled=' for an attribute of its own"):
+        devices.Chdev(host).change("smcr0", {"max_memory": "512 enabled=0"})
+    assert host.calls == []
+
+
+def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
+    with pytest.raises(devices.DeviceBusyError) as error:
+        devices.Chdev(Said(1, err=BUSY)).change("smcr0", {"enabled": "1"})
+    assert str(error.value) == (
+        "chdev did not change smcr0: Method error (/usr/lib/methods/chgsmcr): 0514-062 Cannot perform the requested "
+        "function because the specified device is busy."
+    )
+
+
+@pytest.mark.parametrize("rc", [1, 255])
+@pytest.mark.parametrize(
+    "err, words",
+    [
+        (
+            "Method error (/usr/lib/methods/chgx):\n        0514-018\n\tNot valid:\n     a=b\n",
+            "chgx): 0514-018 Not valid: a=b",
+        ),
+        ("chdev: 0514-546 Invalid parameter - x.\n", ": chdev: 0514-546 Invalid parameter - x."),
+        ("", "exit code %d without a word"),
+    ],
+)
+def test_other_errors_of_chdev_are_shown_whole(rc, err, words):
+    with pytest.raises(HostError) as error:
+        devices.Chdev(Said(rc, err=err)).change("smcr0", {"a": "b"})
+    assert not isinstance(error.value, devices.DeviceBusyError)
+    assert str(error.value).endswith(words % rc if "%" in words else words)
+
+
+def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
+    lsattr = devices.Lsattr(host)
+    devices.Lsdev(host).devices()
+    devices.Lsdev(host).device("smcr0")
+    for ask in (lsattr.stored, lsattr.in_force, lsattr.legal):
+        ask("smcr0", "enabled")
+    lsattr.attributes("smcr0")
+    devices.Chdev(host).change("smcr0", {"enabled": "1"})
+    system.level(host)
+    # those of Host.run() itself are for quick programs
+    assert len(host.limits) == 8 and all(30 < limit <= 900 for limit in host.limits)
+    host.answers["chdev", "-l"] = HostError("chdev gave no answer within 900 s", errno.ETIMEDOUT)
+    with pytest.raises(HostError, match="within 900 s"):
+        devices.Chdev(host).change("smcr0", {"enabled": "1"})
+
+
+# the level of AIX
+
+
+@pytest.mark.parametrize(
+    "out, level",
+    [
+        ("7200-02-01-1731\n", ("7200-02-01-1731", 7200, 2)),
+        ("7100-03\n", ("7100-03", 7100, 3)),
+        ("\n7300-00-00-2148  \n", ("7300-00-00-2148", 7300, 0)),
+        ("7.2.0.0\n", None),
+        ("", None),
+    ],
+)
+def test_levels(out, level):
+    assert system.parse_level(out) == level
+
+
+def test_oslevel_that_says_nothing_is_asked_in_another_way(host):
+    host.answers["oslevel", "-s"] = Result(0, "", "")
+    host.level = "7200-05"
+    assert system.level(host).technology == 5
+    assert host.calls == [["oslevel", "-s"], ["oslevel", "-r"]]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Result(1, "7200-02\n", "oslevel: failed\n"), HostError("oslevel gave no answer within 180 s", errno.ETIMEDOUT)],
+)
+def test_a_level_that_nobody_tells_is_not_known(host, answer):
+    host.answers["oslevel", "-s"] = host.answers["oslevel", "-r"] = answer
+    assert system.level(host) is None
+
+
+# who else changes a device
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("/usr/sbin/chdev -l smcr0 -a enabled=0 >/dev/null 2>&1", [("smcr0", {"enabled": "0"})]),
+        ("chdev -lsmcr0 -aenabled=0 -a max_memory=1", [("smcr0", {"enabled": "0", "max_memory": "1"})]),
+        ("chdev -P -l smcr0 -a 'enabled=1 port_range=any'", [("smcr0", {"enabled": "1", "port_range": "any"})]),
+        (
+            "tune:2:once:chdev -l en0 -a mtu=9000; chdev -l sys0 -a maxuproc=9",
+            [("en0", {"mtu": "9000"}), ("sys0", {"maxuproc": "9"})],
+        ),
+        ('su root -c "chdev -l smcr0 -a enabled=0"', [("smcr0", {"enabled": "0"})]),
+        ("chdev -l smcr0 -a ip_addr_list=", [("smcr0", {"ip_addr_list": ""})]),
+        ("lsattr -El smcr0 -a enabled", []),
+        ("chdev -l", []),
+    ],
+)
+def test_chdev_in_scripts(text, found):
+    assert startup.parse_chdev(text) == found
+
+
+def test_scripts_that_change_the_same_attributes_are_found(host):
+    host.fill("/etc/inittab", ":old:2:once:chdev -l smcr0 -a enabled=1\ntune:2:once:chdev -l smcr0 -a enabled=0\n")
+    host.fill("/etc/rc.net", "# chdev -l smcr0 -a enabled=0\nchdev -l inet0 -a hostname=x\n")
+    host.fill("/etc/rc.d/rc2.d/S99site", "chdev -l smcr0 -a \\\n  max_memory=64\nchdev -l smcr0 -a tx_intr_cnt=1\n")
+    host.fill("/etc/rc.d/rc2.d/K99site", "chdev -l smcr0 -a enabled=0\n")
+    host.fill("/etc/rc.site", "chdev -l smcr1 -a enabled=0\n")
+    host.fill("/etc/rc.d/init.d/folder/script", "chdev -l smcr0 -a enabled=0\n")
+    host.fill("/var/spool/cron/crontabs/root", "0 1 * * * chdev -P -l smcr0 -a enabled=\n")
+    found = startup.others(host, "smcr0", ["enabled", "max_memory"])
+    assert [(one["what"], one["file"], one["line"], one["effect"]) for one in found] == [
+        ("boot script", "/etc/inittab", 2, "sets enabled of smcr0 to 0"),
+        ("boot script", "/etc/rc.d/rc2.d/S99site", 1, "sets max_memory of smcr0 to 64"),
+        ("crontab", "/var/spool/cron/crontabs/root", 1, "sets enabled of smcr0 to nothing"),
+    ]
+    assert {one["wins"] for one in found} == {"possible"}

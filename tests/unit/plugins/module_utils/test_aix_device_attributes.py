@@ -1,0 +1,345 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Attributes of AIX devices: database and what is in force, busy devices, what someone else did, the way back."""
+
+import platform
+
+import pytest
+from aix import BUSY, AixHost, Device
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_device_attributes import (
+    AixDeviceAttributes,
+)
+from runs import FOLDER, only, runner
+
+ENT0 = {"jumbo_frames": "no", "rx_hog": "1000", "alt_addr": "", "label": "two  words"}
+run = runner(AixDeviceAttributes, devices={}, when_busy="fail")
+
+
+@pytest.fixture(autouse=True)
+def aix(monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+
+
+@pytest.fixture
+def host(tmp_path):
+    made = AixHost(tmp_path)
+    made.devices["ent0"] = Device(ENT0, text="00-00 Adapter")
+    return made
+
+
+def ent0(host, check=False, **changes):
+    changes.setdefault("devices", {"ent0": {"jumbo_frames": "yes", "rx_hog": 500}})
+    return run(host, check, **changes)
+
+
+def test_set_read_back_and_taken_back(host):
+    found = host.values()
+    predicted = ent0(host, check=True)
+    assert predicted["changed"] and host.values() == found and not host.exists(FOLDER)
+    result = ent0(host)
+    record = only(result)
+    assert record["verdict"] == "changed" and record["restart"] == "device" and record["subject"] == "ent0"
+    assert result["diff"] == predicted["diff"]
+    assert result["diff"]["after"] == "ent0 jumbo_frames (stored): yes\nent0 rx_hog (stored): 500\n"
+    assert record["before"]["running"] == record["before"]["next_boot"] == {"jumbo_frames": "no", "rx_hog": "1000"}
+    assert record["after"] == {
+        where: {"jumbo_frames": "yes", "rx_hog": "500"} for where in ("running", "stored", "next_boot")
+    }
+    assert host.changes() == [["chdev", "-l", "ent0", "-a", "jumbo_frames=yes", "-a", "rx_hog=500"]]
+    assert not ent0(host)["changed"] and only(ent0(host, check=True))["verdict"] == "compliant"
+    assert len(host.changes()) == 1
+    assert run(host, state="restored")["changed"]
+    assert host.values() == found and not host.exists(FOLDER)
+
+
+def test_what_is_as_wanted_asks_for_no_legal_values_and_writes_nothing(host):
+    found = ent0(host, devices={"ent0": {"rx_hog": 1000, "label": "two  words", "alt_addr": ""}})
+    assert only(found)["verdict"] == "compliant" and not found["changed"]
+    assert only(found)["after"]["stored"] == {"rx_hog": "1000", "label": "two  words", "alt_addr": ""}
+    assert only(found)["after"]["next_boot"] == only(found)["after"]["stored"]
+    assert [call for call in host.calls if "-a" not in call] == [["lsdev", "-Cl", "ent0"]]
+    assert not any("-Rl" in call for call in host.calls)
+
+
+def test_an_empty_value_can_be_filled_and_comes_back_empty(host):
+    result = ent0(host, devices={"ent0": {"alt_addr": "0x02"}})
+    assert result["diff"]["before"] == "ent0 alt_addr (stored): empty\n"
+    run(host, state="restored")
+    assert host.changes()[-1] == ["chdev", "-l", "ent0", "-a", "alt_addr="]
+    assert host.devices["ent0"].stored == ENT0
+
+
+def test_a_busy_device_fails_and_stays_as_it_is(host):
+    found = host.values()
+    host.devices["ent0"].busy = True
+    result = ent0(host)
+    assert result["failed"] and not result["changed"] and host.values() == found
+    assert "0514-062 Cannot perform the requested function because the specified device is busy." in result["msg"]
+    assert "when_busy: defer" in result["msg"]
+    assert len(host.changes()) == 1
+
+
+def test_a_busy_device_is_deferred_configured_anew_and_taken_back(host):
+    found = host.values()
+    host.devices["ent0"].busy = True
+    record = only(ent0(host, when_busy="defer"))
+    assert record["verdict"] == "pending_restart"
+    assert record["reason"] == (
+        "ent0 jumbo_frames: no is in force, yes once the device is configured anew; "
+        "ent0 rx_hog: 1000 is in force, 500 once the device is configured anew"
+    )
+    assert record["after"]["running"] == {"jumbo_frames": "no", "rx_hog": "1000"}
+    assert record["after"]["next_boot"] == {"jumbo_frames": "yes", "rx_hog": "500"}
+    assert "ent0 is busy: only its database was changed (chdev -P)" in record["remarks"]
+    assert [argv[3] for argv in host.changes()] == ["-a", "-P"]
+    again = ent0(host, when_busy="defer")
+    assert not again["changed"] and only(again)["verdict"] == "pending_restart" and len(host.changes()) == 2
+    host.configure("ent0")
+    assert only(ent0(host, check=True))["verdict"] == "compliant"
+    assert run(host, state="restored")["failed"]
+    back = run(host, state="restored", when_busy="defer")
+    assert only(back)["verdict"] == "pending_restart" and host.devices["ent0"].stored == ENT0
+    # what is not in force yet stays in the journal
+    assert only(run(host, True, state="restored"))["verdict"] == "pending_restart"
+    host.configure("ent0")
+    run(host, state="restored")
+    assert host.values() == found and not host.exists(FOLDER)
+
+
+def test_what_waits_is_taken_back_without_touching_the_device(host):
+    host.devices["ent0"].busy = True
+    ent0(host, when_busy="defer")
+    result = run(host, state="restored")
+    assert not result["failed"] and only(result)["verdict"] == "changed"
+    assert host.changes()[-1][3] == "-P" and host.devices["ent0"].stored == ENT0
+    assert not host.exists(FOLDER)
+
+
+def test_what_someone_else_left_pending_is_found(host):
+    ent0(host)
+    host.devices["ent0"].in_force["rx_hog"] = "1000"
+    record = only(ent0(host, check=True))
+    assert record["verdict"] == "pending_restart" and record["restart"] == "device"
+    assert record["reason"] == "ent0 rx_hog: 1000 is in force, 500 once the device is configured anew"
+
+
+def test_what_someone_else_wants_of_the_next_boot_is_put_right_in_the_database(host):
+    ent0(host)
+    host.devices["ent0"].stored["rx_hog"] = "7"
+    host.devices["ent0"].busy = True
+    assert only(ent0(host, check=True))["reason"] == "ent0 rx_hog: 7, wanted 500"
+    assert only(ent0(host))["verdict"] == "changed"
+    assert host.changes()[-1] == ["chdev", "-l", "ent0", "-P", "-a", "rx_hog=500"]
+
+
+def test_one_value_that_is_in_force_already_does_not_keep_the_others_out(host):
+    host.devices["ent0"].in_force["rx_hog"] = "500"
+    assert only(ent0(host))["verdict"] == "changed"
+    assert host.devices["ent0"].in_force["jumbo_frames"] == "yes"
+
+
+def test_a_device_that_refuses_even_a_change_of_the_database(host):
+    ent0(host)
+    host.devices["ent0"].stored["rx_hog"] = "7"
+    host.answers["chdev", "-l"] = Result(1, "", BUSY)
+    result = ent0(host)
+    # nothing more can be deferred
+    assert result["failed"] and "0514-062" in result["msg"] and "when_busy" not in result["msg"]
+
+
+def test_what_someone_else_has_changed_is_left_alone_on_the_way_back(host):
+    ent0(host)
+    for values in (host.devices["ent0"].stored, host.devices["ent0"].in_force):
+        values["rx_hog"] = "7"
+    record = only(run(host, state="restored"))
+    assert record["verdict"] == "drifted" and "rx_hog was changed by someone else" in record["reason"]
+    assert host.devices["ent0"].stored["rx_hog"] == "7" and host.devices["ent0"].stored["jumbo_frames"] == "no"
+    run(host, state="restored", force=True)
+    assert host.devices["ent0"].stored == ENT0
+
+
+def test_what_is_in_force_may_be_unknown(host):
+    host.knows_p = False
+    record = only(ent0(host))
+    assert record["verdict"] == "changed" and record["after"]["running"] is None
+    assert record["remarks"] == ["lsattr -P does not say what is in force of ent0 jumbo_frames, rx_hog"]
+
+
+def test_other_errors_are_failures_shown_whole_and_the_others_go_on(host):
+    host.answers["chdev", "-l"] = Result(1, "", "Method error (/usr/lib/methods/chgent):\n\t0514-018\n\tNot valid: x\n")
+    result = run(host, devices={"ent0": {"rx_hog": 5}, "sys0": {"maxuproc": 4096}})
+    assert result["failed"] and len(host.changes()) == 2
+    assert "Method error (/usr/lib/methods/chgent): 0514-018 Not valid: x" in result["msg"]
+    assert [record["verdict"] for record in result["tuning"]] == ["failed", "failed"]
+
+
+def test_what_a_failing_chdev_did_all_the_same_is_undone(host):
+    host.devices["ent0"].busy = True
+    host.leaves = {"rx_hog": "500"}
+    result = ent0(host)
+    assert result["failed"] and host.devices["ent0"].stored == ENT0
+    assert host.changes()[-1] == ["chdev", "-l", "ent0", "-P", "-a", "rx_hog=1000"]
+    assert "put back" not in result["msg"]
+
+
+def test_what_cannot_be_undone_is_said(host):
+    host.devices["ent0"].busy = True
+    host.leaves = {"rx_hog": "500"}
+    chdev = host._chdev
+
+    def once(words):
+        host.answers["chdev", "-l"] = Result(1, "", "chdev: 0514-500 The database is locked.\n")
+        return chdev(words)
+
+    host._chdev = once
+    result = ent0(host)
+    assert (
+        "what it changed before it failed could not be put back: chdev did not change ent0: chdev: 0514-500"
+        in (result["msg"])
+    )
+    assert only(result)["after"]["stored"]["rx_hog"] == "500"
+
+
+def test_a_value_that_the_device_does_not_take_is_a_failure(host):
+    host.ignores = {"rx_hog"}
+    result = ent0(host)
+    assert result["failed"] and "ent0 rx_hog is 1000, although 500 was written" in result["msg"]
+
+
+def test_values_that_are_not_legal_are_refused_before_anything_is_changed(host):
+    host.devices["ent0"].legal = {"rx_hog": "1...1000 (+1)\n", "jumbo_frames": "yes\nno\n"}
+    for devices, words in (
+        ({"ent0": {"rx_hog": 5000}}, "ent0 rx_hog: '5000' is not legal; lsattr -R has 1...1000 (+1)"),
+        ({"ent0": {"jumbo_frames": "on"}}, "ent0 jumbo_frames: 'on' is not legal; lsattr -R has yes, no"),
+    ):
+        with pytest.raises(InputError) as error:
+            run(host, devices=devices)
+        assert str(error.value) == words
+    assert host.changes() == []
+    assert only(ent0(host))["verdict"] == "changed"
+
+
+def test_an_attribute_that_users_cannot_set_is_unsupported_only_where_it_would_change(host):
+    host.devices["sys0"].fixed = {"fwversion"}
+    record = only(run(host, devices={"sys0": {"fwversion": "x", "maxuproc": 4096}}))
+    assert record["verdict"] == "unsupported"
+    assert record["reason"] == "lsattr says that users cannot set sys0 fwversion"
+    assert host.changes() == []
+    same = run(host, devices={"sys0": {"fwversion": "IBM,FW830.00 (SV830_048)", "maxuproc": 4096}})
+    assert only(same)["verdict"] == "changed"
+
+
+def test_an_attribute_that_no_listing_shows_is_left_to_chdev(host):
+    host.devices["ent0"].hidden = {"rx_hog", "jumbo_frames"}
+    assert only(ent0(host))["verdict"] == "changed"
+
+
+def test_legal_values_that_are_not_understood_are_left_to_chdev(host):
+    host.devices["ent0"].legal = {"rx_hog": "a number of packets\n", "jumbo_frames": ""}
+    assert only(ent0(host))["verdict"] == "changed"
+
+
+def test_a_mistyped_attribute_is_an_error_with_the_names_that_there_are(host):
+    with pytest.raises(InputError) as error:
+        run(host, devices={"ent0": {"rx_hogs": 5}, "sys0": {"maxuproc": 4096}})
+    assert "rx_hogs" in str(error.value) and "ent0 has alt_addr, jumbo_frames, label, rx_hog" in str(error.value)
+    assert host.changes() == []
+
+
+def test_a_device_that_is_not_there_is_not_applicable(host):
+    records = run(host, devices={"ent9": {"rx_hog": 5}, "sys0": {"maxuproc": 4096}})["tuning"]
+    assert [(one["subject"], one["verdict"]) for one in records] == [("ent9", "not_applicable"), ("sys0", "changed")]
+    assert records[0]["reason"].startswith("there is no device ent9 on this host")
+
+
+def test_a_device_that_went_is_forgotten(host):
+    ent0(host)
+    del host.devices["ent0"]
+    record = only(run(host, state="restored"))
+    assert (record["verdict"], record["reason"]) == ("compliant", "the device is gone, and its attributes with it")
+    assert not host.exists(FOLDER)
+
+
+def test_an_attribute_that_went_is_forgotten_and_the_others_come_back(host):
+    ent0(host)
+    for values in (host.devices["ent0"].stored, host.devices["ent0"].in_force):
+        del values["rx_hog"]
+    record = only(run(host, state="restored"))
+    assert record["verdict"] == "changed" and "nothing to take back: lsattr says of rx_hog" in record["remarks"][0]
+    assert host.devices["ent0"].stored["jumbo_frames"] == "no" and not host.exists(FOLDER)
+
+
+def test_only_some_devices_are_taken_back(host):
+    run(host, devices={"ent0": {"rx_hog": 5}, "sys0": {"maxuproc": 4096}})
+    run(host, devices={"sys0": {}}, state="restored")
+    assert host.devices["sys0"].stored["maxuproc"] == "2048" and host.devices["ent0"].stored["rx_hog"] == "5"
+    run(host, state="restored")
+    assert host.devices["ent0"].stored == ENT0
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_the_system_itself_waits_for_a_reboot(host, busy):
+    host.devices["sys0"].busy = busy
+    alone = only(run(host, when_busy="defer", devices={"sys0": {"maxuproc": 4096}}))
+    assert alone["restart"] == "reboot" and ("after a reboot" in alone["reason"]) is busy
+    back = only(run(host, True, state="restored"))
+    assert back["restart"] == "reboot"
+    both = run(host, when_busy="defer", devices={"sys0": {"maxuproc": 8192}, "ent0": {"rx_hog": 5}})["tuning"]
+    assert [one["restart"] for one in both] == ["device", "reboot"]
+
+
+def test_scripts_that_set_the_same_are_conflicts(host):
+    host.fill("/etc/rc.net", "chdev -l ent0 -a rx_hog=1\nchdev -l sys0 -a maxuproc=1\n")
+    record = only(ent0(host))
+    assert record["verdict"] == "changed"
+    assert [(one["file"], one["line"], one["wins"]) for one in record["conflicts"]] == [("/etc/rc.net", 1, "possible")]
+
+
+@pytest.mark.parametrize(
+    "devices, words",
+    [
+        ({}, "devices: nothing to set, give devices"),
+        ({"ent0": {}}, "nothing to set on ent0"),
+        ({"ent0": "rx_hog=5"}, "give attributes with their values"),
+        ({"ent0": None}, "give attributes with their values"),
+        ({"ent0;reboot": {"rx_hog": 5}}, "'ent0;reboot' is no name of AIX"),
+        ({"-l": {"rx_hog": 5}}, "'-l' is no name of AIX"),
+        ({7: {"rx_hog": 5}}, "'7' is no name of AIX"),
+        ({"ent0": {"rx_hog=1 label": 5}}, "devices: ent0: 'rx_hog=1 label' is no name of AIX"),
+        ({"ent0": {"rx_hog\n": 5}}, "is no name of AIX"),
+        ({"ent0": {"jumbo_frames": True}}, "jumbo_frames is no text and no number: write it in quotes"),
+        ({"ent0": {"rx_hog": None}}, "rx_hog is no text and no number"),
+        ({"ent0": {"rx_hog": [5]}}, "rx_hog is no text and no number"),
+        ({"ent0": {"rx_hog": "5\n6"}}, "has a line break"),
+        ({"ent0": {"rx_hog": "5 jumbo_frames=yes"}}, "chdev would take 'jumbo_frames=' in the value of rx_hog"),
+    ],
+)
+def test_bad_input(host, devices, words):
+    with pytest.raises(InputError) as error:
+        run(host, devices=devices)
+    assert words in str(error.value)
+    assert host.changes() == [] and not host.exists(FOLDER)
+
+
+def test_a_hostile_value_is_one_argument_and_is_read_back(host):
+    ent0(host, devices={"ent0": {"label": "; rm -rf / $(reboot)"}})
+    assert host.changes() == [["chdev", "-l", "ent0", "-a", "label=; rm -rf / $(reboot)"]]
+    assert host.devices["ent0"].in_force["label"] == "; rm -rf / $(reboot)"
+
+
+def test_lsattr_that_fails_otherwise_stops_before_any_change(host):
+    host.answers["lsattr", "-E"] = Result(1, "", "lsattr: 0514-500 The database is locked.\n")
+    with pytest.raises(HostError, match="0514-500 The database is locked"):
+        ent0(host)
+    assert host.changes() == []
+
+
+@pytest.mark.parametrize("devices, names", [({}, ["devices"]), ({"sys0": {"a": 1}, "ent0": {}}, ["ent0", "sys0"])])
+def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch, devices, names):
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    records = run(host, devices=devices)["tuning"]
+    assert [(one["subject"], one["verdict"]) for one in records] == [(name, "not_applicable") for name in names]
+    assert "AIX only" in records[0]["reason"] and host.calls == []
+    assert only(run(host, state="restored"))["verdict"] == "compliant" and host.calls == []

@@ -1,0 +1,361 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU time on AIX: the layouts of lparstat and vmstat, the meter, and whole rounds without /proc."""
+
+import os
+import signal
+import time
+
+import aixlike
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    agent,
+    counters,
+    daemon,
+    fingerprint,
+    meter,
+    processes,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.aix_cpu import (
+    Reports,
+    Totals,
+    count_processors,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measuring import STANDIN, free_port, listens, round_of, server, wait_until
+
+DONATING = (
+    "System configuration: type=Dedicated mode=Donating smt=4 lcpu=8 mem=4096MB",
+    "%user  %sys  %wait  %idle physc  vcsw",
+    "----- ----- ------ ------ ----- -----",
+    "  5.0  20.0    1.0   74.0  0.00 56065",
+)
+NEWER = (
+    "System configuration: type=Shared mode=Uncapped smt=8 lcpu=16 mem=24576MB psize=5 ent=0.30",
+    "%user  %sys  %wait  %idle physc %entc  lbusy   app  vcsw phint  %nsp  %utcyc",
+    "----- ----- ------ ------ ----- ----- ------ ----- ----- ----- -----  ------",
+    " 37.4  30.4    4.0   28.2  0.96 320.0   22.0  3.21 14315232399 16476954189   101   1.04",
+)
+OLD = (
+    "System configuration: type=Dedicated mode=Capped smt=On lcpu=4 mem=4096",
+    "%user  %sys  %wait  %idle",
+    "----- ----- ------ ------",
+    "  5.0  20.0    1.0   74.0",
+)
+VMSTAT_DEDICATED = (
+    "System configuration: lcpu=8 mem=4096MB",
+    "kthr    memory              page              faults        cpu",
+    "----- ----------- ------------------------ ------------ -----------",
+    " r  b   avm   fre  re  pi  po  fr   sr  cy  in   sy  cs us sy id wa",
+    " 0  0 1816828356361 0   0   0   0    0   0   5  271  73  5 20 74  1",
+)
+
+
+def read(lines, processors=None):
+    """The Rates of all reports in these lines."""
+    reports = Reports(processors)
+    return [rates for rates in (reports.feed(line) for line in lines) if rates]
+
+
+def test_a_shared_partition_below_its_entitlement_has_shares_of_the_entitlement():
+    (rates,) = read(aixlike.SHARED + (aixlike.SHARED_REPORT,))
+    assert rates == pytest.approx((0.1, 0.3, 0.1, 0.45, 0.5, 2))
+
+
+def test_beyond_its_entitlement_the_shares_are_those_of_what_it_consumes():
+    (rates,) = read(NEWER)
+    assert rates == pytest.approx((0.374 * 0.96, 0.304 * 0.96, 0.322 * 0.96, 0.96, 0.3, 2))
+
+
+@pytest.mark.parametrize("lines", [aixlike.DEDICATED + (aixlike.DEDICATED_REPORT,), DONATING])
+def test_a_dedicated_partition_has_shares_of_its_processors(lines):
+    (rates,) = read(lines)
+    assert rates[:3] == pytest.approx((0.1, 0.4, 1.5))
+    assert rates[3:] == (None, None, 2)
+
+
+def test_where_the_threads_are_not_told_the_processors_are():
+    assert read(OLD) == []
+    (rates,) = read(OLD, processors=2)
+    assert rates[:3] == pytest.approx((0.1, 0.4, 1.5))
+    (rates,) = read([line.replace("smt=On", "smt=Off") for line in OLD], processors=2)
+    assert rates.ncpu == 4
+
+
+def test_vmstat_in_both_layouts():
+    (rates,) = read(aixlike.VMSTAT_SHARED + (aixlike.VMSTAT_SHARED_REPORT,), processors=2)
+    assert rates == pytest.approx((0.1, 0.3, 0.1, 0.45, 0.5, 2))
+    (rates,) = read(VMSTAT_DEDICATED, processors=2)
+    assert rates[:3] == pytest.approx((0.1, 0.4, 1.5)) and rates.physc is None
+    assert read(VMSTAT_DEDICATED) == []
+
+
+def test_a_change_of_the_configuration_counts_from_its_line_on():
+    more = aixlike.SHARED[0].replace("ent=0.50", "ent=1.50").replace("lcpu=8", "lcpu=9")
+    first, second = read(aixlike.SHARED + (aixlike.SHARED_REPORT, "System configuration changed.", more) +
+                         aixlike.SHARED[1:] + (aixlike.SHARED_REPORT,))  # fmt: skip
+    assert (first.entitlement, first.ncpu, second.entitlement, second.ncpu) == (0.5, 2, 1.5, 3)
+    assert second.system == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "lparstat: 0551-200 something went wrong",
+        " 20.0  60.0    1.0   19.0  0.45  90.0",
+        " 20.0  60.0    1.0    9.0  0.45  90.0   21.0  8152    17",
+        " 20.0  60.0    1.0   19.0     -  90.0   21.0  8152    17",
+    ],
+)
+def test_what_is_no_report_is_none(line):
+    assert read(aixlike.SHARED + (line,)) == []
+    assert read((line,)) == []
+
+
+def test_a_shared_partition_without_entitlement_is_unknown():
+    assert read([line.replace("ent=0.50", "") for line in aixlike.SHARED] + [aixlike.SHARED_REPORT]) == []
+
+
+@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@given(
+    st.integers(0, 1000).flatmap(
+        lambda user: st.tuples(st.just(user), st.integers(0, 1000 - user), st.integers(0, 100), st.integers(0, 400))
+    ),
+    st.integers(5, 1600),
+)
+def test_shares_of_any_size_add_up_to_the_whole(figures, hundredths):
+    user, system, wait, physc = figures
+    idle, entitlement = max(0, 1000 - user - system - wait), hundredths / 100.0
+    wait = 1000 - user - system - idle
+    head = aixlike.SHARED[0].replace("ent=0.50", "ent=%.2f" % entitlement)
+    line = "%5.1f %5.1f %6.1f %6.1f %5.2f %5.1f %6.1f %5d %5d" % (
+        user / 10.0, system / 10.0, wait / 10.0, idle / 10.0, physc / 100.0, 1.0, 1.0, 1, 1
+    )  # fmt: skip
+    (rates,) = read((head,) + aixlike.SHARED[1:] + (line,))
+    whole = max(entitlement, physc / 100.0)
+    assert rates.user + rates.system + rates.idle == pytest.approx(whole)
+    assert rates.user == pytest.approx(user / 1000.0 * whole)
+
+
+def test_processors_of_lsdev():
+    assert count_processors(aixlike.LSDEV_PROCESSORS) == 2
+    assert count_processors("") is None
+
+
+def test_totals_weigh_reports_that_came_together_alike():
+    other = aixlike.SHARED_REPORT.replace("20.0  60.0", "40.0  40.0")
+    low, high = read(aixlike.SHARED + (aixlike.SHARED_REPORT, other))
+    totals = Totals("a")
+    totals.add([low, high], 4.0)
+    found = totals.snapshot()
+    assert (found["user_s"], found["system_s"], found["idle_s"]) == pytest.approx((0.6, 1.0, 0.4))
+    assert found["physc_s"] == pytest.approx(1.8) and (found["softirq_s"], found["steal_s"]) == (None, None)
+
+
+@pytest.fixture
+def aix(monkeypatch, tmp_path):
+    """A folder for the tools of a machine that looks like AIX."""
+    aixlike.pretend(monkeypatch, tmp_path)
+    return tmp_path
+
+
+def window(own, seconds):
+    before = counters.snapshot(meter=own)
+    time.sleep(seconds)
+    return counters.cpu_between(before, counters.snapshot(meter=own))
+
+
+def test_a_window_of_the_meter_is_whole_intervals(aix):
+    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
+    with meter.own() as own:
+        found = window(own, 0.25)
+    assert 0.25 <= found["elapsed_s"] < 2
+    assert found["user_s"] == pytest.approx(0.1 * found["elapsed_s"], abs=1e-3)
+    assert found["system_s"] == pytest.approx(0.3 * found["elapsed_s"], abs=1e-3)
+    assert (found["softirq_s"], found["steal_s"], found["ncpu"]) == (None, None, 2)
+    assert found["physc"] == pytest.approx(0.45, abs=1e-3) and found["entitlement"] == 0.5
+    assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+
+
+def test_vmstat_takes_the_place_of_an_lparstat_that_only_complains(aix):
+    aixlike.script(aix, "lparstat", "#!/bin/sh\nsleep 0.2\necho 'lparstat: not here' >&2\nexit 1\n")
+    aixlike.tool(aix, "vmstat", aixlike.VMSTAT_SHARED, aixlike.VMSTAT_SHARED_REPORT)
+    with meter.own() as own:
+        found = window(own, 0)
+    assert found["system_s"] == pytest.approx(0.3 * found["elapsed_s"], abs=1e-3) and found["ncpu"] == 2
+
+
+def test_a_report_about_the_time_since_the_start_of_the_system_does_not_count(aix):
+    since = " 99.0   0.0    0.0    1.0  9.00  90.0   21.0  8152    17"
+    aixlike.tool(aix, "lparstat", aixlike.SHARED + (since,), aixlike.SHARED_REPORT)
+    with meter.own() as own:
+        first = own.sample()
+    assert first["physc_s"] < 1
+
+
+def test_a_dedicated_partition_has_no_consumption_of_its_own(aix):
+    aixlike.tool(aix, "lparstat", aixlike.DEDICATED, aixlike.DEDICATED_REPORT)
+    with meter.own() as own:
+        found = window(own, 0)
+    assert (found["physc"], found["entitlement"], found["ncpu"]) == (None, None, 2)
+
+
+def test_without_a_pseudo_terminal_a_pipe_does(aix, monkeypatch):
+    monkeypatch.delattr(os, "openpty")
+    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
+    with meter.own() as own:
+        assert own.sample()["ncpu"] == 2
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch, last):
+    monkeypatch.setattr(meter, "TOOLS", ("lparstat",))
+    if last:
+        aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT, times=2)
+    with meter.own() as own:
+        before = counters.snapshot(meter=own)
+        time.sleep(0.5 * last)
+        after = counters.snapshot(meter=own)
+        assert (before["cpu"] is not None) == bool(last)
+        # nor the counters of whatever machine runs this test
+        assert after["cpu"] is None and counters.cpu_between(before, after) is None
+
+
+def test_a_tool_that_says_nothing_is_given_up(aix, monkeypatch):
+    monkeypatch.setattr(meter, "SAMPLE_TIMEOUT", 0.3)
+    aixlike.script(aix, "lparstat", "#!/bin/sh\nexec sleep 60\n")
+    with meter.own() as own:
+        # As the clients of a run do while its first sample is taken, this one has the socket, too.
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(30)
+            os._exit(0)
+        begin = time.monotonic()
+        assert own.sample() is None and own.sample() is None
+        assert time.monotonic() - begin < 5
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def test_the_tool_ends_when_the_one_who_asks_is_killed(aix):
+    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            meter.start().sample()
+            os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+    assert (aix / "lparstat.pids").exists() and wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+
+
+def test_two_meters_have_nothing_in_common(aix):
+    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
+    with meter.own() as one, meter.own() as other:
+        assert counters.cpu_between(counters.snapshot(meter=one), counters.snapshot(meter=other)) is None
+
+
+def test_only_aix_has_a_meter():
+    with meter.own() as own:
+        assert own is None and meter.start() is None
+
+
+@pytest.mark.parametrize("tool, binary", [("pingpong", None), ("niping", STANDIN)])
+def test_a_round_on_a_machine_without_proc(aix, monkeypatch, tool, binary):
+    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
+    with monkeypatch.context() as patches:
+        aixlike.without_proc(patches)
+        with server(tool, port=free_port(), binary=binary) as session:
+            assert session["start_time"].startswith("epoch ")
+            records = round_of(session, binary, bytes=[1000], control=True, idle_seconds=0.1, runs=1, warmup=0)
+            assert agent.stop(session) and not agent.is_running(session)
+        assert not listens(session["port"])
+    measured, control = records
+    for end in ("client", "server"):
+        run, prints = measured["runs"][0], measured["fingerprint"][end]
+        for found in (run["cpu"][end], measured["idle"][end]):
+            assert found["system_s"] == pytest.approx(0.3 * found["elapsed_s"], abs=1e-3)
+            assert found["physc"] == pytest.approx(0.45, abs=1e-3) and found["entitlement"] == 0.5
+        assert run["net"][end] == {"retransmits": None, "rps_received": None}
+        assert (prints["interface"], prints["mtu"], prints["boot_id"], prints["smc_r"]) == (None, None, None, "off")
+        assert abs(prints["clock_step_s"]) < 1
+    assert run["ok"] and run["metrics"]["av2_us"] > 0
+    assert control["runs"][0]["cpu"]["client"]["system_s"] > 0 and control["runs"][0]["cpu"]["server"] is None
+    assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+
+
+def test_descriptors_are_closed_where_nothing_lists_them(monkeypatch):
+    kept, other = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            aixlike.without_proc(monkeypatch)
+            daemon.close_others({kept})
+            os.fstat(kept)
+            try:
+                os.fstat(other)
+            except OSError:
+                os._exit(7)
+        finally:
+            os._exit(1)
+    assert os.WEXITSTATUS(os.waitpid(pid, 0)[1]) == 7
+    os.close(kept)
+    os.close(other)
+
+
+def test_a_process_that_nobody_waited_for_has_ended_also_for_ps():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    assert wait_until(lambda: processes.start_time(pid) is None)
+    assert processes.start_time(pid, "/nowhere") is None
+    os.waitpid(pid, 0)
+    assert processes.start_time(os.getpid(), "/nowhere").startswith("epoch ")
+
+
+class Devices(Host):
+    """An AIX with devices: what lsdev -C prints, and {attribute: value} in force."""
+
+    def __init__(self, listing, values):
+        super().__init__()
+        self.listing, self.values = listing, values
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        if argv == ["lsdev", "-C"]:
+            return Result(0, self.listing, "")
+        assert argv[:2] == ["lsattr", "-Pl"] and argv[5:] == ["-F", "value"]
+        if argv[4] not in self.values:
+            return Result(255, "", "lsattr: 0514-528 no such attribute\n")
+        return Result(0, self.values[argv[4]] + "\n", "")
+
+
+ANY = {"enabled": "1", "ip_addr_list": "any", "port_range": "any"}
+
+
+@pytest.mark.parametrize(
+    "listing, values, expected",
+    [
+        ("smcr0 Available  SMC-R\nen0 Available 00-00 Network\n", ANY, "on"),
+        ("smcr1 Available  SMC-R\n", ANY, "on"),
+        ("smcr0 Available  SMC-R\n", dict(ANY, enabled="0"), "off"),
+        ("smcr0 Available  SMC-R\n", dict(ANY, ip_addr_list=""), "off"),
+        ("smcr0 Available  SMC-R\n", dict(ANY, port_range=""), "off"),
+        ("smcr0 Defined    SMC-R\n", ANY, "off"),
+        ("en0 Available 00-00 Network\n", ANY, "off"),
+        ("smcr0 Available  SMC-R\n", {"enabled": "1"}, None),
+    ],
+)
+def test_whether_smc_r_is_on(listing, values, expected):
+    assert fingerprint.smc_r(Devices(listing, values)) == expected
+
+
+def test_smc_r_is_unknown_where_the_devices_do_not_answer(monkeypatch):
+    def run(self, argv, **_options):
+        raise HostError("lsdev gave no answer within 60 s")
+
+    monkeypatch.setattr(Host, "run", run)
+    assert fingerprint.smc_r(Host()) is None

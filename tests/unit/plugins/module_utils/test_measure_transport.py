@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measuring over SMC sockets: what a run's connections became, and kernels that have no such sockets.
+
+Where the kernel of the tests has no SMC, plain sockets stand for its sockets; the real ones are in molecule/smc.
+"""
+
+import errno
+import socket
+
+import measuring
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, request, transport
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
+NO_SMC = "0x03010000 (the peer does not support SMC)"
+
+
+def told(mode, reason=0):
+    return _smc.SmcSocket("ACTIVE", mode, reason, 0, "127.0.0.1", 1, "127.0.0.1", 2, 3)
+
+
+@pytest.fixture
+def smc(monkeypatch):
+    """Plain sockets for SMC's; returns the list of the sockets that were asked for. became: what the kernel tells."""
+    asked = []
+
+    def stream(family):
+        asked.append(family)
+        return socket.socket(family, socket.SOCK_STREAM)
+
+    monkeypatch.setattr(_smc, "stream", stream)
+
+    def becomes(found):
+        monkeypatch.setattr(_smc, "of_socket", lambda sock: found)
+        return asked
+
+    return becomes
+
+
+@pytest.mark.parametrize(
+    "found, mode, fallback",
+    [(told("SMCR"), "SMCR", None), (told("SMCD"), "SMCD", None), (told("TCP", 0x03010000), "TCP", NO_SMC), (None,) * 3],
+)
+def test_a_round_over_smc_records_what_its_connections_became(smc, found, mode, fallback):
+    asked = smc(found)
+    with measuring.server(kind="smc") as session:
+        # one socket for IPv4 and one for IPv6, where the machine has it
+        assert asked[0] == socket.AF_INET
+        (record,) = measuring.round_of(session, transport="smc", connections=3, runs=1)
+    assert record["workload"]["transport"] == "smc"
+    assert " --transport smc " in " ".join(record["workload"]["argv"])
+    assert measuring.errors(record) == [None, None]
+    for run in record["runs"]:
+        assert run["links"] == [{"mode": mode, "fallback": fallback, "connections": 3}]
+
+
+def test_a_round_over_tcp_has_no_links(smc):
+    asked = smc(AssertionError("nobody asks"))
+    with measuring.server() as session:
+        (record,) = measuring.round_of(session, runs=1)
+    assert asked == []
+    assert record["workload"]["transport"] == "tcp" and "--transport" not in record["workload"]["argv"]
+    assert {run["links"] for run in record["runs"]} == {None}
+
+
+def test_a_client_of_tcp_may_ask_a_server_of_smc(smc):
+    smc(told("SMCR"))
+    with measuring.server(kind="smc") as session:
+        (record,) = measuring.round_of(session, runs=1)
+    assert measuring.errors(record) == [None, None]
+
+
+def test_the_control_workload_stays_on_tcp(smc):
+    smc(told("SMCR"))
+    with measuring.server(kind="smc") as session:
+        records = measuring.round_of(session, transport="smc", runs=1, control=True)
+    assert {record["workload"]["name"]: record["workload"]["transport"] for record in records} == {
+        "pingpong-1000B": "smc",
+        "control-pingpong-1000B": "tcp",
+    }
+
+
+def test_links_of_connections_that_differ_are_counted():
+    one, other = {"mode": "SMCR", "fallback": None}, {"mode": "TCP", "fallback": NO_SMC}
+    assert transport.counted([other, one, one]) == [dict(one, connections=2), dict(other, connections=1)]
+    assert transport.counted([None, None]) is None
+
+
+@pytest.fixture
+def kernel_without(monkeypatch):
+    """What socket(2) says where the module smc is not there."""
+
+    def refuse(family):
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(_smc, "stream", refuse)
+
+
+def test_a_server_without_smc_in_the_kernel_says_what_it_takes(kernel_without):
+    with pytest.raises(MeasureError, match="AF_SMC.*Address family not supported.*module smc; on AIX"):
+        agent.start("pingpong", kind="smc")
+
+
+def test_a_client_without_smc_in_the_kernel_has_failed_runs(kernel_without):
+    with measuring.server() as session:
+        (record,) = measuring.round_of(session, transport="smc", runs=1)
+    assert all("which this kernel does not give" in error for error in measuring.errors(record))
+    assert {run["links"] for run in record["runs"]} == {None}
+
+
+def test_the_kernel_of_the_tests_says_the_same():
+    try:
+        sock = _smc.stream(socket.AF_INET)
+    except OSError as error:
+        assert error.errno in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
+        with pytest.raises(MeasureError, match="AF_SMC"):
+            transport.new_socket("smc", socket.AF_INET)
+    else:
+        with sock:
+            assert sock.family == socket.AF_INET and sock.getsockname() == ("0.0.0.0", 0)
+
+
+def test_nobody_listens_over_smc(smc):
+    smc(told("SMCR"))
+    with pytest.raises(ConnectionRefusedError):
+        transport.connect("smc", "127.0.0.1", measuring.free_port(), 2)
+
+
+def test_a_name_that_nobody_knows_over_smc(smc):
+    smc(told("SMCR"))
+    with pytest.raises(socket.gaierror):
+        transport.connect("smc", "no.such.host.invalid", 1, 2)
+
+
+@pytest.mark.parametrize("tool", ["auto", "pingpong"])
+def test_smc_is_measured_with_pingpong(tool):
+    assert request.choose_tool(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
+
+
+def test_niping_opens_no_smc_sockets():
+    with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
+        request.choose_tool("niping", measuring.STANDIN, "", "smc")

@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The row SMC of verify: every TCP connection to a peer beside the SMC socket that owns it, or none."""
+
+import errno
+import socket
+import struct
+
+import pytest
+import smckernel
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _netlink, _platform_check, _platform_smc_check
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from kernel import KernelHost
+
+PEER, OTHER = "192.0.2.2", "192.0.2.3"
+NO_SMC = "0x03010000 (the peer does not support SMC)"
+HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+
+
+def digits(address):
+    """An address as /proc/net/tcp has it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    data = socket.inet_pton(family, address)
+    return "".join("%08X" % word for word in struct.unpack("=%dI" % (len(data) // 4), data))
+
+
+def line(peer, own_port, peer_port=3200, state="01", own="192.0.2.1"):
+    ends = (digits(own), own_port, digits(peer), peer_port, state)
+    return "   0: %s:%04X %s:%04X %s 00000000:00000000 00:00000000 00000000  0  0 4711 1\n" % ends
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    """A function from TCP connections, SMC sockets and peers to the record SMC, or None."""
+    monkeypatch.setattr(_platform_smc_check, "_addresses", lambda peer: {"sapdb1": {PEER}}.get(peer, {peer}))
+
+    def record(tcp="", sockets=(), peers=(PEER,), system="Linux", tcp6="", loaded=True, error=None, generic=None):
+        host = KernelHost(tmp_path)
+        host.fill("/proc/net/tcp", HEADER + tcp)
+        host.fill("/proc/net/tcp6", HEADER + tcp6)
+        if loaded:
+            host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
+        smckernel.Answers(monkeypatch, _netlink, sockets, generic=generic, error=error)
+        found = _platform_check.records(ReadingHost(str(tmp_path)), system, None, None, list(peers))
+        assert [entry["subject"] for entry in found][:1] == ["SMT"] and len(found) <= 2
+        return found[1] if len(found) == 2 else None
+
+    return record
+
+
+def smc(mode, own_port, peer=PEER, why=(0, 0), peer_port=3200, **more):
+    return smckernel.smc_socket(mode, "192.0.2.1", peer, (own_port, peer_port), why=why, **more)
+
+
+@pytest.mark.parametrize("mode", ["SMCR", "SMCD"])
+def test_connections_that_use_smc(check, mode):
+    found = check(line(PEER, 40001) + line(PEER, 40002), [smc(mode, 40001), smc(mode, 40002)])
+    assert (found["verdict"], found["restart"], found["undo"]) == ("compliant", "none", None)
+    assert found["before"]["running"] == {PEER: "2 " + mode}
+    assert found["wanted"] == {"smc_peers": [PEER]} and found["remarks"] == []
+
+
+def test_a_connection_that_fell_back_is_named_with_the_reason(check):
+    sockets = [smc("SMCR", 40001), smc("TCP", 40002, why=(0x03010000, 0))]
+    found = check(line(PEER, 40001) + line(PEER, 40002), sockets)
+    assert found["verdict"] == "drifted"
+    assert "192.0.2.2: 1 SMCR, 1 TCP instead of SMC, %s" % NO_SMC in found["reason"]
+    assert "smc_run" not in found["reason"]
+
+
+def test_plain_connections_alone_are_not_as_wanted(check):
+    found = check(line(PEER, 40001) + line(PEER, 40002), [])
+    assert found["verdict"] == "drifted"
+    assert "2 TCP, not opened as SMC" in found["reason"] and "smc_run" in found["reason"]
+
+
+def test_a_plain_connection_beside_smc_is_a_remark(check):
+    found = check(line(PEER, 40001) + line(PEER, 51000, 22), [smc("SMCR", 40001)])
+    assert found["verdict"] == "compliant"
+    assert found["remarks"] == ["192.0.2.2: 1 SMCR, 1 TCP, not opened as SMC"]
+
+
+def test_one_peer_of_two_is_enough_to_be_wrong(check):
+    found = check(line(PEER, 40001) + line(OTHER, 40002), [smc("SMCR", 40001)], (PEER, OTHER))
+    assert found["verdict"] == "drifted"
+    assert OTHER in found["reason"] and "192.0.2.2" not in found["reason"]
+
+
+@pytest.mark.parametrize("state", ["02", "06", "0A"])
+def test_without_an_open_connection_nothing_can_be_told(check, state):
+    found = check(line(PEER, 40001, state=state) + line(OTHER, 40002), [])
+    assert found["verdict"] == "not_applicable" and "no connection to 192.0.2.2 is open" in found["reason"]
+    assert found["before"]["running"] == {PEER: "no connection"}
+
+
+def test_a_connection_of_the_same_ports_to_another_host_is_another_one(check):
+    found = check(line(PEER, 40001), [smc("SMCR", 40001, OTHER)])
+    assert found["verdict"] == "drifted" and "not opened as SMC" in found["reason"]
+
+
+@pytest.mark.parametrize("kernel_tells", ["::ffff:192.0.2.2", "192.0.2.2"])
+def test_an_ipv4_address_within_ipv6_is_the_same_peer(check, kernel_tells):
+    found = check(
+        tcp6=line("::ffff:192.0.2.2", 40001, own="::ffff:192.0.2.1"), sockets=[smc("SMCR", 40001, kernel_tells)]
+    )
+    assert found["verdict"] == "compliant"
+
+
+def test_a_peer_of_ipv6_by_its_name(check, monkeypatch):
+    monkeypatch.setattr(_platform_smc_check, "_addresses", lambda peer: {"2001:db8::2"})
+    sockets = [smckernel.smc_socket("SMCD", "2001:db8::1", "2001:db8::2", (40001, 3200))]
+    found = check(tcp6=line("2001:db8::2", 40001, own="2001:db8::1"), sockets=sockets, peers=["sapdb1"])
+    assert (found["verdict"], found["before"]["running"]) == ("compliant", {"sapdb1": "1 SMCD"})
+
+
+def test_devices_and_counters_are_remarks(check, monkeypatch):
+    generic = {
+        5: [{5: smckernel.ism_device()}],
+        6: [{6: smckernel.roce_device(interface=1)}, {6: smckernel.roce_device(pnet_id="", active=0)}],
+        7: [{7: smckernel.counters(client_v1=3, server_v1=1, server_v2=2)}],
+        8: [{8: smckernel.fallback(0x03010000, 6, 4, 2, "client")}],
+    }
+    found = check(line(PEER, 40001), [smc("SMCR", 40001)], generic=generic)
+    assert found["verdict"] == "compliant"
+    assert found["remarks"] == [
+        "SMCD device 0009:00:00.0, PNET id NET25",
+        "SMCR device mlx5_0 port 1 of %s, active, PNET id SAPNET" % socket.if_indextoname(1),
+        "SMCR device mlx5_0 port 1, not active, no PNET id",
+        "SMC-R since the module smc was loaded: 4 connections of version 1, 2 of version 2",
+        "fallbacks to TCP since then: 6; reasons: 6 " + NO_SMC,
+    ]
+
+
+def test_a_kernel_without_devices_says_so(check):
+    found = check(line(PEER, 40001), [], generic={5: [], 6: []})
+    assert found["remarks"] == ["the kernel has no device for SMC-R or SMC-D"]
+
+
+def test_smc_that_is_not_loaded_is_used_by_nobody(check):
+    found = check(line(PEER, 40001), loaded=False)
+    assert found["verdict"] == "drifted" and "has not loaded its module smc" in found["reason"]
+
+
+def test_a_name_that_nobody_knows(check, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(_platform_smc_check.socket, "getaddrinfo", _unknown)
+    found = check(peers=["nowhere"])
+    assert found["verdict"] == "failed" and found["reason"] == "smc_peers: nowhere cannot be resolved"
+
+
+def _unknown(*_arguments):
+    raise socket.gaierror(-2, "Name or service not known")
+
+
+def test_aix_is_not_applicable(check):
+    found = check(system="AIX")
+    assert found["verdict"] == "not_applicable" and "smc_r" in found["reason"]
+
+
+def test_a_kernel_that_refuses_to_tell(check):
+    found = check(error=OSError(errno.ENOENT, "No such file or directory"))
+    assert (found["verdict"], found["reason"]) == ("failed", "smc_peers: No such file or directory")
+
+
+def test_without_peers_the_row_tells_of_all_sockets(check):
+    sockets = [smc("SMCR", 40001), smc("TCP", 40002, OTHER, why=(0x03010000, 0)), smc("SMCR", 1, state="LISTEN")]
+    found = check(sockets=sockets, peers=())
+    assert (found["verdict"], found["wanted"]) == ("compliant", {})
+    assert found["before"]["running"] == {"SMC sockets": 2, "that use SMC": 1}
+    assert found["remarks"] == ["192.0.2.2: 1 SMCR", "192.0.2.3: 1 TCP instead of SMC, " + NO_SMC]
+
+
+def test_of_many_peers_twenty_are_told(check):
+    sockets = [smc("SMCR", 40001, "192.0.2.%d" % number) for number in range(1, 26)]
+    assert check(sockets=sockets, peers=())["remarks"][20:] == ["and 5 more peers"]
+
+
+@pytest.mark.parametrize("system, loaded", [("Linux", False), ("AIX", True)])
+def test_where_nothing_is_asked_and_there_is_no_smc_there_is_no_row(check, system, loaded):
+    assert check(peers=(), system=system, loaded=loaded) is None

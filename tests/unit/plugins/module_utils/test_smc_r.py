@@ -1,0 +1,288 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SMC-R on AIX: presets, the device that is meant, what must be there for it, and when it is not used at all."""
+
+import platform
+
+import pytest
+from aix import SMCR_FOUND, AixHost, Device
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_r import PRESETS, SmcR
+from runs import FOLDER, only, runner
+
+ENABLED = {
+    "conns_per_lg": "16",
+    "enabled": "1",
+    "init_snd_pools": "2",
+    "ip_addr_list": "any",
+    "max_memory": "512",
+    "port_range": "any",
+    "rx_intr_packets": "128",
+    "tx_intr_cnt": "128",
+    "tx_intr_time": "10000",
+}
+run = runner(SmcR, device=None, preset=None, attributes={}, sap_ports=[], when_busy="fail")
+
+
+@pytest.fixture(autouse=True)
+def aix(monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+
+
+@pytest.fixture
+def host(tmp_path):
+    return AixHost(tmp_path)
+
+
+def test_the_presets_are_those_of_the_study():
+    assert PRESETS["enabled"] == ENABLED
+    changed = {name: value for name, value in PRESETS["optimized"].items() if value != ENABLED[name]}
+    assert changed == {"conns_per_lg": "64", "init_snd_pools": "16", "rx_intr_packets": "256"}
+    assert set(PRESETS["optimized"]) == set(ENABLED) and PRESETS["disabled"] == {"enabled": "0"}
+
+
+def test_on_tuned_off_and_back(host):
+    found = host.values()
+    predicted = run(host, True, preset="enabled")
+    assert only(predicted)["verdict"] == "drifted" and host.values() == found
+    result = run(host, preset="enabled")
+    assert only(result)["verdict"] == "changed" and result["diff"] == predicted["diff"]
+    assert host.changes() == [
+        ["chdev", "-l", "smcr0", "-a", "enabled=1", "-a", "ip_addr_list=any", "-a", "port_range=any"]
+    ]
+    assert host.devices["smcr0"].stored == host.devices["smcr0"].in_force == ENABLED
+    assert not run(host, preset="enabled")["changed"]
+    assert only(run(host, preset="optimized"))["after"]["running"] == PRESETS["optimized"]
+    assert only(run(host, preset="disabled"))["verdict"] == "changed"
+    assert host.devices["smcr0"].stored["enabled"] == "0"
+    assert len(host.changes()) == 3
+    run(host, state="restored")
+    assert host.values() == found and not host.exists(FOLDER)
+
+
+def test_values_of_the_site_win_over_the_preset(host):
+    run(host, preset="optimized", attributes={"conns_per_lg": 32, "port_range": "3200"})
+    wanted = dict(PRESETS["optimized"], conns_per_lg="32", port_range="3200")
+    assert host.devices["smcr0"].stored == wanted
+
+
+def test_attributes_alone(host):
+    record = only(run(host, attributes={"conns_per_lg": "64"}))
+    assert record["wanted"] == {"state": "present", "attributes": {"conns_per_lg": "64"}}
+    assert host.devices["smcr0"].stored == dict(SMCR_FOUND, conns_per_lg="64")
+
+
+def test_nothing_asked_for(host):
+    with pytest.raises(InputError, match="give a preset, attributes or sap_ports"):
+        run(host)
+
+
+@pytest.mark.parametrize(
+    "attributes, empty",
+    [
+        ({"enabled": 1}, "ip_addr_list and port_range of smcr0"),
+        ({"enabled": 1, "port_range": "any"}, "ip_addr_list of smcr0"),
+        ({"enabled": 1, "port_range": "any", "ip_addr_list": ""}, "ip_addr_list of smcr0"),
+        ({"enabled": 1, "port_range": " ", "ip_addr_list": "any"}, "port_range of smcr0"),
+    ],
+)
+def test_a_list_that_would_be_empty_is_an_error(host, attributes, empty):
+    with pytest.raises(InputError) as error:
+        run(host, attributes=attributes)
+    assert "attributes: %s would be empty" % empty in str(error.value)
+    assert host.changes() == []
+
+
+def test_a_list_that_would_be_empty_is_an_error_where_smc_r_is_on_already(host):
+    run(host, preset="enabled")
+    with pytest.raises(InputError, match="ip_addr_list of smcr0 would be empty"):
+        run(host, attributes={"ip_addr_list": ""})
+    assert only(run(host, attributes={"ip_addr_list": "", "enabled": 0}))["verdict"] == "changed"
+
+
+def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
+    run(host, preset="enabled")
+    for values in (host.devices["smcr0"].stored, host.devices["smcr0"].in_force):
+        values["port_range"] = ""
+    record = only(run(host, True, attributes={"conns_per_lg": 16}))
+    assert record["verdict"] == "drifted"
+    assert record["reason"] == "SMC-R is not used, for smcr0 port_range is empty"
+    # the preset puts it right, so there is only the difference to tell
+    record = only(run(host, True, preset="enabled"))
+    assert record["reason"] == "smcr0 port_range: empty, wanted any"
+    assert only(run(host, preset="enabled"))["verdict"] == "changed"
+
+
+def test_a_busy_device_is_deferred(host):
+    host.devices["smcr0"].busy = True
+    assert run(host, preset="enabled")["failed"]
+    assert only(run(host, preset="enabled", when_busy="defer"))["verdict"] == "pending_restart"
+    host.configure("smcr0")
+    assert only(run(host, True, preset="enabled"))["verdict"] == "compliant"
+
+
+# SAP's ports
+
+
+@pytest.mark.parametrize(
+    "instances, ports",
+    [
+        (["00"], "3200,3300,3600,3900,8000,44300"),
+        (["00", "01"], "3200-3201,3300-3301,3600-3601,3900-3901,8000-8001,44300-44301"),
+        # YAML reads 00 and 01 as numbers
+        (["1", "0"], "3200-3201,3300-3301,3600-3601,3900-3901,8000-8001,44300-44301"),
+        (["10", "10"], "3210,3310,3610,3910,8010,44310"),
+        (["99"], "3299,3399,3699,3999,8099,44399"),
+    ],
+)
+def test_ports_of_instances(host, instances, ports):
+    record = only(run(host, preset="enabled", sap_ports=instances))
+    assert host.devices["smcr0"].stored["port_range"] == ports
+    assert record["remarks"] == [
+        "how port_range takes several ports is not published: make sure that connections use SMC-R"
+    ]
+
+
+@pytest.mark.parametrize("instances", [["D00"], ["100"], ["-1"], [""], ["00", "00-05"], ["00\n"]])
+def test_what_is_no_instance_number(host, instances):
+    with pytest.raises(InputError, match="is no instance number"):
+        run(host, preset="enabled", sap_ports=instances)
+
+
+def test_ports_are_given_once(host):
+    with pytest.raises(InputError, match="sap_ports and attributes both give port_range"):
+        run(host, preset="enabled", sap_ports=["00"], attributes={"port_range": "any"})
+
+
+# which device
+
+
+def test_the_only_device_is_found(host):
+    host.devices["smcr3"] = host.devices.pop("smcr0")
+    assert only(run(host, preset="enabled"))["subject"] == "smcr3"
+    run(host, state="restored")
+    assert host.devices["smcr3"].stored == SMCR_FOUND
+
+
+def test_of_several_devices_one_must_be_named(host):
+    host.devices["smcr2"] = host.devices.pop("smcr0")
+    host.devices["smcr1"] = Device(SMCR_FOUND)
+    with pytest.raises(InputError, match="there is no smcr0; say which is meant of smcr1, smcr2"):
+        run(host, preset="enabled")
+    assert only(run(host, preset="enabled", device="smcr2"))["verdict"] == "changed"
+    assert host.devices["smcr1"].stored == SMCR_FOUND
+
+
+def test_smcr0_is_meant_where_there_are_others(host):
+    host.devices["smcr1"] = Device(SMCR_FOUND)
+    assert only(run(host, preset="enabled"))["subject"] == "smcr0"
+
+
+def test_a_named_device_is_not_replaced_by_another(host):
+    record = only(run(host, preset="enabled", device="smcr7"))
+    assert (record["subject"], record["verdict"]) == ("smcr7", "unsupported")
+    assert record["reason"] == "there is no device smcr7; lsdev lists smcr0"
+
+
+def test_a_device_by_no_name(host):
+    with pytest.raises(InputError, match="device: 'smcr0 -a' is no name"):
+        run(host, preset="enabled", device="smcr0 -a")
+
+
+def test_only_the_named_device_is_taken_back(host):
+    host.devices["smcr1"] = Device(SMCR_FOUND)
+    for name in ("smcr0", "smcr1"):
+        run(host, preset="enabled", device=name)
+    run(host, state="restored", device="smcr1")
+    assert [host.devices[name].stored["enabled"] for name in ("smcr0", "smcr1")] == ["1", "0"]
+    run(host, state="restored")
+    assert host.devices["smcr0"].stored == SMCR_FOUND
+
+
+# what must be there
+
+
+@pytest.mark.parametrize("level", ["7200-01-06-1845", "7100-05-12-2320"])
+def test_an_older_aix_is_unsupported(host, level):
+    host.level = level
+    record = only(run(host, preset="enabled"))
+    assert record["verdict"] == "unsupported" and level in record["reason"] and "7200-02 or later" in record["reason"]
+
+
+@pytest.mark.parametrize("level", ["7200-02-00-1731", "7200-05-03-2136", "7300-00-00-2148", ""])
+def test_newer_ones_and_those_that_do_not_tell_are_taken(host, level):
+    host.level = level
+    assert only(run(host, preset="enabled"))["verdict"] == "changed"
+    asked = [argv for argv in host.calls if argv[0] == "oslevel"]
+    # it is slow: once in a run, whatever the run does
+    assert asked == ([["oslevel", "-s"]] if level else [["oslevel", "-s"], ["oslevel", "-r"]])
+
+
+def test_no_device_is_unsupported_and_says_what_to_install(host):
+    del host.devices["smcr0"]
+    record = only(run(host, preset="enabled"))
+    assert (record["subject"], record["verdict"]) == ("smcr0", "unsupported")
+    for words in ("SMC-R support of AIX 7200-02", "RoCE adapter", "cfgmgr"):
+        assert words in record["reason"]
+
+
+def test_a_device_that_is_not_available_is_unsupported(host):
+    host.devices["smcr0"].state = "Defined"
+    record = only(run(host, preset="enabled"))
+    assert record["verdict"] == "unsupported" and "mkdev -l smcr0" in record["reason"]
+
+
+@pytest.mark.parametrize(
+    "name, text, verdict",
+    [
+        ("ent0", "00-00 PCIe3 2-port 10GbE SFP+ RoCE Adapter", "changed"),
+        ("ent4", "RDMA capable virtual function", "changed"),
+        ("roce0", "00-00 Converged adapter", "changed"),
+        ("ent0", "00-00 PCIe2 4-port 1GbE Adapter", "unsupported"),
+        ("smcr1", "SMC-R over RoCE", "unsupported"),
+    ],
+)
+def test_a_roce_adapter_is_needed(host, name, text, verdict):
+    host.devices = {"smcr0": Device(SMCR_FOUND, text="SMC-R over RoCE"), name: Device({}, text=text)}
+    record = only(run(host, preset="enabled"))
+    assert record["verdict"] == verdict
+    assert ("give this partition a RoCE adapter" in record["reason"]) is (verdict == "unsupported")
+
+
+def test_published_attributes_may_be_missing_and_mistyped_ones_not(host):
+    for values in (host.devices["smcr0"].stored, host.devices["smcr0"].in_force):
+        del values["tx_intr_time"]
+    record = only(run(host, preset="enabled"))
+    assert record["verdict"] == "unsupported"
+    assert record["reason"].startswith("SMC-R of this AIX has no attribute tx_intr_time (lsattr says of tx_intr_time")
+    with pytest.raises(InputError, match="con_per_lg.*smcr0 has conns_per_lg, enabled"):
+        run(host, attributes={"con_per_lg": 5})
+    assert host.changes() == []
+
+
+def test_what_enabled_says_may_be_missing(host):
+    for values in (host.devices["smcr0"].stored, host.devices["smcr0"].in_force):
+        del values["enabled"]
+        values["ip_addr_list"] = values["port_range"] = "any"
+    assert only(run(host, attributes={"conns_per_lg": 5}))["verdict"] == "changed"
+
+
+def test_the_way_back_asks_for_nothing_but_the_device(host):
+    run(host, preset="enabled")
+    host.level = "7100-03-04-1441"
+    del host.devices["ent0"]
+    assert only(run(host, state="restored"))["verdict"] == "changed"
+    assert host.devices["smcr0"].stored == SMCR_FOUND
+
+
+def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    record = only(run(host, preset="enabled"))
+    assert (record["subject"], record["verdict"]) == ("smcr0", "not_applicable") and host.calls == []
+
+
+def test_lsdev_that_fails_is_no_missing_device(host):
+    host.answers["lsdev", "-C"] = Result(1, "", "lsdev: 0514-500 The database is locked.\n")
+    with pytest.raises(HostError, match="0514-500 The database is locked"):
+        run(host, preset="enabled")

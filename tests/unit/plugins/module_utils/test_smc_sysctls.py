@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sysctls net.smc: set, kept also for a module that is loaded late, and taken back."""
+
+import shutil
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import (
+    MODULES,
+    NAMES,
+    SYSCTL,
+    SmcSysctls,
+)
+from runs import everything, only, runner
+from smckernel import SYSCTLS, SmcHost
+
+WMEM, RMEM = SYSCTLS + "wmem", SYSCTLS + "rmem"
+
+
+@pytest.fixture
+def host(tmp_path):
+    return SmcHost(tmp_path)
+
+
+run = runner(SmcSysctls, **dict(dict.fromkeys(NAMES), wmem=262144, rmem=131072))
+
+
+def record(host, check=False, **changes):
+    return only(run(host, check, **changes))
+
+
+def test_values_are_set_kept_and_taken_back(host):
+    before = everything(host)
+    predicted = run(host, check=True)
+    assert predicted["changed"] and everything(host) == before
+    result = run(host)
+    assert result["diff"] == predicted["diff"]
+    assert "net.smc net.smc.wmem (running): 262144" in result["diff"]["after"]
+    (found,) = result["tuning"]
+    assert (found["subject"], found["verdict"], found["restart"]) == ("net.smc", "changed", "none")
+    values = {"net.smc.rmem": "131072", "net.smc.wmem": "262144"}
+    assert found["after"] == {"running": values, "stored": dict(values, module="smc"), "next_boot": values}
+    assert found["before"]["running"] == dict.fromkeys(values, "65536") and found["before"]["next_boot"] is None
+    assert sorted(host.log) == [(RMEM, "131072"), (WMEM, "262144")]
+    assert "\nnet.smc.rmem = 131072\n" in host.read(SYSCTL) and "\nnet.smc.wmem = 262144\n" in host.read(SYSCTL)
+    assert "\nsmc\n" in host.read(MODULES)
+    assert not run(host)["changed"]
+    restored = run(host, state="restored", wmem=None, rmem=None)
+    assert restored["tuning"][0]["verdict"] == "changed"
+    assert everything(host) == before
+
+
+def test_what_is_not_asked_for_is_left_alone(host):
+    run(host, wmem=None, rmem=None, smcr_testlink_time=0)
+    assert host.log == [(SYSCTLS + "smcr_testlink_time", "0")]
+    assert "rmem" not in host.read(SYSCTL)
+
+
+def test_nothing_asked_for_is_no_tuning(host):
+    found = record(host, wmem=None, rmem=None)
+    assert (found["verdict"], found["reason"]) == ("not_applicable", "no value is asked for")
+    assert host.log == [] and not host.exists(SYSCTL)
+
+
+@pytest.mark.parametrize(
+    "file, text",
+    [
+        ("/etc/modules-load.d/smc.conf", "# by the site\nsmc"),
+        ("/usr/lib/modules-load.d/vendor.conf", "smc"),
+        ("/lib/modules/6.12.1-s390x/modules.builtin", "kernel/net/rds/rds.ko\nkernel/net/smc/smc.ko"),
+        ("/proc/cmdline", "root=/dev/dasda1 modules-load=af_iucv,smc"),
+    ],
+)
+def test_a_module_that_comes_at_boot_anyway_needs_no_file(host, file, text):
+    host.fill(file, text)
+    found = record(host)
+    assert (found["verdict"], host.exists(MODULES)) == ("changed", False)
+    assert found["after"]["next_boot"] == {"net.smc.rmem": "131072", "net.smc.wmem": "262144"}
+
+
+@pytest.mark.parametrize("text", ["smc_diag", "#smc", "ismc\nsmcs"])
+def test_a_module_of_another_name_does_not_count(host, text):
+    host.fill("/etc/modules-load.d/site.conf", text)
+    record(host)
+    assert host.exists(MODULES)
+
+
+def test_values_without_the_module_at_boot_are_lost(host):
+    run(host)
+    host.remove(MODULES)
+    found = record(host, check=True)
+    assert found["verdict"] == "drifted" and "module: absent, wanted smc" in found["reason"]
+    assert found["before"]["next_boot"] is None
+    assert record(host)["verdict"] == "changed"
+
+
+def test_a_kernel_without_the_module_is_unsupported_and_nothing_is_loaded_for_it(host, tmp_path):
+    shutil.rmtree(str(tmp_path / "proc/sys/net/smc"))
+    host.fill("/proc/sys/net/core/somaxconn", "4096")
+    found = record(host)
+    assert found["verdict"] == "unsupported" and "modprobe smc" in found["reason"]
+    assert not host.exists(SYSCTL) and not host.exists(MODULES)
+
+
+def test_a_name_that_this_kernel_lacks_keeps_the_others_from_being_set(host):
+    found = record(host, smcr_max_send_wr=64)
+    assert found["verdict"] == "unsupported"
+    assert found["reason"] == "the kernel 6.12.1-s390x has no net.smc.smcr_max_send_wr" and host.log == []
+
+
+def test_another_system_is_not_applicable(host, tmp_path):
+    shutil.rmtree(str(tmp_path / "proc/sys/net"))
+    found = record(host)
+    assert found["verdict"] == "not_applicable" and "smc_r" in found["reason"]
+
+
+def test_a_value_out_of_the_kernels_limits_changes_nothing(host):
+    before = everything(host)
+    result = run(host, wmem=1000)
+    assert result["failed"] and "the kernel does not take this value" in result["msg"]
+    assert "cannot write 1000 to " + WMEM in result["msg"]
+    after = everything(host)
+    assert {path: text for path, text in after.items() if "zpower" not in path} == before
+    assert not host.exists(SYSCTL) and not host.exists(MODULES)
+
+
+@pytest.mark.parametrize(
+    "path, line, wins",
+    [
+        ("/etc/sysctl.d/99-site.conf", "net.smc.wmem=65536", "yes"),
+        ("/etc/sysctl.conf", "net/smc/wmem = 65536", "yes"),
+        ("/usr/lib/sysctl.d/50-site.conf", "net.smc.wmem = 65536", "no"),
+        ("/etc/tmpfiles.d/z.conf", "w /proc/sys/net/smc/wmem - - - - 65536", "possible"),
+        ("/etc/rc.d/rc.local", "echo 65536 > /proc/sys/net/smc/wmem", "possible"),
+    ],
+)
+def test_others(host, path, line, wins):
+    run(host)
+    host.fill(path, line)
+    found = record(host, check=True)
+    (other,) = found["conflicts"]
+    assert (other["item"], other["file"], other["line"], other["wins"], other["value"]) == (
+        "net.smc.wmem",
+        path,
+        1,
+        wins,
+        "65536",
+    )
+    assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
+    assert found["after"]["next_boot"]["net.smc.rmem"] == "131072"
+
+
+def test_a_value_that_someone_else_changed_is_left_alone_on_the_way_back(host):
+    run(host)
+    host.fill(WMEM, "500000")
+    found = record(host, state="restored")
+    assert found["verdict"] == "drifted" and "changed by someone else" in found["reason"]
+    assert (host.value(WMEM), host.value(RMEM), host.exists(SYSCTL)) == ("500000", "65536", False)
+
+
+def test_the_way_back_after_the_module_was_unloaded_takes_the_files_away(host, tmp_path):
+    run(host)
+    shutil.rmtree(str(tmp_path / "proc/sys/net/smc"))
+    assert record(host, state="restored")["verdict"] == "changed"
+    assert not host.exists(SYSCTL) and not host.exists(MODULES)

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The face of smc_sysctls, and the rows and options of other faces that are about SMC."""
+
+import errno
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face, _smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import NAMES
+from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_check, smc_sysctls
+from modules import caller
+from smckernel import SYSCTLS, SmcHost
+
+WMEM = SYSCTLS + "wmem"
+
+
+@pytest.fixture
+def sysctls(monkeypatch, capsys):
+    return caller(smc_sysctls.main, monkeypatch, capsys)
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    found = SmcHost(tmp_path)
+    monkeypatch.setattr(_face, "Host", lambda: found)
+    return found
+
+
+def test_it_applies_predicts_and_restores(host, sysctls):
+    predicted = sysctls(wmem=131072, _ansible_check_mode=True)
+    assert predicted["changed"] and predicted["tuning"][0]["verdict"] == "drifted"
+    assert sysctls(wmem="131072")["diff"] == predicted["diff"]
+    assert sysctls(wmem=131072)["changed"] is False
+    assert host.value(WMEM) == "131072"
+    assert sysctls(state="restored")["changed"]
+    assert host.value(WMEM) == "65536"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"wmem": "much"}, "wmem"),
+        ({"smcr_buf_type": 3}, "value of smcr_buf_type must be one of: 0, 1, 2, got: 3"),
+        ({"limit_smc_hs": 2}, "value of limit_smc_hs must be one of: 0, 1, got: 2"),
+        ({"wmen": 65536}, "Unsupported parameters"),
+        ({"state": "absent"}, "value of state must be one of: present, restored"),
+    ],
+)
+def test_bad_input_fails_with_one_sentence_and_changes_nothing(host, sysctls, arguments, words):
+    result = sysctls(**arguments)
+    assert result["failed"] and words in result["msg"]
+    assert host.log == [] and not host.exists("/var/lib/zpower_sap_tuning")
+
+
+def test_every_sysctl_is_an_option(sysctls):
+    yaml = pytest.importorskip("yaml")
+    assert sorted(yaml.safe_load(smc_sysctls.DOCUMENTATION)["options"]) == sorted(NAMES)
+    # and each of them is taken: the machine of the tests has no net.smc
+    result = sysctls(_ansible_check_mode=True, **dict.fromkeys(NAMES, 1))
+    assert not result["changed"] and result["tuning"][0]["verdict"] in ("unsupported", "not_applicable", "drifted")
+
+
+def test_the_check_takes_peers(monkeypatch, capsys):
+    monkeypatch.setattr(_smc, "is_there", lambda host: False)
+    records = caller(platform_check.main, monkeypatch, capsys)(smc_peers=["127.0.0.1"])["tuning"]
+    assert [record["subject"] for record in records] == ["SMT", "SMC"]
+    assert records[1]["wanted"] == {"smc_peers": ["127.0.0.1"]}
+
+
+def test_a_server_without_smc_is_one_sentence(monkeypatch, capsys):
+    def refuse(family):
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(_smc, "stream", refuse)
+    result = caller(niping.main, monkeypatch, capsys)(side="server", tool="pingpong", transport="smc")
+    assert result["failed"] and "transport smc takes SMC sockets (AF_SMC)" in result["msg"]
+
+
+def test_niping_over_smc_is_refused_before_anything_starts(monkeypatch, capsys):
+    result = caller(niping.main, monkeypatch, capsys)(side="server", tool="niping", transport="smc")
+    assert result["failed"] and "transport smc takes tool pingpong" in result["msg"]

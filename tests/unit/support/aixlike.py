@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""This machine made to look like AIX: no /proc and /sys, and stand-ins for its tools, in the documented layouts."""
+
+import os
+import platform
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import meter
+
+INTERVAL = 0.1
+SHARED = (
+    "System configuration: type=Shared mode=Uncapped smt=4 lcpu=8 mem=4096MB psize=16 ent=0.50 ",
+    "",
+    "%user  %sys  %wait  %idle physc %entc  lbusy  vcsw phint",
+    "----- ----- ------ ------ ----- ----- ------ ----- -----",
+)
+SHARED_REPORT = " 20.0  60.0    1.0   19.0  0.45  90.0   21.0  8152    17"
+DEDICATED = (
+    "System configuration: type=Dedicated mode=Capped smt=4 lcpu=8 mem=4096MB",
+    "",
+    "%user  %sys  %wait  %idle",
+    "----- ----- ------ ------",
+)
+DEDICATED_REPORT = "  5.0  20.0    1.0   74.0"
+VMSTAT_SHARED = (
+    "System configuration: lcpu=8 mem=4096MB ent=0.50",
+    "",
+    "kthr    memory              page              faults              cpu",
+    "----- ----------- ------------------------ ------------ -----------------------",
+    " r  b   avm   fre  re  pi  po  fr   sr  cy  in   sy  cs us sy id wa    pc    ec",
+)
+VMSTAT_SHARED_REPORT = " 1  0 271827 314159   0   0   0   0    0   0  45 3743 3154 20 60 19  1  0.45  90.0"
+LSDEV_PROCESSORS = "proc0 Available 00-00 Processor\nproc4 Available 00-04 Processor\nproc8 Defined   00-08 Processor\n"
+
+# What a tool prints: at once, and then at the end of every interval, as often as times says (0: until it is ended).
+SCRIPT = """#!/bin/sh
+echo $$ >> %(folder)s/%(name)s.pids
+cat %(folder)s/%(name)s.head
+count=0
+while [ %(times)d -eq 0 ] || [ $count -lt %(times)d ]; do
+  sleep "$1"
+  cat %(folder)s/%(name)s.report
+  count=$((count + 1))
+done
+"""
+
+
+def tool(folder, name, head, report, times=0):
+    """A stand-in for lparstat or vmstat in a folder (a pathlib.Path)."""
+    (folder / (name + ".head")).write_text("\n" + "\n".join(head) + "\n")
+    (folder / (name + ".report")).write_text(report + "\n")
+    script(folder, name, SCRIPT % {"folder": folder, "name": name, "times": times})
+
+
+def script(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def running(folder, name):
+    """How many processes of a tool are still there."""
+    pids = (folder / (name + ".pids")).read_text().split()
+    return sum(os.path.exists("/proc/%s" % pid) for pid in pids)
+
+
+def pretend(monkeypatch, folder):
+    """Make this process, and those it forks, one on AIX whose tools lie in a folder."""
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+    monkeypatch.setattr(meter, "INTERVAL", INTERVAL)
+    monkeypatch.setenv("PATH", str(folder) + os.pathsep + os.environ["PATH"])
+    script(folder, "lsdev", "#!/bin/sh\n[ \"$1\" = -C ] || printf '%s'\n" % LSDEV_PROCESSORS.replace("\n", "\\n"))
+
+
+def without_proc(monkeypatch):
+    """Take /proc, /sys and /dev/fd away from the collection."""
+    path, exists, listdir = Host.path, os.path.exists, os.listdir
+
+    def gone(name):
+        return str(name).startswith(("/proc", "/sys", "/dev/fd"))
+
+    def no_listdir(name="."):
+        if gone(name):
+            raise FileNotFoundError(2, "no such folder", name)
+        return listdir(name)
+
+    monkeypatch.setattr(Host, "path", lambda host, name: path(host, "/nowhere" + name if gone(name) else name))
+    monkeypatch.setattr(os.path, "exists", lambda name: not gone(name) and exists(name))
+    monkeypatch.setattr(os, "listdir", no_listdir)

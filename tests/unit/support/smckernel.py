@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a kernel with SMC answers over netlink, written as include/uapi/linux/smc.h and smc_diag.h have it.
+
+The shape of every message was seen on kernel 6.12 with an SMC-R link over rdma_rxe.
+"""
+
+import errno
+import os
+import socket
+import struct
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from kernel import KernelHost
+
+SYSCTLS = "/proc/sys/net/smc/"
+PROTOCOLS = "protocol  size sockets\nSMC6      1824      0\nSMC       1824      0\nTCP       2432      5\n"
+NESTED = 0x8000
+STATES = {"ACTIVE": 1, "INIT": 2, "CLOSED": 7, "LISTEN": 10}
+MODES = {"SMCR": 0, "TCP": 1, "SMCD": 2}
+
+
+def attribute(kind, data):
+    return struct.pack("=HH", 4 + len(data), kind) + data + b"\0" * (-len(data) % 4)
+
+
+def nested(kind, *attributes):
+    return attribute(kind | NESTED, b"".join(attributes))
+
+
+def text(kind, value):
+    return attribute(kind, value.encode() + b"\0")
+
+
+def number(kind, value, code):
+    return attribute(kind, struct.pack("=" + code, value))
+
+
+def packed(address):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.inet_pton(family, address).ljust(16, b"\0")
+
+
+def smc_socket(
+    mode="SMCR", local="10.0.0.1", peer="10.0.0.2", ports=(40000, 3298), state="ACTIVE", why=(0, 0), inode=7
+):
+    """A smc_diag_msg; why: the codes of both ends, None for a kernel that does not tell them."""
+    message = struct.pack("=BBBB", 43, STATES[state], MODES[mode], 0) + struct.pack("!HH", *ports)
+    message += packed(local) + packed(peer) + b"\0" * 12 + struct.pack("=IQ", 0, inode)
+    # the kernel puts the attribute SMC_DIAG_SHUTDOWN first
+    message += number(3, 0, "B")
+    return message + (attribute(5, struct.pack("=II", *why)) if why is not None else b"")
+
+
+def roce_device(interface=0, pnet_id="SAPNET", by_user=1, active=1, links=1):
+    """The nested attributes of an SMC-R device with one port in use."""
+    port = nested(
+        8,
+        number(1, by_user, "B"),
+        text(2, pnet_id),
+        number(3, interface, "I"),
+        number(4, active, "B"),
+        number(5, 1, "B"),
+        number(6, links, "I"),
+    )
+    unused = nested(9, number(5, 0, "B"))
+    return number(2, 0, "B") + text(7, "0000:00:00.0") + text(10, "mlx5_0") + port + unused
+
+
+def ism_device(in_use=3):
+    """The nested attributes of an SMC-D device."""
+    port = nested(8, number(1, 0, "B"), text(2, "NET25"))
+    return number(1, in_use, "I") + number(2, 0, "B") + text(7, "0009:00:00.0") + port
+
+
+def counters(**of_smcr):
+    """The nested attributes of the counters: those of SMC-D are 0."""
+    kept = {"client_v1": 7, "client_v2": 8, "server_v1": 9, "server_v2": 10, "bytes_received": 16, "bytes_sent": 17}
+    found = b""
+    for kind, values in ((1, {}), (2, of_smcr)):
+        found += nested(kind, *(number(place, values.get(name, 0), "Q") for name, place in kept.items()))
+    return found + number(3, of_smcr.get("errors", 0), "Q") + number(4, 0, "Q")
+
+
+def fallback(code, times, server, client, end):
+    """The nested attributes of one reason for fallbacks; server, client: all fallbacks of that end."""
+    first = number(1, int(end == "server"), "B") + number(2, server, "Q") + number(3, client, "Q")
+    return first + number(4, code, "I") + number(5, times, "H")
+
+
+class LoadedHost(Host):
+    """This machine, if its kernel had SMC."""
+
+    protocols = PROTOCOLS
+
+    def read(self, path):
+        assert path == "/proc/net/protocols"
+        return self.protocols
+
+
+class Answers:
+    """Takes the place of the module _netlink's questions. family: None where the kernel is too old for them."""
+
+    def __init__(self, monkeypatch, netlink, sockets=(), family=34, generic=None, error=None):
+        self.sockets, self.number, self.error = list(sockets), family, error
+        # {command: [attributes]}
+        self.generic = generic or {}
+        for name in ("dump", "dump_generic", "family"):
+            monkeypatch.setattr(netlink, name, getattr(self, "_" + name))
+
+    def _dump(self, protocol, kind, payload):
+        # smc_diag_req: the family, and the bit of the attribute that tells of fallbacks
+        assert (protocol, kind, payload[0], payload[3], len(payload)) == (4, 20, 43, 16, 52)
+        if self.error:
+            raise self.error
+        return self.sockets
+
+    def _family(self, name):
+        assert name == "SMC_GEN_NETLINK"
+        return self.number
+
+    def _dump_generic(self, family, command):
+        assert family == self.number
+        if command not in self.generic:
+            raise OSError(95, "Operation not supported")
+        return self.generic[command]
+
+
+class SmcHost(KernelHost):
+    """A kernel with the module smc: 6.12 knows these sysctls, and refuses what is out of its limits."""
+
+    values = {
+        "autocorking_size": "65536",
+        "limit_smc_hs": "0",
+        "rmem": "65536",
+        "smcr_buf_type": "0",
+        "smcr_max_conns_per_lgr": "255",
+        "smcr_max_links_per_lgr": "2",
+        "smcr_testlink_time": "30",
+        "wmem": "65536",
+    }
+    least = {"wmem": 16384, "rmem": 16384, "smcr_max_conns_per_lgr": 16}
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.fill("/proc/sys/kernel/osrelease", "6.12.1-s390x")
+        self.fill("/proc/cmdline", "root=/dev/dasda1")
+        for name, value in self.values.items():
+            self.fill(SYSCTLS + name, value)
+
+    def put(self, path, value):
+        if int(value) < self.least.get(os.path.basename(path), 0):
+            self.errors[path] = errno.EINVAL
+        super().put(path, value)
