@@ -192,13 +192,16 @@ class Host:
     def run(self, argv, timeout=30, user=None, env=None):
         """Run a command of this machine in the C locale, without a shell and without input; returns a Result.
 
-        user: run it with the ids, groups and home of this user; no login file is read. env: variables to add.
+        user: run it with the ids, groups and home of this user, and no more of this environment than PATH and TZ; no
+        login file is read. env: variables to add.
         Raises HostError where the command or the user is not there (ENOENT; also below a captured root), where it takes
         too long (ETIMEDOUT), and where this process may not become the user (EPERM).
         """
         if self.root != "/":
             raise HostError("%s cannot run below %s, which is no running machine" % (argv[0], self.root), errno.ENOENT)
-        environment = dict(os.environ, LC_ALL="C")
+        # what root has in its environment is none of another user's business
+        kept = os.environ if user is None else {name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ}
+        environment = dict(kept, LC_ALL="C")
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
         become = None
         if user is not None:

@@ -124,6 +124,8 @@ class SapProfile(Tuning):
                 "restart_timeout: %d is out of range, give a stop and a start at least a second"
                 % params["restart_timeout"]
             )
+        if not (params.get("change") or "").isprintable():
+            raise InputError("change: %r goes into a comment of the profile, give printable text" % params["change"])
         if self.restoring and any(params.get(key) for key in ("profile", "sid", "profiles")):
             self._meant = {
                 self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)

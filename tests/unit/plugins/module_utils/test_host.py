@@ -115,8 +115,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 @needs_root
 def test_a_command_runs_with_ids_groups_and_home_of_its_user(monkeypatch):
     monkeypatch.setenv("HOME", "/root")
+    monkeypatch.setenv("SECRET", "of root")
     entry = pwd.getpwnam("nobody")
-    script = 'id -u; id -G; echo "$HOME $USER $LOGNAME $EXTRA"; pwd'
+    script = 'id -u; id -G; echo "$HOME $USER $LOGNAME $EXTRA$SECRET"; pwd'
     done = Host().run(["sh", "-c", script], user="nobody", env={"EXTRA": "more"})
     groups = " ".join(str(group) for group in os.getgrouplist("nobody", entry.pw_gid))
     assert done.out.splitlines() == [str(entry.pw_uid), groups, entry.pw_dir + " nobody nobody more", "/"]

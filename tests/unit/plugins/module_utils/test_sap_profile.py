@@ -275,6 +275,7 @@ def test_linux_parameters_are_not_applicable_on_aix(host, monkeypatch):
         ({"profile": "PRD_D00_app1"}, "no absolute path"),
         ({"profile": "/sapmnt/PRD/profile/PRD_D05_app1"}, "is no file of this host"),
         ({"sid": "PRD", "instance": "D00", "restart": ["PRD_D00"]}, "write system and number"),
+        ({"sid": "PRD", "instance": "D00", "change": "CHG\nenque/table_size = 1"}, "give printable text"),
         ({"sid": "PRD", "instance": "D00", "restart_timeout": 0}, "restart_timeout: 0 is out of range"),
         ({"sid": "PRD", "instance": "D00", "profiles": [{"sid": "PRD", "instance": "D00"}]}, "into profiles"),
     ],
