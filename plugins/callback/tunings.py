@@ -50,10 +50,10 @@ def plain(text: object) -> str:
 def short(value: object) -> str:
     """One place of a record in one cell; receive queues that agree stand in it once: {rx-0: 3, rx-1: 3} is "3"."""
     if not isinstance(value, dict):
-        return "-" if value is None else plain(value)
+        return "-" if value is None else plain(value) or "empty"
     distinct = list(dict.fromkeys(str(text) for text in value.values()))
     if len(distinct) <= 1:
-        return plain(distinct[0]) if distinct else "-"
+        return plain(distinct[0]) or "empty" if distinct else "-"
     if len(value) > _MOST_ITEMS:
         return f"{len(value)} values"
     return plain(", ".join(f"{item}={text}" for item, text in value.items()))
@@ -133,9 +133,18 @@ class CallbackModule(CallbackBase):
                 # the last word on a subject counts: before_after sets and takes back many times
                 self._records[str(host), str(record["name"]), str(record["subject"])] = record
 
-    def _empty(self, key: tuple[str, str, str]) -> bool:
-        """Whether this is the record that says "nothing to do" of a tuning that another record says more of."""
-        return key[2] == "all" and any(other[:2] == key[:2] for other in self._records if other != key)
+    def _found(self) -> tuple[list[tuple[tuple[str, str, str], dict[str, Any]]], dict[str, list[str]]]:
+        """The records with their keys, and for each host the tunings of which there was nothing to take back."""
+        told, unused = {}, set()
+        for key, record in sorted(self._records.items(), key=lambda item: item[0]):
+            if key[2] == "all" and record["verdict"] == "compliant":
+                unused.add(key[:2])
+            else:
+                told[key] = record
+        hosts: dict[str, list[str]] = {}
+        for host, name in unused - {key[:2] for key in told}:
+            hosts.setdefault(host, []).append(name)
+        return list(told.items()), {host: sorted(hosts[host]) for host in sorted(hosts)}
 
     def v2_runner_on_ok(self, result: Any) -> None:
         self._keep(result)
@@ -148,15 +157,18 @@ class CallbackModule(CallbackBase):
         if not self._records or self._format == "none" or cls._owner not in (None, self):
             return
         cls._owner = self
-        found = sorted((key, record) for key, record in self._records.items() if not self._empty(key))
+        found, unused = self._found()
         if self._format == "json":
             self._display.display(json.dumps([{"host": key[0], **record} for key, record in found], sort_keys=True))
             return
         self._display.banner("TUNINGS")
         header, *lines = table([row(plain(key[0]), record) for key, record in found])
-        self._display.display(header)
+        if found:
+            self._display.display(header)
         for (_key, record), line in zip(found, lines, strict=True):
             self._display.display(line, color=_COLOURS.get(str(record["verdict"])))
         for key, record in found:
             for note in notes(plain(key[0]), record):
                 self._display.display(note)
+        for host, names in unused.items():
+            self._display.display(f"{plain(host)}: nothing to take back of {plain(', '.join(names))}")

@@ -292,12 +292,13 @@ class Run:
         return "compliant", subject.reason
 
     def _differences(self, subject, changes, sentence="%s: %s, wanted %s"):
-        """What is not as wanted, one sentence for all knobs that differ alike."""
+        """What is not as wanted, one sentence for all knobs that differ alike; the first one names the subject."""
         alike = {}
         for knob in changes:
             words = (self.tuning.show(knob, knob.now), self.tuning.show(knob, knob.wanted))
             alike.setdefault(words, []).append(knob.item)
-        return [sentence % (subject.title(*items), *words) for words, items in alike.items()]
+        named = [subject.title(*items) if not at else ", ".join(items) for at, items in enumerate(alike.values())]
+        return [sentence % (name, *words) for name, words in zip(named, alike)]
 
     def _diff(self, subjects, after, acted):
         """Before and after, a line a knob that changes, in the user's terms."""

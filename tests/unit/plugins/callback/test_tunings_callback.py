@@ -84,7 +84,7 @@ def test_the_last_record_of_a_subject_counts(callback):
     assert one._display.lines[2].endswith("compliant")
 
 
-def test_a_record_of_nothing_stands_only_where_there_is_no_other(callback):
+def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(callback):
     nothing = dict(RECORD, subject="all", verdict="compliant")
     one, other = callback(), callback()
     for made, records in ((one, [nothing]), (other, [nothing, RECORD])):
@@ -92,8 +92,18 @@ def test_a_record_of_nothing_stands_only_where_there_is_no_other(callback):
         made.v2_runner_on_ok(Outcome("app1", {"tuning": records}))
         made.v2_playbook_on_stats(None)
         tunings.CallbackModule._owner = None
-    assert [line.split()[2] for line in one._display.lines[2:]] == ["all"]
+    assert one._display.lines == ["TUNINGS", "app1: nothing to take back of rps"]
     assert [line.split()[2] for line in other._display.lines[2:]] == ["hsi0"]
+
+
+def test_a_tuning_that_is_for_no_part_of_a_host_is_no_record_of_nothing(callback):
+    one = callback()
+    reason = "RPS is a facility of the Linux kernel"
+    record = dict(RECORD, subject="all", verdict="not_applicable", before={}, after={}, reason=reason)
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [record]}))
+    one.v2_playbook_on_stats(None)
+    assert one._display.lines[2].split() == ["app1", "rps", "all", "-", "-", "-", "not_applicable"]
+    assert one._display.lines[3] == f"app1: {reason}"
 
 
 def test_failures_and_conflicts_are_explained(callback):

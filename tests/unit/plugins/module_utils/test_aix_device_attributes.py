@@ -88,7 +88,7 @@ def test_a_busy_device_is_deferred_configured_anew_and_taken_back(host):
     assert record["verdict"] == "pending_restart"
     assert record["reason"] == (
         "ent0 jumbo_frames: no is in force, yes once the device is configured anew; "
-        "ent0 rx_hog: 1000 is in force, 500 once the device is configured anew"
+        "rx_hog: 1000 is in force, 500 once the device is configured anew"
     )
     assert record["after"]["running"] == {"jumbo_frames": "no", "rx_hog": "1000"}
     assert record["after"]["next_boot"] == {"jumbo_frames": "yes", "rx_hog": "500"}
