@@ -20,7 +20,7 @@ def test_verify_fails_and_names_every_failing_value(name, told, verdicts):
     assert "en0 mtu: 1500, wanted 9000" in text
     if name == "app1":
         assert found["smc_r", "smcr0"] == "drifted"
-        assert "smcr0 ip_addr_list, port_range: empty, wanted any" in text
+        assert "; ip_addr_list, port_range: empty, wanted any" in text
 
 
 def test_what_is_too_old_is_no_failure_and_says_why(only_app2, told, verdicts):

@@ -22,7 +22,9 @@ def host(tmp_path):
     return SmcHost(tmp_path)
 
 
-run = runner(SmcSysctls, **dict(dict.fromkeys(NAMES), wmem=262144, rmem=131072))
+DEFAULTS = dict.fromkeys(NAMES)
+DEFAULTS.update(wmem=262144, rmem=131072)
+run = runner(SmcSysctls, **DEFAULTS)
 
 
 def record(host, check=False, **changes):
