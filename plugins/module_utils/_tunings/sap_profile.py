@@ -101,6 +101,7 @@ class SapProfile(Tuning):
     sources = (
         "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.7",
         "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), 2.2.3",
+        "Performance & Scalability of Virtualized SAP Servers on RHEL (Red Hat, March 2008), 6.2",
         "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)",
     )
 
@@ -372,10 +373,13 @@ class SapProfile(Tuning):
     def _restart(self, knobs):
         instance = knobs[0].instance
         name = title(instance)
-        if self._failed and name not in self._restarted:
-            if all(knob.wanted == knob.now for knob in knobs):
+        if all(knob.wanted == knob.now for knob in knobs):
+            if name not in self._restarted:
                 return  # to be put back, but never stopped
+        elif self._failed:
             raise HostError("%s was not restarted, because %s did not come back" % (name, self._failed[0]))
+        elif name in self._restarted:
+            return  # it came up with all that was stored, its other profile too
         self._restarted.add(name)
         try:
             restart(SapControl(self.host, instance), name, self.params["restart_timeout"])

@@ -165,6 +165,27 @@ def test_after_one_failure_no_other_instance_is_restarted(host):
     assert not [call for call in host.calls if "-nr 00" in call and "Stop" in call]
 
 
+BOTH = [
+    {"sid": "PRD", "instance": "D00", "parameters": {BTC: 12}},
+    {"sid": "PRD", "instance": "DEFAULT", "parameters": {"rdisp/mshost": "ascs"}},
+]
+
+
+def test_one_restart_serves_both_profiles_of_an_instance(host):
+    result = run(host, profiles=BOTH, restart=["PRD_00"])
+    assert [record["verdict"] for record in result["tuning"]] == ["changed", "pending_restart"]
+    assert "ASCS01 rdisp/mshost" in result["tuning"][1]["reason"] and "D00" not in result["tuning"][1]["reason"][40:]
+    assert len([call for call in host.calls if call.endswith("Stop")]) == 1
+
+
+def test_a_failed_restart_takes_both_profiles_of_an_instance_back(host):
+    before = host.profiles()
+    host.dies_of = "ascs"
+    result = run(host, profiles=BOTH, restart=["PRD_00"])
+    assert result["failed"] and [record["verdict"] for record in result["tuning"]] == ["failed", "failed"]
+    assert host.profiles() == before and host.running["00"][BTC] == "8"
+
+
 def test_rolling_back_goes_on_until_the_instance_has_it(host):
     before = host.profiles()
     d00(host, parameters={BTC: 12}, restart=["PRD_00"])
