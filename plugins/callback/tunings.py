@@ -47,6 +47,11 @@ def plain(text: object) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in str(text))
 
 
+def crowded(value: object) -> bool:
+    """Whether one place of a record has more different values than a cell names."""
+    return isinstance(value, dict) and len(value) > _MOST_ITEMS and len({str(text) for text in value.values()}) > 1
+
+
 def short(value: object) -> str:
     """One place of a record in one cell; receive queues that agree stand in it once: {rx-0: 3, rx-1: 3} is "3"."""
     if not isinstance(value, dict):
@@ -54,7 +59,7 @@ def short(value: object) -> str:
     distinct = list(dict.fromkeys(str(text) for text in value.values()))
     if len(distinct) <= 1:
         return plain(distinct[0]) or "empty" if distinct else "-"
-    if len(value) > _MOST_ITEMS:
+    if crowded(value):
         return f"{len(value)} values"
     return plain(", ".join(f"{item}={text}" for item, text in value.items()))
 
@@ -64,8 +69,8 @@ def arrow(before: object, after: object) -> str:
     one, other = short(before), short(after)
     if before == after:
         return one
-    if not {f"{len(value)} values" for value in (before, after) if isinstance(value, dict)} & {one, other}:
-        return f"{one} → {other}"
+    if not crowded(before) and not crowded(after):
+        return one if one == other else f"{one} → {other}"
     old, new = (value if isinstance(value, dict) else {} for value in (before, after))
     changed = [item for item in {**old, **new} if old.get(item) != new.get(item)]
     cells = [f"{plain(item)}: {short(old.get(item))} → {short(new.get(item))}" for item in changed[:_MOST_ITEMS]]

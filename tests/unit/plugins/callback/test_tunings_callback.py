@@ -72,6 +72,8 @@ def test_many_values_are_counted_and_the_changed_ones_named():
     )
     assert tunings.arrow(None, many) == "conns_per_lg: - → 16, enabled: - → 1, 2 more"
     assert tunings.arrow({"a": "1", "b": "2"}, {"a": "1", "b": "3"}) == "a=1, b=2 → a=1, b=3"
+    # a queue that came later and has the same mask is no change
+    assert tunings.arrow({"rx-0": "f"}, {"rx-0": "f", "rx-1": "f"}) == "f"
     assert tunings.arrow({"a": "1"}, many) == "a: 1 → -, conns_per_lg: - → 16, 3 more"
 
 
