@@ -18,6 +18,8 @@ STORED = (
     " | sort | xargs -r sha256sum"
 )
 
+SAID = {}  # what the playbooks of this stage have said
+
 
 @pytest.fixture
 def masks(host):
@@ -66,6 +68,24 @@ def play(host):  # asked for so that the tests stay in their order: pytest would
         text = done.stdout + done.stderr
         changed = {host: int(count) for host, count in re.findall(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)", text, re.M)}
         return done.returncode, text, changed
+
+    return run
+
+
+@pytest.fixture
+def name(host):
+    """This host's name in the inventory."""
+    return host.backend.get_hostname()
+
+
+@pytest.fixture
+def told(play):
+    """Run a playbook, once for all hosts: its status, what it printed, and the changed tasks of each host."""
+
+    def run(*arguments):
+        if arguments not in SAID:
+            SAID[arguments] = play(*arguments)
+        return SAID[arguments]
 
     return run
 

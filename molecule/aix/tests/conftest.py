@@ -12,17 +12,10 @@ import pytest
 
 STANDIN = "/var/standin/aix"
 MACHINE = f"/usr/bin/python3 {STANDIN}/machine.py"
-SAID = {}  # what the playbooks of this stage have said
 
 
 def pytest_report_header():
     return "AIX: a stand-in for its commands (tests/standins/aix). Nothing here has run on AIX."
-
-
-@pytest.fixture
-def name(host):
-    """app1, which can have SMC-R, or app2, which cannot."""
-    return host.backend.get_hostname()
 
 
 @pytest.fixture
@@ -83,18 +76,6 @@ def edited(host):
             host.run_expect([0], f"mv {STANDIN}/kept {STANDIN}/state.json")
 
     return edit
-
-
-@pytest.fixture
-def told(play):
-    """Run a playbook, once for both hosts: its status, what it printed, and the changed tasks of each host."""
-
-    def run(*arguments):
-        if arguments not in SAID:
-            SAID[arguments] = play(*arguments)
-        return SAID[arguments]
-
-    return run
 
 
 @pytest.fixture

@@ -34,13 +34,6 @@ for folder in glob.glob("/proc/[0-9]*"):
         found.append([int(folder[6:]), int(fields[1]), int(fields[37]), int(fields[38])])
 print(json.dumps(sorted(found)))
 """
-SAID = {}  # what the playbooks of this stage have said
-
-
-@pytest.fixture
-def name(host):
-    """app1 or app2."""
-    return host.backend.get_hostname()
 
 
 @pytest.fixture
@@ -107,18 +100,6 @@ def stored(host):
     folders = "/etc/systemd/system /etc/security/limits.d"
     find = f"find {folders} -path '*SAPPRD*' -o -name '*.conf'"
     return host.check_output(f"{find} | sort; {find} -type f | sort | xargs -r grep . /dev/null || true")
-
-
-@pytest.fixture
-def told(play):
-    """Run a playbook, once for both hosts: its status, what it printed, and the changed tasks of each host."""
-
-    def run(*arguments):
-        if arguments not in SAID:
-            SAID[arguments] = play(*arguments)
-        return SAID[arguments]
-
-    return run
 
 
 @pytest.fixture

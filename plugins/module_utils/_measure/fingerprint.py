@@ -7,10 +7,10 @@ import fcntl
 import ipaddress
 import os
 import platform
-import re
 import socket
 import struct
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.devices import Lsattr, Lsdev
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.system import is_aix
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
@@ -123,14 +123,12 @@ def smc_r(host):
     None where the devices do not say. Whether a connection really uses it, the peer decides, too.
     """
     try:
-        devices = [one for one in Lsdev(host).devices() if re.match(r"smcr[0-9]+\Z", one.name)]
+        devices = [one for one in Lsdev(host).devices() if smc.is_device(one.name)]
         for device in (one.name for one in devices if one.state == "Available"):
-            enabled, addresses, ports = (
-                Lsattr(host).in_force(device, name) for name in ("enabled", "ip_addr_list", "port_range")
-            )
-            if None in (enabled, addresses, ports):
+            values = {name: Lsattr(host).in_force(device, name) for name in (smc.ENABLED, smc.ADDRESSES, smc.PORTS)}
+            if None in values.values():
                 return None
-            if enabled != "0" and addresses and ports:
+            if values[smc.ENABLED] != "0" and not smc.empty_lists(values):
                 return "on"
     except HostError:
         return None

@@ -28,8 +28,20 @@ def running(host, programs):
     return found
 
 
+def serves(server, instance):
+    """Whether a sapstartsrv is that of the instance, by its profile."""
+    for argument in server.arguments[1:]:
+        if argument.startswith("pf="):
+            folder, name = os.path.split(argument[len("pf=") :])
+            words = name.split("_")[:2]
+            # an old start profile does not name the system
+            old = words == ["START", instance.name] and instance.sid in folder.split("/")
+            return old or words == [instance.sid, instance.name]
+    return False
+
+
 def text(host, path):
-    """The text of a file; empty where there is none or its process has just ended (ESRCH)."""
+    """The text of a file; empty where there is none, its process has just ended, or this user may not read it."""
     try:
         return host.read(path) or ""
     except HostError:

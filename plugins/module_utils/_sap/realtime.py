@@ -12,7 +12,7 @@ from collections import Counter
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import kernel_option, number
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import parameters, rtprio
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, text
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, serves, text
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
 
@@ -78,21 +78,9 @@ def _processes(host, instance):
     """(the process whose limit the next dispatcher inherits, or None; all that bear the dispatcher's name)."""
     program = _program(instance.sid, instance.name)
     found = running(host, ("sapstartsrv", program))
-    servers = [process for process in found if process.program == "sapstartsrv" and _serves(process, instance)]
+    servers = [process for process in found if process.program == "sapstartsrv" and serves(process, instance)]
     dispatchers = [process for process in found if process.program == program]
     return (servers + dispatchers + [None])[0], dispatchers
-
-
-def _serves(server, instance):
-    """Whether a sapstartsrv is that of the instance, by its profile."""
-    for argument in server.arguments[1:]:
-        if argument.startswith("pf="):
-            folder, name = os.path.split(argument[len("pf=") :])
-            words = name.split("_")[:2]
-            # an old start profile does not name the system
-            old = words == ["START", instance.name] and instance.sid in folder.split("/")
-            return old or words == [instance.sid, instance.name]
-    return False
 
 
 def _limit(host, instance, parent, wanted):

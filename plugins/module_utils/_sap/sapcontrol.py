@@ -12,7 +12,7 @@ import time
 from collections import namedtuple
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import parse_services
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, serves
 
 # What sapcontrol printed: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
 Answer = namedtuple("Answer", "function ok failure rows")
@@ -144,11 +144,15 @@ class SapControl:
         """Whether what answers is this instance's: another system on the host may have taken its number."""
         return self.parameter("SAPSYSTEMNAME") == self.instance.sid
 
+    def check_own(self):
+        """Raise HostError where another system answers, or nothing does."""
+        if not self.belongs():
+            raise HostError("another system answers for instance number %s" % self.instance.number)
+
     def status(self):
         """The Status of the instance. It never raises: what cannot be told is unknown, and reason says why."""
         try:
-            if not self.belongs():
-                return Status("unknown", [], "another system answers for instance number %s" % self.instance.number)
+            self.check_own()
             result, answer = self._ask("GetProcessList")
             self._check("GetProcessList", result, answer, (0, _ALL_RUNNING, _ALL_STOPPED))
         except HostError as error:
@@ -181,15 +185,7 @@ class SapControl:
 
     def _services(self):
         """The process ids of the instance's sapstartsrv."""
-        found = set()
-        for pid in self.host.listdir("/proc"):
-            try:
-                text = self.host.read("/proc/%s/cmdline" % pid) if pid.isdigit() else None
-            except HostError:
-                continue  # it has just ended
-            named = parse_services((text or "").replace("\0", " "))
-            found.update(pid for one in named if (one.sid, one.name) == (self.instance.sid, self.instance.name))
-        return found
+        return {one.pid for one in running(self.host, ("sapstartsrv",)) if serves(one, self.instance)}
 
     def _do(self, function):
         self._check(function, *self._ask(function))

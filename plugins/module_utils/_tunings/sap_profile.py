@@ -187,8 +187,7 @@ class SapProfile(Tuning):
         """The knobs of a reader that runs; why nothing is known of it goes to subject.unknown."""
         control, found = SapControl(self.host, instance), []
         try:
-            if not control.belongs():
-                raise HostError("another system answers for instance number %s" % instance.number)
+            control.check_own()
             for name in names:
                 value = control.parameter(name)
                 # a kernel may not know a parameter before it stands in a profile
@@ -244,11 +243,10 @@ class SapProfile(Tuning):
         """{item: value} that each reader starts with when the profile holds these journal texts."""
         found = {}
         for instance in subject.readers:
-            told = self._kernel_says(subject, instance, texts)
-            for name, text in texts.items():
-                value = told.get(name) if told else self._by_precedence(subject, instance, name, text)
-                if value is not None:
-                    found[subject.item(name, instance)] = value
+            values = self._kernel_says(subject, instance, texts) or self._by_precedence(subject, instance, texts)
+            for name in texts:
+                if values.get(name) is not None:
+                    found[subject.item(name, instance)] = values[name]
         if not subject.readers:
             found = {name: shown(value_of(text)) for name, text in texts.items() if text is not None}
         return found
@@ -266,14 +264,15 @@ class SapProfile(Tuning):
                 subject.not_known("starts", instance, error)
         return subject.told[instance]
 
-    def _by_precedence(self, subject, instance, name, text):
-        """The value by the order of the profiles, as it is written there; None where none of them has the parameter."""
-        other = self._other(subject, instance)
-        own = value_of(text)
-        theirs = other.value(name) if other is not None else None
-        first, second = (theirs, own) if subject.is_default else (own, theirs)
-        value = second if first is None else first
-        return None if value is None else shown(value)
+    def _by_precedence(self, subject, instance, texts):
+        """{parameter: value} by the order of the profiles, as it is written there, of those that one of them has."""
+        other, found = self._other(subject, instance), {}
+        for name, text in texts.items():
+            both = [value_of(text), other.value(name) if other is not None else None]
+            values = [value for value in (reversed(both) if subject.is_default else both) if value is not None]
+            if values:
+                found[name] = shown(values[0])
+        return found
 
     def _other(self, subject, instance):
         """The other profile that a reader has: the default one beside its own, its own beside the default one."""

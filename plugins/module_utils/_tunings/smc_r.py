@@ -6,6 +6,13 @@ import re
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.devices import UnknownAttributeError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.smc import (
+    ADDRESSES,
+    ENABLED,
+    PORTS,
+    empty_lists,
+    is_device,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._aix_devices import (
     DeviceTuning,
@@ -14,12 +21,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._aix_de
 )
 
 DEVICE = "smcr0"
-_DEVICES = re.compile(r"^smcr[0-9]+\Z")
 _ROCE = re.compile(r"\broce|\brdma", re.I)
 # AIX 7.2 TL 2
 _FIRST_LEVEL = (7200, 2)
 
-ENABLED, ADDRESSES, PORTS = "enabled", "ip_addr_list", "port_range"
 _ON = {
     "conns_per_lg": "16",
     ENABLED: "1",
@@ -109,7 +114,7 @@ class SmcR(DeviceTuning):
         return found[0]
 
     def _present(self):
-        return [one.name for one in self.lsdev.devices() if _DEVICES.match(one.name)]
+        return [one.name for one in self.lsdev.devices() if is_device(one.name)]
 
     def cannot(self, name):
         reason = self._too_old() or self._not_there(name) or self._no_adapter()
@@ -139,7 +144,7 @@ class SmcR(DeviceTuning):
 
     def _no_adapter(self):
         for one in self.lsdev.devices():
-            if not _DEVICES.match(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
+            if not is_device(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
                 return ""
         return (
             "lsdev lists no adapter with RoCE or RDMA in its description: give this partition a RoCE adapter and run "
@@ -173,8 +178,7 @@ class SmcR(DeviceTuning):
 
     def _empty(self, wanted):
         """Which of both lists would be empty although SMC-R is on."""
-        then = dict(self._beside, **wanted)
-        return [item for item in (ADDRESSES, PORTS) if then[ENABLED] != "0" and then[item] == ""]
+        return empty_lists(dict(self._beside, **wanted))
 
     def check(self, subject):
         wanted = self._asked[subject.name]
