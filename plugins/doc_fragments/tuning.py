@@ -20,6 +20,24 @@ options:
     description: With O(state=restored), take back also what someone else has changed since.
     type: bool
     default: false
+  checkpoint:
+    description:
+      - A name for what is set only for a while, up to 64 letters, digits, C(.), C(_) and C(-). Calls with it keep what
+        they find first in a journal of its own, and O(state=restored) with the same name brings back exactly that,
+        which need not be what the collection found first of all.
+      - While there is a checkpoint that is not taken back, a call without it, or with another one, sets nothing. It
+        fails, or in check mode reports V(drifted). O(state=restored) without it takes back the checkpoint and then the
+        rest.
+    type: str
+  lease:
+    description:
+      - With O(checkpoint), after so many seconds the host takes the checkpoint back by itself, unless another call with
+        the same checkpoint renews the lease before that or takes the checkpoint back. So the host ends as it was found
+        also where whoever made the call is gone.
+      - A process on the host waits for it, which outlives the session that made the call. It does not outlive a
+        reboot, and it restarts nothing. A value that takes effect with a restart waits for one.
+      - V(0) ends the lease and leaves the checkpoint. Unset, a lease stays as it is. Up to V(604800), a week.
+    type: int
 attributes:
   check_mode:
     description: Can run in check mode and predict every change without making it.
@@ -33,5 +51,5 @@ attributes:
     platforms: linux
 notes:
   - First values are kept on the host in C(/var/lib/zpower_sap_tuning) (AIX C(/var/adm/zpower_sap_tuning)), readable
-    by root only.
+    by root only. Those of a checkpoint lie in a folder C(checkpoint-<name>) below.
 """

@@ -4,18 +4,28 @@
 
 One file a tuning below /var/lib/zpower_sap_tuning (AIX: /var/adm/zpower_sap_tuning), folder 0700, file 0600. It is
 written before the first change, so that a run killed at any moment leaves enough behind to go back.
+
+A checkpoint is a second journal, in the folder checkpoint-<name> below: what stood when it began, for a while that is
+taken back as a whole. The journal itself knows nothing of it.
 """
 
 import errno
 import json
 import os
 import platform
+import re
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._lease import Lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._lock import Busy, Lock
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 
 SCHEMA = "zpower.sap_tuning/journal/1"
+_CHECKPOINT = "checkpoint-"
+_CHECKPOINT_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+# of a folder that cannot be removed: something lies in it, or somebody else was faster
+_LEFT = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EROFS, errno.EACCES)
 
 
 def folder_of(system):
@@ -29,15 +39,54 @@ class Journal:
     An entry has subject and family (of the Knob), first (the value found, None where absent), ours (what was set over
     it) and since (UTC). ``ours`` holds every value this collection has set or was about to set: a run killed between
     the journal and the write must not look as if someone else had changed the knob.
+
+    checkpoint: the name of the checkpoint whose journal this is, empty for the main one; lease: until when it may last.
+    Raises InputError for what cannot be the name of one.
     """
 
-    def __init__(self, host, name, folder=None):
+    def __init__(self, host, name, folder=None, checkpoint=None):
         self._host = host
-        self._folder = folder or folder_of(platform.system())
-        self.path = os.path.join(self._folder, name + ".json")
-        self._lock_path = os.path.join(self._folder, name + ".lock")
+        self._base = folder or folder_of(platform.system())
+        self.name = name
+        self.checkpoint = checkpoint or ""
+        if self.checkpoint and not _CHECKPOINT_NAME.match(self.checkpoint):
+            raise InputError(
+                "checkpoint: '%s' is no name; use up to 64 letters, digits, and after the first of them . _ -"
+                % self.checkpoint
+            )
+        self.folder = os.path.join(self._base, _CHECKPOINT + self.checkpoint) if self.checkpoint else self._base
+        self.path = os.path.join(self.folder, name + ".json")
+        # one lock for all journals of a tuning: a run with a checkpoint and one without keep each other out
+        self._lock_path = os.path.join(self._base, name + ".lock")
         self._lock = Lock(host, self._lock_path)
+        self.lease = Lease(host, self.folder, name)
         self.entries = self._load(name)
+
+    def checkpoints(self):
+        """The journals of this tuning's checkpoints that are not taken back yet, the newest first."""
+        found = []
+        for folder in self._host.glob(self._base, _CHECKPOINT + "*"):
+            checkpoint = os.path.basename(folder)[len(_CHECKPOINT) :]
+            if _CHECKPOINT_NAME.match(checkpoint) and self._host.exists(os.path.join(folder, self.name + ".json")):
+                found.append(Journal(self._host, self.name, self._base, checkpoint))
+        return sorted(found, key=lambda journal: journal.since(), reverse=True)
+
+    def in_the_way(self):
+        """Why nothing may be set with this journal now, a sentence; empty where no other checkpoint stands."""
+        for other in self.checkpoints():
+            if other.checkpoint != self.checkpoint:
+                ends = other.lease.ends()
+                until = ", which the host takes back by itself at %s" % ends if ends else ""
+                return (
+                    "%s has values for a while, since the checkpoint %s began at %s%s; ansible-playbook "
+                    "zpower.sap_tuning.rollback -e zpower_checkpoint=%s takes back only those, and rollback without "
+                    "it everything" % (self.name, other.checkpoint, other.since(), until, other.checkpoint)
+                )
+        return ""
+
+    def since(self):
+        """When the oldest entry was made (UTC); empty where there is none."""
+        return min((str(entry.get("since", "")) for entry in self.entries.values()), default="")
 
     def _load(self, name):
         text = self._host.read(self.path)
@@ -60,13 +109,13 @@ class Journal:
     def lock(self):
         """Keep a second run out until close(); the folder is made where it is missing.
 
-        Raises HostError when another run holds the lock, and where the folder cannot be made.
+        Who holds it already keeps it. Raises HostError when another run holds the lock, and where the folder cannot be
+        made.
         """
-        while True:
+        while not self._lock.held:
             try:
-                self._make_folder()
+                self._make_folder(self._base)
                 self._lock.take("process %d" % os.getpid())
-                break
             except Busy as error:
                 raise HostError(
                     "another run%s is changing this tuning now (it holds %s); nothing was changed, run again when it "
@@ -75,30 +124,32 @@ class Journal:
                 ) from error
             except HostError as error:
                 # a run that has just ended may have removed the folder
-                if error.errno != errno.ENOENT or self._host.exists(self._folder):
+                if error.errno != errno.ENOENT or self._host.exists(self._base):
                     raise HostError("nothing was changed: %s" % error, error.errno) from error
         # another run may have ended between the first look and the lock
-        self.entries = self._load(os.path.basename(self.path)[: -len(".json")])
+        self.entries = self._load(self.name)
 
-    def _make_folder(self):
-        folder = self._host.path(self._folder)
+    def _make_folder(self, path):
+        folder = self._host.path(path)
         try:
             if not os.path.isdir(folder):
                 os.makedirs(folder, 0o700)
         except OSError as error:
-            raise refused("cannot keep a journal in %s" % self._folder, error) from error
+            raise refused("cannot keep a journal in %s" % path, error) from error
 
     def close(self):
-        """Let the next run in; an empty journal leaves no file behind."""
+        """Let the next run in; empty journals leave no file behind."""
         if not self._lock.held:
             return
-        self._lock.release(keep=bool(self.entries))
-        if not self.entries:
+        checkpoints = self._host.glob(self._base, _CHECKPOINT + "*")
+        journals = [os.path.join(folder, self.name + ".json") for folder in [self._base] + checkpoints]
+        self._lock.release(keep=any(self._host.exists(path) for path in journals))
+        for folder in checkpoints + [self._base]:
             try:
-                os.rmdir(self._host.path(self._folder))
+                os.rmdir(self._host.path(folder))
             except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EROFS, errno.EACCES):
-                    raise refused("cannot remove %s" % self._folder, error) from error
+                if error.errno not in _LEFT:
+                    raise refused("cannot remove %s" % folder, error) from error
 
     def intend(self, changes):
         """Note what is about to be set: changes is [(subject name, Knob)]. Durable on return.
@@ -112,6 +163,7 @@ class Journal:
             if knob.wanted not in entry["ours"]:
                 entry["ours"].append(knob.wanted)
         try:
+            self._make_folder(self.folder)
             self._save()
         except HostError as error:
             raise HostError(
@@ -128,6 +180,5 @@ class Journal:
         if not self.entries:
             self._host.remove(self.path)
             return
-        name = os.path.basename(self.path)[: -len(".json")]
-        data = {"schema": SCHEMA, "tuning": name, "knobs": self.entries}
+        data = {"schema": SCHEMA, "tuning": self.name, "knobs": self.entries}
         self._host.write(self.path, json.dumps(data, indent=1, sort_keys=True) + "\n", mode=0o600)

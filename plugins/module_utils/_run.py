@@ -9,6 +9,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     Subject,
     UnsupportedError,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._way_back import WayBack
 
 _AFTER = {
     "device": "once the device is configured anew",
@@ -18,21 +19,29 @@ _AFTER = {
 
 
 class Run:
-    """One call of a state module. state: present, off, or restored (back to the first values of the journal)."""
+    """One call of a state module. state: present, off, or restored (back to the first values of the journal).
 
-    def __init__(self, tuning, journal, state, check_mode=False, force=False):
+    journal: the main one, or that of the checkpoint with which the call was made; without a checkpoint the way back
+    goes through all that there are. lease: the Terms of the checkpoint's lease, or None. whole: take back all of it,
+    whatever the request selects.
+    """
+
+    def __init__(self, tuning, journal, state, check_mode=False, force=False, lease=None, whole=False):
         self.tuning = tuning
         self.journal = journal
         self.restoring = state == "restored"
         self.check_mode = check_mode
         self.force = force
+        self.lease = lease
+        self.whole = whole
+        self.back = None
 
     def run(self):
         """Returns {changed, failed, msg, tuning: [record], diff}. Raises InputError and HostError before any change."""
         subjects = self._plan()
         errors, changed = {}, any(self._changes(subject) for subject in subjects)
         after = subjects
-        if not self.check_mode and (changed or self._settled(subjects)):
+        if not self.check_mode and (changed or self._settled(subjects) or self._leased()):
             self.journal.lock()
             try:
                 subjects = self._plan()
@@ -41,7 +50,14 @@ class Run:
                 changed = any(self._moved(subject, then) for subject, then in zip(subjects, after))
                 self._prove(subjects, after, errors)
                 if self.restoring:
-                    self.journal.forget(self._settled(after))
+                    self.back.forget(self._settled(after))
+                    if not errors:
+                        self.back.end_leases({subject.name for subject in subjects})
+                elif self._leased():
+                    self.journal.lease.grant(self.lease)
+                elif self.lease is not None:
+                    # the machine refused all of it
+                    self.journal.lease.end()
             finally:
                 self.journal.close()
         if not subjects:
@@ -57,18 +73,46 @@ class Run:
         }
 
     def _plan(self):
-        if not self.restoring:
-            subjects = self.tuning.select()
-            for subject in subjects:
-                if subject.knobs:
-                    self.tuning.want(subject)
-                    self.tuning.follow(subject)
+        return self._plan_back() if self.restoring else self._plan_forth()
+
+    def _plan_forth(self):
+        subjects = self.tuning.select()
+        sentence = self.journal.in_the_way()
+        if sentence and not self.check_mode:
+            raise HostError("nothing was changed: %s" % sentence)
+        if sentence:
+            shown = [subject for subject in subjects if subject.verdict is None]
+            subjects += [] if shown else [Subject("all")]
+            for subject in shown or subjects[-1:]:
+                subject.notes.append(sentence)
             return subjects
-        self.tuning.remembered = tuple(self.journal.entries)
-        names = sorted({entry["subject"] for entry in self.journal.entries.values()})
-        subjects = [self._observe(name) for name in names if self.tuning.selects(name)]
         for subject in subjects:
-            self._want_first_values(subject)
+            if subject.knobs:
+                self.tuning.want(subject)
+                self.tuning.follow(subject)
+        return subjects
+
+    def _leased(self):
+        """Whether this run is to grant a lease, or to end one: there is something that can be taken back."""
+        return bool(self.lease is not None and not self.restoring and self.journal.entries)
+
+    def _hold(self, known):
+        """Before the first change: whatever becomes of this run, the host takes it back. known: journal keys so far."""
+        if self._leased() and self.lease.seconds:
+            try:
+                self.journal.lease.grant(self.lease)
+            except HostError as error:
+                self.journal.forget([key for key in self.journal.entries if key not in known])
+                raise HostError("nothing was changed: %s" % error, error.errno) from error
+
+    def _plan_back(self):
+        others = [] if self.journal.checkpoint else self.journal.checkpoints()
+        self.back = WayBack(self.tuning, others + [self.journal], self.force)
+        self.tuning.remembered = tuple(self.back.keys())
+        names = [name for name in self.back.subjects() if self.whole or self.tuning.selects(name)]
+        subjects = [self._observe(name) for name in names]
+        for subject in subjects:
+            self.back.want(subject)
             self.tuning.follow(subject)
         return subjects
 
@@ -82,28 +126,11 @@ class Run:
         """One subject as it is now; on the way back only what the journal knows of it."""
         subject = self.tuning.observe(name)
         if self.restoring:
-            families = {entry["family"] for entry in self.journal.entries.values()}
+            families = self.back.families()
             subject.knobs = [knob for knob in subject.knobs if knob.family in families]
+            if not self.journal.checkpoint:
+                subject.remarks += self.back.checkpoints_of(name)
         return subject
-
-    def _want_first_values(self, subject):
-        """Three values decide: the first, what this collection set, and what stands now."""
-        subject.wanted = {"state": "restored"}
-        families = {}
-        for key in sorted(self.journal.entries):
-            families.setdefault(self.journal.entries[key]["family"], self.journal.entries[key])
-        for knob in subject.knobs:
-            entry = self.journal.entries.get(knob.key, families.get(knob.family))
-            if entry is None or knob.follows or self.tuning.same(knob, knob.now, entry["first"]):
-                continue
-            if self.force or any(self.tuning.same(knob, knob.now, value) for value in entry["ours"]):
-                knob.wanted = entry["first"]
-            elif knob.key in self.journal.entries:
-                texts = [self.tuning.show(knob, text) for text in (knob.now, entry["ours"][-1], entry["first"])]
-                subject.notes.append(
-                    "%s was changed by someone else and is left alone: it is %s, this collection set %s, before "
-                    "that it was %s (force: true takes it back all the same)" % (subject.title(knob.item), *texts)
-                )
 
     def _changes(self, subject):
         """The knobs that this run is to change."""
@@ -122,23 +149,18 @@ class Run:
         return [knob for knob in self._changes(subject) if not self.tuning.same(knob, knob.now, found.get(knob.key))]
 
     def _settled(self, subjects):
-        """The journal's keys of these subjects that need no way back any more: back already, also in force, or gone."""
+        """What of these subjects the way back needs no more, also in force where a restart brings it there."""
         if not self.restoring:
             return []
         known = {knob.key: knob for subject in subjects for knob in subject.knobs}
-        names = {subject.name for subject in subjects if not self._pending(subject)}
-        return [
-            key
-            for key, entry in self.journal.entries.items()
-            if entry["subject"] in names
-            and (key not in known or self.tuning.same(known[key], known[key].now, entry["first"]))
-        ]
+        return self.back.settled(known, {subject.name for subject in subjects if not self._pending(subject)})
 
     def _act(self, subjects):
         """Set what differs; returns {subject name: error}. At an error a subject is put back, and the others go on."""
         known = set(self.journal.entries)
         if not self.restoring:
             self.journal.intend(self._first_values(subjects))
+            self._hold(known)
         errors, done, refused = {}, {}, set()
         for subject, step in self._steps(subjects):
             if subject.name not in errors and subject.name not in refused:
@@ -195,15 +217,18 @@ class Run:
 
     def _restarted_for(self, subject):
         """The stored knobs that an earlier run changed and a restart of this run was to bring into force."""
-        stored = [knob for knob in subject.at(STORED) if knob.key in self.journal.entries]
+        stored = [knob for knob in subject.at(STORED) if self._entry(knob) is not None]
         return [knob for knob in stored if not self.tuning.same(knob, knob.now, self._before(knob))]
 
     def _before(self, knob):
         """What the knob was before this run changed it, or before the earlier run that did."""
-        entry = self.journal.entries.get(knob.key)
+        entry = self._entry(knob)
         if knob.follows or entry is None or not self.tuning.same(knob, knob.now, knob.wanted):
             return knob.now
         return entry["ours"][-1] if self.restoring else entry["first"]
+
+    def _entry(self, knob):
+        return self.back.entry(knob.key) if self.restoring else self.journal.entries.get(knob.key)
 
     def _first_values(self, subjects):
         """What the journal needs: the knobs that change, and when a family is first touched all of it.

@@ -100,6 +100,11 @@ class Tuning(ABC):
     restart = "none"
     remembered = ()
 
+    @classmethod
+    def unattended(cls, params):
+        """The parameters of a call with which the host takes back by itself what that call may have set."""
+        return dict(params, state="restored", force=False)
+
     @abstractmethod
     def select(self):
         """The subjects that the request means, as they are now: [Subject]. Raises InputError."""

@@ -132,6 +132,12 @@ class SapProfile(Tuning):
                 self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)
             }
 
+    @classmethod
+    def unattended(cls, params):
+        # users are on the instances, and an instance that is asked for may be gone by then
+        none = dict(profile=None, sid=None, instance=None, profiles=[], restart=[])
+        return dict(super().unattended(params), **none)
+
     # which profiles
 
     def select(self):

@@ -14,7 +14,7 @@ def runner(tuning, **defaults):
     def run(host, check=False, **changes):
         params = dict({"state": "present", "force": False}, **defaults)
         params.update(changes)
-        journal = Journal(host, tuning.name, FOLDER)
+        journal = Journal(host, tuning.name, FOLDER, params.get("checkpoint"))
         return Run(tuning(host, params), journal, params["state"], check, params["force"]).run()
 
     return run

@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What state: restored means: back through the checkpoints, the newest first, to the first values of the journal."""
+
+
+class WayBack:
+    """The way back of one tuning through its journals, the newest checkpoint first and the main one last."""
+
+    def __init__(self, tuning, journals, force):
+        self.tuning = tuning
+        self.journals = journals
+        self.force = force
+
+    def keys(self):
+        return sorted({key for journal in self.journals for key in journal.entries})
+
+    def subjects(self):
+        """The names of all that the journals know of."""
+        return sorted({entry["subject"] for entry in self._all()})
+
+    def families(self):
+        return {entry["family"] for entry in self._all()}
+
+    def _all(self):
+        return [entry for journal in self.journals for entry in journal.entries.values()]
+
+    def entry(self, key):
+        """The newest entry of a knob, or None."""
+        return next((journal.entries[key] for journal in self.journals if key in journal.entries), None)
+
+    def checkpoints_of(self, name):
+        """Which checkpoints are taken back with this subject, a remark each."""
+        return [
+            "the checkpoint %s is taken back too" % journal.checkpoint
+            for journal in self.journals
+            if journal.checkpoint and any(entry["subject"] == name for entry in journal.entries.values())
+        ]
+
+    def want(self, subject):
+        """Plan the first values of the subject's knobs. Three values decide: the first, what was set, what stands now.
+
+        Through several journals it goes as if one after another were taken back, without the steps in between.
+        """
+        subject.wanted = {"state": "restored"}
+        for knob in subject.knobs:
+            if not knob.follows:
+                self._want(subject, knob, self._entries(knob))
+
+    def _entries(self, knob):
+        """[(entry, whether it is the knob's own and not one of its family)], the newest first."""
+        found = []
+        for journal in self.journals:
+            own = journal.entries.get(knob.key)
+            alike = [key for key in sorted(journal.entries) if journal.entries[key]["family"] == knob.family]
+            if own is not None or alike:
+                found.append((own or journal.entries[alike[0]], own is not None))
+        return found
+
+    def _want(self, subject, knob, entries):
+        if entries and self.tuning.same(knob, knob.now, entries[-1][0]["first"]):
+            return
+        for entry, own in entries:
+            if self.tuning.same(knob, knob.wanted, entry["first"]):
+                continue
+            if self.force or any(self.tuning.same(knob, knob.wanted, value) for value in entry["ours"]):
+                knob.wanted = entry["first"]
+            elif own:
+                texts = [self.tuning.show(knob, text) for text in (knob.wanted, entry["ours"][-1], entry["first"])]
+                subject.notes.append(
+                    "%s was changed by someone else and is left alone: it is %s, this collection set %s, before "
+                    "that it was %s (force: true takes it back all the same)" % (subject.title(knob.item), *texts)
+                )
+                return
+
+    def settled(self, knobs, names):
+        """[(journal, keys)] that need no way back any more: back already, or gone.
+
+        knobs: all that there are now, by key. names: the subjects that wait for no restart. What stands as an older
+        journal has it is beyond a newer one.
+        """
+        found = []
+        for at, journal in enumerate(self.journals):
+            keys = [
+                key
+                for key, entry in journal.entries.items()
+                if entry["subject"] in names and (key not in knobs or self._is_back(knobs[key], self.journals[at:]))
+            ]
+            if keys:
+                found.append((journal, keys))
+        return found
+
+    def _is_back(self, knob, journals):
+        entries = [journal.entries[knob.key] for journal in journals if knob.key in journal.entries]
+        return any(self.tuning.same(knob, knob.now, entry["first"]) for entry in entries)
+
+    def forget(self, settled):
+        """Drop what settled() found."""
+        for journal, keys in settled:
+            journal.forget(keys)
+
+    def end_leases(self, names):
+        """A guardian could do no more now for the subjects of these names; it stays where there are others."""
+        for journal in self.journals:
+            if journal.checkpoint and {entry["subject"] for entry in journal.entries.values()} <= names:
+                journal.lease.end()

@@ -1,0 +1,349 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lease: the host takes a checkpoint back by itself, whatever became of those who began it. Guardians are real."""
+
+import errno
+import os
+import signal
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face, _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import UnsupportedError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+from ansible_collections.zpower.sap_tuning.plugins.modules import rps
+from kernel import KernelHost, rps_params
+from modules import caller
+from sapsystem import SapHost
+
+QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
+FOLDER = "/var/lib/zpower_sap_tuning"
+CHECKPOINT = FOLDER + "/checkpoint-exp1"
+GUARDIAN = CHECKPOINT + "/rps.guardian"
+PATIENCE_S = 20.0
+LONG = 3600
+
+
+class Machine(KernelHost):
+    """A machine on which no path can be written that has the text of the file /full in it."""
+
+    def write(self, path, text, mode=0o644):
+        if (self.value("/full") or "nothing") in path:
+            raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
+        super().write(path, text, mode)
+
+    def guardian(self):
+        """The process id of the guardian of rps, None where there is none."""
+        text = self.read(GUARDIAN)
+        return int(text) if text else None
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def eventually(true, seconds=PATIENCE_S):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if true():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def masks(host):
+    return [host.value(QUEUE % number) for number in range(2)]
+
+
+def everything(host):
+    """All files but the lock, which names who held it; None while a guardian is just at work on them."""
+    try:
+        return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
+    except FileNotFoundError:
+        return None
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    host = Machine(tmp_path)
+    host.interface("hsi0", queues=2)
+    monkeypatch.setattr(_face, "Host", lambda: host)
+    monkeypatch.setattr(_lease, "LOOK_S", 0.1)
+    monkeypatch.setattr(_lease, "BUSY_S", 0.1)
+    monkeypatch.setattr(_lease, "RETRY_S", 0.1)
+    yield host
+    pid = host.guardian()
+    if pid is not None and alive(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def call(host, monkeypatch, capsys):
+    return caller(rps.main, monkeypatch, capsys)
+
+
+def test_without_renewal_the_host_is_as_it_was_found(host, call):
+    call(cpus="0-1")
+    found = everything(host)
+    assert call(every=2, checkpoint="exp1", lease=1)["changed"]
+    pid = host.guardian()
+    assert masks(host) == ["5", "5"] and alive(pid) and pid != os.getpid()
+    assert eventually(lambda: everything(host) == found)
+    assert eventually(lambda: not alive(pid))
+    assert masks(host) == ["3", "3"] and not host.exists(CHECKPOINT)
+    assert not call(cpus="0-1")["changed"]
+
+
+def test_every_call_with_the_checkpoint_renews_it_also_one_that_changes_nothing(host, call):
+    call(checkpoint="exp1", lease=3)
+    pid = host.guardian()
+    for _count in range(2):
+        time.sleep(1.6)
+        assert not call(checkpoint="exp1", lease=3)["changed"]
+        # nothing said of it is no renewal, and no end either
+        assert not call(checkpoint="exp1")["changed"]
+    assert masks(host) == ["f", "f"] and host.guardian() == pid and alive(pid)
+
+
+def test_a_lease_can_be_made_shorter(host, call):
+    call(checkpoint="exp1", lease=LONG)
+    pid = host.guardian()
+    call(checkpoint="exp1", lease=1)
+    assert eventually(lambda: masks(host) == ["0", "0"] and not alive(pid))
+
+
+def test_check_mode_renews_nothing(host, call):
+    call(checkpoint="exp1", lease=LONG)
+    before = everything(host)
+    call(checkpoint="exp1", lease=2 * LONG, _ansible_check_mode=True)
+    assert everything(host) == before
+
+
+def test_taken_back_in_time_the_guardian_ends_at_once(host, call):
+    found = everything(host)
+    call(checkpoint="exp1", lease=LONG)
+    pid = host.guardian()
+    call(state="restored", checkpoint="exp1")
+    assert eventually(lambda: not alive(pid))
+    assert everything(host) == found and not host.exists(FOLDER)
+
+
+def test_rollback_of_everything_ends_it_too(host, call):
+    found = everything(host)
+    call(cpus="0-1")
+    call(checkpoint="exp1", lease=LONG)
+    pid = host.guardian()
+    call(state="restored")
+    assert eventually(lambda: not alive(pid))
+    assert everything(host) == found and not host.exists(FOLDER)
+
+
+def test_a_part_taken_back_leaves_the_guardian_for_the_rest(host, call):
+    host.interface("hsi1")
+    call(checkpoint="exp1", lease=LONG)
+    call(state="restored", interfaces=["hsi1"], checkpoint="exp1")
+    assert masks(host) == ["f", "f"] and alive(host.guardian())
+
+
+def test_a_lease_can_be_ended_and_the_checkpoint_left(host, call):
+    call(checkpoint="exp1", lease=LONG)
+    pid = host.guardian()
+    call(checkpoint="exp1", lease=0)
+    assert eventually(lambda: not alive(pid))
+    assert host.listdir(CHECKPOINT) == ["rps.json"] and masks(host) == ["f", "f"]
+    call(checkpoint="exp1", lease=LONG)
+    assert alive(host.guardian())
+
+
+def test_killed_between_two_writes_the_host_is_taken_back(host, call, monkeypatch):
+    call(cpus="0-1")
+    found = everything(host)
+    real = Rps.set
+    pid = os.fork()
+    if pid == 0:
+        # the module in a process of its own, which does not come to its end
+        victim = os.getpid()
+
+        def killed(self, subject, knob):
+            if knob.key == QUEUE % 1 and os.getpid() == victim:
+                os.kill(victim, signal.SIGKILL)
+            real(self, subject, knob)
+
+        monkeypatch.setattr(Rps, "set", killed)
+        call(checkpoint="exp1", lease=1)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    assert masks(host) == ["f", "3"] and alive(host.guardian())
+    assert eventually(lambda: everything(host) == found)
+
+
+def test_it_takes_back_what_later_calls_changed_too(host, call):
+    host.interface("hsi1")
+    found = everything(host)
+    call(interfaces=["hsi0"], checkpoint="exp1", lease=1)
+    call(interfaces=["hsi1"], checkpoint="exp1")
+    assert host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "f"
+    assert eventually(lambda: everything(host) == found)
+
+
+def test_after_a_reboot_the_lease_is_gone_and_the_checkpoint_there(host, call):
+    call(cpus="0-1")
+    found = everything(host)
+    call(checkpoint="exp1", lease=LONG)
+    assert ", which the host takes back by itself at 20" in call(cpus="0-1")["msg"]
+    pid = host.guardian()
+    os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: not alive(pid))
+    result = call(cpus="0-1")
+    assert result["failed"] and "by itself" not in result["msg"]
+    assert "rollback -e zpower_checkpoint=exp1 takes back only those" in result["msg"]
+    # another call of the same experiment has the host guarded again
+    call(checkpoint="exp1", lease=1)
+    assert host.guardian() != pid
+    assert eventually(lambda: everything(host) == found)
+
+
+def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call):
+    call(checkpoint="exp1", lease=1)
+    other = Journal(host, "rps", FOLDER, "exp1")
+    other.lock()
+    time.sleep(1.5)
+    assert masks(host) == ["f", "f"]
+    other.lease.grant(_lease.Terms(LONG, None))
+    other.close()
+    time.sleep(0.5)
+    assert masks(host) == ["f", "f"] and alive(host.guardian())
+
+
+def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
+    call(checkpoint="exp1", lease=LONG)
+    take_back = _face._terms(host, rps_params(checkpoint="exp1", lease=LONG), Rps).take_back
+    assert take_back(lambda: False) is None and masks(host) == ["f", "f"]
+    assert take_back(lambda: True)["failed"] is False and masks(host) == ["0", "0"]
+
+
+def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, monkeypatch, tmp_path):
+    told = tmp_path / "syslog"
+
+    def say(level, text):
+        # Ansible tells of each call itself
+        if not text.startswith("Invoked"):
+            with told.open("a") as stream:
+                stream.write("%d %s\n" % (level, text))
+
+    monkeypatch.setattr(_lease.syslog, "syslog", say)
+    call(cpus="0-1")
+    found = everything(host)
+    call(checkpoint="exp1", lease=1)
+    pid = host.guardian()
+    host.fill("/full", "/etc")
+    time.sleep(1.5)
+    assert masks(host) == ["f", "f"] and alive(pid)
+    os.unlink(host.path("/full"))
+    assert eventually(lambda: everything(host) == found and not alive(pid))
+    first, last = told.read_text().splitlines()[0], told.read_text().splitlines()[-1]
+    assert first.startswith("3 the lease of checkpoint-exp1 of rps could not be taken back: cannot write /etc/udev")
+    assert last == "5 the lease of checkpoint-exp1 of rps was not renewed and is taken back: 1 changed"
+
+
+@pytest.mark.parametrize("what", ["lease.json", FOLDER])
+def test_without_room_for_the_lease_nothing_is_changed(host, call, what):
+    call(cpus="0-1")
+    before = everything(host)
+    host.fill("/full", what)
+    result = call(checkpoint="exp1", lease=LONG)
+    assert result["failed"] and "nothing was changed" in result["msg"] and "No space left" in result["msg"]
+    assert everything(host) == before
+
+
+def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch):
+    before = everything(host)
+
+    def spawn(*_arguments):
+        raise OSError(errno.EAGAIN, "")
+
+    monkeypatch.setattr(_lease.daemon, "spawn", spawn)
+    result = call(checkpoint="exp1", lease=LONG)
+    assert "nothing was changed: no process could be started that takes the checkpoint back" in result["msg"]
+    assert everything(host) == before and not host.exists(FOLDER)
+
+
+def test_a_lease_that_cannot_be_read_is_over(host, call):
+    call(checkpoint="exp1", lease=1)
+    host.fill(CHECKPOINT + "/lease.json", "{")
+    assert eventually(lambda: masks(host) == ["0", "0"])
+
+
+def test_what_needs_no_taking_back_needs_no_guardian(host, call):
+    call()
+    assert not call(checkpoint="exp1", lease=LONG)["changed"]
+    assert not host.exists(CHECKPOINT)
+
+
+def test_what_the_machine_does_not_have_needs_none_either(host, call, monkeypatch):
+    before = everything(host)
+    guardians = []
+
+    def unsupported(self, subject, knob):
+        guardians.append(host.guardian())
+        raise UnsupportedError("not here", errno.EOPNOTSUPP)
+
+    monkeypatch.setattr(Rps, "set", unsupported)
+    assert call(checkpoint="exp1", lease=LONG)["tuning"][0]["verdict"] == "unsupported"
+    assert everything(host) == before and not host.exists(FOLDER)
+    assert guardians[0] and eventually(lambda: not alive(guardians[0]))
+
+
+def test_a_failed_way_back_leaves_the_guardian(host, call):
+    call(checkpoint="exp1", lease=LONG)
+    host.errors[QUEUE % 1] = errno.EROFS
+    assert call(state="restored", checkpoint="exp1")["failed"]
+    assert alive(host.guardian())
+
+
+def test_another_tuning_keeps_the_lease(host, call):
+    call(checkpoint="exp1", lease=LONG)
+    host.write(CHECKPOINT + "/smc_r.guardian", "1\n")
+    call(state="restored", checkpoint="exp1")
+    assert host.listdir(CHECKPOINT) == ["lease.json", "smc_r.guardian"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"lease": 60}, "lease: only a checkpoint is taken back by itself; give checkpoint too"),
+        ({"lease": -1, "checkpoint": "exp1"}, "lease: -1 is out of range; use 0 to 604800 seconds"),
+        ({"lease": 604801, "checkpoint": "exp1"}, "lease: 604801 is out of range"),
+        ({"lease": "soon", "checkpoint": "exp1"}, "lease"),
+        ({"checkpoint": "a/b"}, "checkpoint: 'a/b' is no name"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(host, call, arguments, words):
+    result = call(**arguments)
+    assert result["failed"] and words in result["msg"]
+    assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
+
+
+def test_a_guardian_restarts_no_instance(tmp_path, monkeypatch):
+    machine = SapHost(tmp_path)
+    before = machine.profiles()
+    params = dict(state="present", force=False, checkpoint="exp1", lease=LONG, restart=["PRD_00"], restart_timeout=5)
+    params.update(sid="PRD", instance="D00", profile=None, profiles=[], presets=[], change="")
+    params["parameters"] = {"rdisp/wp_no_btc": 12}
+    journal = Journal(machine, "sap_profile", FOLDER, "exp1")
+    Run(SapProfile(machine, params), journal, "present").run()
+    assert machine.running["00"]["rdisp/wp_no_btc"] == "12"
+    machine.calls.clear()
+    result = _face._terms(machine, params, SapProfile).take_back(lambda: True)
+    assert [record["verdict"] for record in result["tuning"]] == ["pending_restart"] and not result["failed"]
+    assert machine.profiles() == before and not [name for name in machine.calls if name.endswith("Stop")]
+    # until it is restarted, the checkpoint says what it waits for
+    assert machine.listdir(CHECKPOINT) == ["sap_profile.json"]
