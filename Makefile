@@ -4,11 +4,12 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit sanity lint molecule bench docs build lab-up lab-down env clean \
+.PHONY: help setup demo test unit sanity lint molecule bench evidence docs build lab-up lab-down env clean \
         test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down
 
 HOSTS ?= 2
 SCENARIO ?= all
+CASES ?=
 NOX = tests/setup.sh test && .venv/bin/python -m nox --session
 # How a person goes on from a lab that stands: its program, its inventory, its targets here.
 STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it away: make lab-%s-down\n'
@@ -49,6 +50,10 @@ molecule: ## the molecule scenarios; SCENARIO=name for one
 bench: ## figures, one line each, also in bench.json
 	@tests/setup.sh bench
 	@.venv/bin/python -m nox --session bench
+
+evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, under 45 minutes; CASES='aa=2 slower' for some
+	@tests/setup.sh demo
+	@.venv/bin/python tests/evidence/run.py $(CASES)
 
 docs: ## check the documentation of all plugins and roles, and build it as HTML below build/docs
 	@$(NOX) docs
@@ -95,4 +100,4 @@ env: ## eval "$(make -s env)": a shell in which ansible and this collection's na
 
 clean: ## remove what these targets made, except results/
 	@for lab in lab lpar guest; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
-	rm -rf .venv .nox .cache build bench.json .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/output
+	rm -rf .venv .nox .cache build bench.json evidence.json .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/output

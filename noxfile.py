@@ -392,7 +392,7 @@ def site_inventory(given: dict[str, dict[str, dict[str, object]]]) -> dict[str, 
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """The report in headless Chromium."""
+    """Every page in headless Chromium, where axe-core looks at it too."""
     if shutil.which("chromium") is None:
         missing(session, "no chromium on this machine")
     session.run(str(BIN / "python"), "-m", "pytest", "-q", "tests/browser", *session.posargs, env=shell())
@@ -403,7 +403,7 @@ def demo(session: nox.Session) -> None:
     """The demonstration, as a newcomer runs it; it gets time to take its lab down when it is interrupted."""
     needs_root(session)
     session.run(str(HERE / "tests" / "demo" / "run"), interrupt_timeout=60, terminate_timeout=60)
-    for suffix in ("html", "json", "md", "xml", "csv"):
+    for suffix in ("html", "json", "md", "xml", "csv", "om"):
         if not (HERE / "results" / "demo" / f"report.{suffix}").stat().st_size:
             session.error(f"the demo's report.{suffix} is empty")
 

@@ -31,7 +31,13 @@ have unshare || missing="$missing util-linux"
 if [ "$level" = test ] || [ "$level" = bench ]; then
     have git || missing="$missing git"
     have chromium || missing="$missing chromium"
+    have npm || missing="$missing npm"
+    have fio || missing="$missing fio"
+    have sadf || missing="$missing sysstat"
+    have openssl || missing="$missing openssl"
+    have qperf || missing="$missing qperf"
     have shellcheck || missing="$missing shellcheck"
+    have sockperf || missing="$missing sockperf"
 fi
 if [ "$level" = kernels ]; then
     have hercules || missing="$missing hercules"
@@ -39,9 +45,6 @@ if [ "$level" = kernels ]; then
     have cpio || missing="$missing cpio"
     have depmod || missing="$missing kmod"
     have mkfs.ext4 || missing="$missing e2fsprogs"
-fi
-if [ "$level" = bench ]; then
-    have sockperf || missing="$missing sockperf"
 fi
 
 if [ -n "$missing" ]; then
@@ -80,6 +83,18 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$now" ]; then
     # shellcheck disable=SC2086  # several words on purpose
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $wanted
     echo "$now" >"$stamp"
+fi
+
+# What the tests of the report run in the browser; its version is the one of the lock file.
+if [ "$level" = test ]; then
+    node=.cache/browser
+    if ! cmp -s tests/browser/package-lock.json "$node/.installed"; then
+        echo "setup: installing axe-core into $node"
+        mkdir -p "$node"
+        cp tests/browser/package.json tests/browser/package-lock.json "$node/"
+        npm ci --prefix "$node" --ignore-scripts --no-audit --no-fund --loglevel=error
+        cp "$node/package-lock.json" "$node/.installed"
+    fi
 fi
 
 mkdir -p .cache/collections/ansible_collections/zpower

@@ -19,7 +19,14 @@ ARGUMENTS: dict[str, Any] = {
     "round": {"type": "int", "default": 1},
     "results": {"type": "path", "default": "results"},
     "tunings": {"type": "list", "elements": "dict", "required": True},
+    "found": {"type": "list", "elements": "dict", "default": []},
 }
+
+
+def as_found(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of check mode as one of the state that it found, which nobody was to change."""
+    kept = {"after": record.get("before"), "wanted": {"state": "as found"}, "reason": "left as it was found"}
+    return {**record, **kept, "verdict": "compliant"}
 
 
 class ActionModule(ActionBase):
@@ -37,7 +44,7 @@ class ActionModule(ActionBase):
             "host": (task_vars or {})["inventory_hostname"],
             "at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "check_mode": self._task.check_mode,
-            "tunings": options["tunings"],
+            "tunings": options["tunings"] + [as_found(item) for item in options["found"]],
         }
         # ansible-core 2.19 and later hand over subclasses of str and int
         record = json.loads(json.dumps(record))

@@ -16,6 +16,7 @@ from ansible import context
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_store import read as read_plan
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import Written, write_report
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
@@ -35,6 +36,7 @@ ARGUMENTS: dict[str, Any] = {
     "fail_on": {"type": "str", "choices": ["never", "regressed", "inconclusive"], "default": "never"},
     "material_pct": {"type": "float", "default": 5.0},
     "expected_hosts": {"type": "list", "elements": "str"},
+    "expected_change": {"type": "list", "elements": "str", "default": []},
     "repeat": {"type": "str"},
 }
 FAILING = {
@@ -126,7 +128,7 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, _records.Loaded]:
         if not os.path.lexists(folder):
             # no problem with a file: the report makes this folder, and has to be the same the next time
             return folder, _records.Loaded(change)
-        return folder, _records.load_change(results, change)
+        return folder, replace(_records.load_change(results, change), experiment=read_plan(results, change))
     except (OSError, ValueError) as error:
         raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from error
 
@@ -134,9 +136,11 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, _records.Loaded]:
 def _limits(options: Mapping[str, Any]) -> _compare.Options:
     repeat = options["repeat"] or repeat_command(context.CLIARGS)
     try:
-        return _compare.Options(material_pct=options["material_pct"], repeat=repeat)
+        return _compare.Options(
+            material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
+        )
     except ValueError as error:
-        raise AnsibleActionFail(f"material_pct cannot be used: {error}") from error
+        raise AnsibleActionFail(f"an option cannot be used: {error}") from error
 
 
 def _write(report: Report, runs: Runs, folder: Path, options: Mapping[str, Any]) -> Written:

@@ -135,8 +135,16 @@ class CallbackModule(CallbackBase):
         records = result.get("tuning") if isinstance(result, dict) else None
         for record in records if isinstance(records, list) else []:
             if isinstance(record, dict) and {"name", "subject", "verdict"} <= record.keys():
+                if record["subject"] == "all" and record["verdict"] == "compliant":
+                    self._forget_predictions(str(host), str(record["name"]))
                 # the last word on a subject counts: before_after sets and takes back many times
                 self._records[str(host), str(record["name"]), str(record["subject"])] = record
+
+    def _forget_predictions(self, host: str, name: str) -> None:
+        """Drop what was only looked at, as by an experiment: with nothing to take back it is no drift any more."""
+        for key, record in list(self._records.items()):
+            if key[:2] == (host, name) and record["verdict"] == "drifted":
+                del self._records[key]
 
     def _found(self) -> tuple[list[tuple[tuple[str, str, str], dict[str, Any]]], dict[str, list[str]]]:
         """The records with their keys, and for each host the tunings of which there was nothing to take back."""

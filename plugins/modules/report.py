@@ -13,8 +13,10 @@ author:
   - The zpower.sap_tuning authors (@zpower)
 description:
   - Reads every measurement record and tuning record of a change from the results folder on the controller, compares
-    the phase C(before) with the phase C(after), and writes the report as JSON, HTML, Markdown, JUnit XML and CSV
-    beside the records.
+    the phase C(before) with the phase C(after), and writes the report as JSON, HTML, Markdown, JUnit XML, CSV and
+    OpenMetrics text beside the records.
+  - Where the change is an experiment, each of its levels is compared with the baseline, and the report says which one
+    won.
   - The report is the same for the same records, byte by byte. A second run changes nothing.
   - A record that cannot be read is named in the report as a problem and left out. Hosts that were expected and have
     no measurement are listed with the reason. Neither is ever taken for a success.
@@ -47,10 +49,12 @@ options:
       - V(csv) has one row a run with the columns change, host, peer, workload, phase, round, run, warmup, ok,
         started, metric, value, unit, error. A text that a spreadsheet would take for a formula has an apostrophe in
         front.
+      - V(om) is OpenMetrics text, one sample a figure and comparison, for the textfile collector of a monitoring system.
+        What was compared stands in C(zpower_comparison_info). A figure that is not known has no sample.
     type: list
     elements: str
-    choices: [json, html, md, xml, csv]
-    default: [json, html, md, xml, csv]
+    choices: [json, html, md, xml, csv, om]
+    default: [json, html, md, xml, csv, om]
   fail_on:
     description:
       - When the verdict makes the task fail, after every file was written.
@@ -71,6 +75,18 @@ options:
         inventory that are not in the play, as by C(--limit). Give the list where the play has only C(localhost).
     type: list
     elements: str
+  expected_change:
+    description:
+      - Items that differ between the two states because they are what is compared, such as another kernel or machine.
+        They are shown as declared. Everything else that has to match still has to, and within one state these do, too.
+      - An item is named as under Comparability in the report, V(server.kernel), or without its first part, V(kernel), for
+        both ends. C(*) and C(?) stand for characters as in names of files.
+      - Of a fingerprint these have to match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
+        V(mtu); of a workload V(version), V(bytes), V(loops), V(connections) and V(workload.params.*); of the
+        application V(context.*). Tool and metric never differ in a comparison.
+    type: list
+    elements: str
+    default: []
   repeat:
     description:
       - The command that the report gives for repeating the measurement.
@@ -83,6 +99,8 @@ notes:
     harm.
 seealso:
   - module: zpower.sap_tuning.niping
+  - module: zpower.sap_tuning.trend
+  - module: zpower.sap_tuning.scaling
 """
 
 EXAMPLES = r"""
@@ -105,6 +123,12 @@ EXAMPLES = r"""
   zpower.sap_tuning.report:
     change: rps-2026-11
     expected_hosts: "{{ groups['sap'] }}"
+
+- name: Two machine generations and their kernels, on purpose
+  zpower.sap_tuning.report:
+    change: z14-to-z16
+    expected_change: [machine, kernel]
+  run_once: true
 """
 
 RETURN = r"""

@@ -7,11 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import MUST_MATCH, SHOWN, Items, Round
 
-WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections")
+WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric")
+NEVER_DECLARED = ("workload.tool", "workload.metric")
+"""Two tools, or two metrics, have nothing in common that could be compared."""
 SIDES = ("client", "server")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
 """Outside check mode a tuning that has drifted was set and read back: only its next boot is not as wanted."""
@@ -28,14 +31,44 @@ class Difference(NamedTuple):
     before: str
     after: str
     must_match: bool
+    declared: bool = False
+    """It would have to match, and the user said beforehand that it differs."""
 
 
-def differences(before: Sequence[Round], after: Sequence[Round]) -> list[Difference]:
-    """Items of workload and fingerprints that differ between the states or within one.
+def check_expected(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Patterns of ``expected_change``; ValueError for one that can match nothing or what never may differ.
+
+    A pattern is the name of an item with or without its first part, ``*`` and ``?`` as in file names:
+    ``server.kernel``, ``kernel``, ``workload.version``, ``context.packet_size``, ``context.*``.
+    """
+    fixed = [f"{side}.{name}" for side in SIDES for name in MUST_MATCH]
+    fixed += [f"workload.{name}" for name in WORKLOAD_MUST_MATCH if f"workload.{name}" not in NEVER_DECLARED]
+    found = tuple(patterns)
+    for pattern in found:
+        named = pattern.startswith(("context.", "workload.params."))
+        if not named and not any(_matches(item, (pattern,)) for item in fixed):
+            raise ValueError(
+                f"expected_change has {pattern!r}, which names nothing that has to match: take one of"
+                f" {', '.join(sorted({item.partition('.')[2] for item in fixed}))}, with client., server. or"
+                " workload. before it where only that is meant, or context.<name>"
+            )
+    return found
+
+
+def _matches(item: str, patterns: Iterable[str]) -> bool:
+    names = (item, item.partition(".")[2])
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+def differences(before: Sequence[Round], after: Sequence[Round], expected: Sequence[str] = ()) -> list[Difference]:
+    """Items of workload, context and fingerprints that differ between the states or within one.
 
     Rounds without a fingerprint of an end tell nothing about it; one that is known in a single state differs.
+    ``expected``: patterns of items that may differ between the states (not within one).
     """
-    found = list(_differing(WORKLOAD_MUST_MATCH, "workload.", _workloads(before), _workloads(after), True))
+    found = list(_differing(WORKLOAD_MUST_MATCH, "workload.", _workloads(before), _workloads(after), True, expected))
+    for prefix, items in (("workload.params.", _params), ("context.", _context)):
+        found += _named_differences(prefix, [{items(item) for item in rounds} for rounds in (before, after)], expected)
     # what is compared where TCP and SMC are, and no obstacle
     travelled: list[set[Items]] = [{(way,) for way in ways(rounds)} for rounds in (before, after)]
     found += _differing(("transport",), "workload.", travelled[0], travelled[1], False)
@@ -45,8 +78,27 @@ def differences(before: Sequence[Round], after: Sequence[Round]) -> list[Differe
             continue
         for names, field_name, must in ((MUST_MATCH, "must", True), (SHOWN, "shown", False)):
             old, new = ({getattr(end, field_name) for end in known} for known in ends)
-            found += _differing(names, f"{side}.", old, new, must)
+            found += _differing(names, f"{side}.", old, new, must, expected)
     return found
+
+
+def _params(item: Round) -> tuple[tuple[str, str], ...]:
+    return item.workload.params
+
+
+def _context(item: Round) -> tuple[tuple[str, str], ...]:
+    return item.context
+
+
+def _named_differences(
+    prefix: str, states: Sequence[set[tuple[tuple[str, str], ...]]], expected: Sequence[str]
+) -> Iterator[Difference]:
+    """Differences of items that have names of their own; one that a state does not have is unknown there."""
+    if states[0] == states[1] and len(states[0]) <= 1:
+        return
+    names = sorted({name for state in states for items in state for name, _value in items})
+    old, new = ({tuple(dict(items).get(name) for name in names) for items in state} for state in states)
+    yield from _differing(names, prefix, old, new, True, expected)
 
 
 def ways(rounds: Sequence[Round]) -> list[str]:
@@ -65,12 +117,15 @@ def _plain(value: object) -> str | None:
 
 
 def _differing(
-    names: Sequence[str], prefix: str, before: set[Items], after: set[Items], must: bool
+    names: Sequence[str], prefix: str, before: set[Items], after: set[Items], must: bool, expected: Sequence[str] = ()
 ) -> Iterator[Difference]:
     for index, name in enumerate(names):
         old, new = ({items[index] for items in state} - {None} for state in (before, after))
         if old != new or len(old) > 1:
-            yield Difference(prefix + name, _listed(old), _listed(new), must)
+            item = prefix + name
+            declared = must and len(old) <= 1 and len(new) <= 1 and item not in NEVER_DECLARED
+            declared = declared and _matches(item, expected)
+            yield Difference(item, _listed(old), _listed(new), must and not declared, declared)
 
 
 def _listed(values: Iterable[str | None]) -> str:
@@ -108,21 +163,23 @@ class Knob:
 class Tunings:
     """Every knob of every host of a change, from its tunings files."""
 
-    def __init__(self, files: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, files: Iterable[Mapping[str, Any]], phases: tuple[str, str] = ("before", "after")) -> None:
+        """``phases``: the names of the states before and after in the files."""
         self.hosts: dict[str, dict[tuple[str, str], Knob]] = {}
-        for item in sorted(files, key=lambda item: (item["host"], item["phase"], item["round"])):
-            if item["phase"] in ("before", "after"):
+        states = dict(zip(phases, ("before", "after"), strict=True))
+        for item in sorted(files, key=lambda item: (item["host"], states.get(item["phase"], ""), item["round"])):
+            if item["phase"] in states:
                 for tuning in item["tunings"]:
                     if not _says_nothing(tuning):
-                        self._add(item, tuning)
+                        self._add(item, tuning, states[item["phase"]])
         for host in self.hosts.values():
             for knob in host.values():
                 _finish(knob)
 
-    def _add(self, item: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
+    def _add(self, item: Mapping[str, Any], tuning: Mapping[str, Any], phase: str) -> None:
         key = tuning["name"], tuning["subject"]
         knob = self.hosts.setdefault(item["host"], {}).setdefault(key, Knob(*key))
-        phase, verdict = item["phase"], tuning["verdict"]
+        verdict = tuning["verdict"]
         # Check mode only predicts "after"; what was in force during the measurement is what it found.
         state = tuning.get("before" if item["check_mode"] else "after")
         if state is not None:

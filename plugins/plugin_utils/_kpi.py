@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CPU cost of a round trip, and ETR and ITR as the published studies use them.
+"""CPU cost of a unit of work, and ETR and ITR as the published studies use them.
 
 ETR (external throughput rate) is work per hour of elapsed time, ITR (internal throughput rate) is ETR divided by the
 utilization: "Performance Evaluation of SAP Application Servers on Z", IBM, v1.02, 2018-07-16.
@@ -8,6 +8,7 @@ utilization: "Performance Evaluation of SAP Application Servers on Z", IBM, v1.0
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +24,13 @@ class CpuSum(NamedTuple):
     elapsed_s: float
     capacity_s: float
     run_s: float
-    round_trips: float
+    units: float
+    softirq_s: float | None = None
+    """The part of ``busy_s`` in interrupts; None where they are not counted apart from system time."""
+    process_s: float | None = None
+    """The part of ``busy_s`` in the tool's own processes."""
+    share_only: bool = False
+    """Of how many CPUs ``busy_s`` is a share is not known: it and ``capacity_s`` count the machine as one."""
 
 
 class Background(NamedTuple):
@@ -37,51 +44,63 @@ class Background(NamedTuple):
 class Kpi(NamedTuple):
     """One end in one state. None where it cannot be known; ``net`` tells whether the background was taken off."""
 
-    cpu_us_per_round_trip: float | None
+    cpu_us_per_unit: float | None
     steal_pct: float | None
+    softirq_pct: float | None
     utilization_pct: float | None
     etr_per_h: float | None
     itr_per_h: float | None
+    itr_reason: str | None
+    """Why there is no ITR; None where there is one."""
     net: bool
 
 
 def background(window: Mapping[str, Any] | None) -> Background | None:
     """The idle window of one end as sums; None where it was not taken or is incomplete."""
     known = _window(window)
-    return None if known is None else Background(known[0], known[1], known[2])
+    return None if known is None else Background(known.busy_s, known.elapsed_s, known.capacity_s)
 
 
 def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
     """Sum over the runs (as in a record) whose CPU window of ``side`` and work are complete; None where none is."""
-    busy = elapsed = capacity = run_s = work = 0.0
-    steal: float | None = 0.0
-    count = 0
+    sums = []
     for run in runs:
         known = _window((run.get("cpu") or {}).get(side))
-        trips = run["metrics"].get("round_trips")
-        if known is None or trips is None or trips <= 0:
+        units = units_of(run)
+        if known is None or units is None or units <= 0:
             continue
-        count += 1
-        busy += known[0]
-        elapsed += known[1]
-        capacity += known[2]
-        steal = None if steal is None or known[3] is None else steal + known[3]
-        run_s += run.get("elapsed_s") or known[1]
-        work += trips
-    return CpuSum(busy, steal, elapsed, capacity, run_s, work) if count else None
+        sums.append(known._replace(run_s=run.get("elapsed_s") or known.elapsed_s, units=units))
+    return add(sums) if sums else None
+
+
+def units_of(run: Mapping[str, Any]) -> float | None:
+    """The units of work that a run did; None where nobody counted them."""
+    metrics = run["metrics"]
+    units: float | None = metrics.get("units", metrics.get("round_trips"))
+    return units
 
 
 def add(sums: Sequence[CpuSum]) -> CpuSum:
     """Sum of sums, because a mean of ratios is not the ratio of the whole."""
-    steals = [item.steal_s for item in sums if item.steal_s is not None]
+    share_only = any(item.share_only for item in sums)
+    one_measure = all(item.share_only == share_only and item.capacity_s > 0 for item in sums)
     return CpuSum(
         sum(item.busy_s for item in sums),
-        sum(steals) if len(steals) == len(sums) else None,
+        _known_sum([item.steal_s for item in sums]),
         sum(item.elapsed_s for item in sums),
-        sum(item.capacity_s for item in sums),
+        sum(item.capacity_s for item in sums) if one_measure else 0.0,
         sum(item.run_s for item in sums),
-        sum(item.round_trips for item in sums),
+        sum(item.units for item in sums),
+        _known_sum([item.softirq_s for item in sums]),
+        _known_sum([item.process_s for item in sums]),
+        share_only,
     )
+
+
+def _known_sum(values: Sequence[float | None]) -> float | None:
+    """None where one of them is not known: the rest is not the whole."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def idle_rate(windows: Sequence[Background]) -> float | None:
@@ -102,37 +121,86 @@ def kpi(total: CpuSum, idle: float | None) -> Kpi:
     A net cost that is not above zero means that the background moved by more than the work cost: it is unknown, not 0.
     """
     used = total.busy_s - (idle or 0.0) * total.elapsed_s
-    known = used > 0 and total.round_trips > 0
+    known = used > 0 and total.units > 0
     # A window can be longer than the run in it, by whole seconds on AIX; the work is the run's.
     capacity = total.capacity_s * min(1.0, total.run_s / total.elapsed_s) if total.elapsed_s > 0 else 0.0
     utilization = 100.0 * used / capacity if known and capacity > 0 else None
-    etr = 3600.0 * total.round_trips / total.run_s if total.run_s > 0 and total.round_trips > 0 else None
-    itr = None
-    if etr is not None and utilization is not None and utilization >= ITR_MIN_UTILIZATION_PCT:
-        itr = 100.0 * etr / utilization
+    etr = 3600.0 * total.units / total.run_s if total.run_s > 0 and total.units > 0 else None
+    reason = _no_itr(etr, utilization, used)
     return Kpi(
-        cpu_us_per_round_trip=1e6 * used / total.round_trips if known else None,
-        steal_pct=None if total.steal_s is None or total.capacity_s <= 0 else 100.0 * total.steal_s / total.capacity_s,
+        cpu_us_per_unit=1e6 * used / total.units if known and not total.share_only else None,
+        steal_pct=_share(total.steal_s, total.capacity_s),
+        softirq_pct=_share(total.softirq_s, total.capacity_s),
         utilization_pct=utilization,
         etr_per_h=etr,
-        itr_per_h=itr,
+        itr_per_h=100.0 * etr / utilization if etr is not None and utilization is not None and not reason else None,
+        itr_reason=reason,
         net=idle is not None,
     )
 
 
-def _window(window: Mapping[str, Any] | None) -> tuple[float, float, float, float | None] | None:
-    """(busy, elapsed, capacity, steal) of one window in seconds; None where a part is missing or impossible.
+def _share(part_s: float | None, capacity_s: float) -> float | None:
+    """Percent of all CPUs."""
+    return None if part_s is None or capacity_s <= 0 else 100.0 * part_s / capacity_s
+
+
+def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str | None:
+    if etr is None:
+        return "how long the work took is not known"
+    if used_s <= 0:
+        return "the idle machine used as much CPU time as the runs"
+    if utilization is None:
+        return "the utilization is not known"
+    if utilization < ITR_MIN_UTILIZATION_PCT:
+        # Rounded down, so that 4.98 is not printed as the limit itself.
+        return f"utilization {math.floor(10.0 * utilization) / 10.0:.1f} % is under {ITR_MIN_UTILIZATION_PCT:g} %"
+    return None
+
+
+def _window(window: Mapping[str, Any] | None) -> CpuSum | None:
+    """The figures of one window, without work; None where a part is missing or impossible.
 
     softirq_s may be missing: where interrupts are not counted apart, as on AIX, they are system time.
     """
     if not window:
         return None
     get = window.get
-    user, system, elapsed, ncpu = get("user_s"), get("system_s"), get("elapsed_s"), get("ncpu")
-    softirq = get("softirq_s") or 0.0
-    if user is None or system is None or not elapsed or not ncpu:
+    elapsed, ncpu, softirq = get("elapsed_s"), get("ncpu"), get("softirq_s")
+    busy, share_only = _busy(window)
+    if busy is None or not elapsed or elapsed < 0 or (ncpu or 0.0) < 0:
         return None
-    if user < 0 or system < 0 or softirq < 0 or elapsed < 0 or ncpu < 0:
-        return None
-    steal = get("steal_s")
-    return user + system + softirq, elapsed, elapsed * ncpu, None if steal is None or steal < 0 else steal
+    if not ncpu and get("user_s") is not None:
+        return None  # What was measured here knows its CPUs, or is incomplete.
+    capacity = elapsed if share_only else elapsed * (ncpu or 0.0)
+    return CpuSum(
+        busy,
+        _positive(get("steal_s")),
+        elapsed,
+        capacity,
+        0.0,
+        0.0,
+        softirq,
+        _positive(get("process_s")),
+        share_only,
+    )
+
+
+def _busy(window: Mapping[str, Any]) -> tuple[float | None, bool]:
+    """CPU seconds of a window, None where they are not known, and whether they are a share of the whole machine alone.
+
+    Imported figures may not tell user and system time apart (``busy_s``), or be percent of the machine (``busy_pct``).
+    """
+    get = window.get
+    share, elapsed = get("busy_pct"), get("elapsed_s")
+    if share is not None and elapsed:
+        return _positive(share / 100.0 * elapsed), True
+    if get("busy_s") is not None:
+        return _positive(get("busy_s")), False
+    user, system, softirq = get("user_s"), get("system_s"), get("softirq_s") or 0.0
+    if user is None or system is None or user < 0 or system < 0 or softirq < 0:
+        return None, False
+    return user + system + softirq, False
+
+
+def _positive(value: float | None) -> float | None:
+    return None if value is None or value < 0 else value

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import NamedTuple
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _cpu_window
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError
+
 SECTIONS = frozenset({"CPU_ALL", "PCPU_ALL", "LPAR", "NET"})
 """The sections that are read; a file has about thirty others, some with a line a process."""
 
@@ -29,10 +32,6 @@ _LPAR_TYPE = re.compile(r"\bType\s*:\s*(Dedicated|Shared)")
 _LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d+)")
 
 
-class NmonError(ValueError):
-    """A file that is none of nmon's, or that cannot be used, as one sentence."""
-
-
 class Snapshot(NamedTuple):
     """What nmon wrote at one moment (local time, without zone) about the time since the snapshot before."""
 
@@ -44,13 +43,11 @@ class Snapshot(NamedTuple):
 
 
 @dataclass
-class About:
+class About(_cpu_window.About):
     """What a file says about itself; filled while it is read, all but ``dedicated_cpus`` before the first snapshot."""
 
-    host: str | None = None
-    system: str | None = None
-    level: str | None = None
-    version: str | None = None
+    format: str = "nmon"
+    has_network: bool = True
     interval_s: float | None = None
     begun: datetime | None = None
     dedicated_cpus: int | None = None
@@ -88,11 +85,11 @@ class Reader:
         self._lpar_type = ""
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Every snapshot, when the next one begins or the file ends. NmonError for what cannot be understood."""
+        """Every snapshot, when the next one begins or the file ends. CpuFileError for what cannot be understood."""
         current: Snapshot | None = None
         for number, line in enumerate(self._lines, 1):
             if number == 1 and not line.startswith("AAA,"):
-                raise NmonError("this is no file of nmon: its first line does not begin with AAA")
+                raise CpuFileError("this is no file of nmon: its first line does not begin with AAA")
             if not line.endswith("\n"):
                 break
             section, _comma, rest = line.rstrip("\r\n").partition(",")
@@ -124,7 +121,9 @@ class Reader:
         key, values = fields[0], [field.strip() for field in fields[1:]]
         known = self._aaa.setdefault(key, values)
         if key == "host" and known != values:
-            raise NmonError(f"line {number}: several files in one, of {known[0]} and of {values[0]}; give one of them")
+            raise CpuFileError(
+                f"line {number}: several files in one, of {known[0]} and of {values[0]}; give one of them"
+            )
         about = self.about
         if key == "host":
             about.host = known[0]
@@ -153,5 +152,5 @@ def _begin(fields: list[str], number: int) -> Snapshot:
     clock = parse_time(fields[1]) if len(fields) > 1 else None
     day = parse_date(fields[2]) if len(fields) > 2 else None
     if clock is None or day is None or not _SNAPSHOT.fullmatch(fields[0]):
-        raise NmonError(f"line {number}: ZZZZ has no snapshot, time and date such as T0001,23:02:43,14-OCT-2014")
+        raise CpuFileError(f"line {number}: ZZZZ has no snapshot, time and date such as T0001,23:02:43,14-OCT-2014")
     return Snapshot(fields[0], number, datetime.combine(day, clock), {})

@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import Difference, differences, ways
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._flags import SIDES, States, alternates, flags, guards
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Round, primary_metric
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import holm, median, variation_pct
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_cost import CpuCost, cpu_cost
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._flags import States, alternates, flags, guards
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Round
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median, short, variation_pct
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import (
     IMPROVED,
     INCONCLUSIVE,
     NO_DATA,
     NOT_COMPARABLE,
-    Better,
     Estimate,
     Limits,
     Verdict,
@@ -28,13 +27,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import 
     moved,
     resolution,
 )
-
-METRICS: dict[str, tuple[str, Better]] = {"av2_us": ("µs", "lower")}
-"""Unit and direction of every primary metric."""
-
-SIGNIFICANT = 6
-SECONDARY_P = 0.05
-Kpis = dict[str, dict[str, _kpi.Kpi | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +47,7 @@ class Comparison:
     def order(self) -> tuple[Any, ...]:
         """Position in the report."""
         entry = self.entry
-        return entry["host"], entry["peer"], self.control, entry["bytes"], entry["workload"]
+        return entry["contrast"], entry["host"], entry["peer"], self.control, entry["bytes"], entry["workload"]
 
     def rounds(self, phase: str) -> int:
         """Rounds with data."""
@@ -63,17 +55,26 @@ class Comparison:
         return count
 
 
-def compare_pair(states: States, blocked: str | None, controls: Sequence[Comparison], limits: Limits) -> Comparison:
+def compare_pair(
+    states: States,
+    blocked: str | None,
+    controls: Sequence[Comparison],
+    limits: Limits,
+    expected: Sequence[str] = (),
+    contrast: str = "",
+) -> Comparison:
     """Compare the rounds of one host, peer and workload.
 
-    ``blocked``: why the tuning does not count as in force; ``controls``: the host's control comparisons.
+    ``blocked``: why the tuning does not count as in force; ``controls``: the host's control comparisons;
+    ``expected``: items that may differ, as in :func:`_comparability.differences`; ``contrast``: the label of the two
+    states where a change has more than two.
     """
     everything = [item for rounds in states.values() for item in rounds]
-    workload, metric = everything[0].workload, primary_metric(everything[0].workload.tool)
-    unit, better = METRICS[metric]
+    workload = everything[0].workload
+    metric, unit, better = workload.metric, workload.metric_unit, workload.better
     sides = {phase: _side(rounds) for phase, rounds in states.items()}
     useful = {phase: [item for item in rounds if item.median is not None] for phase, rounds in states.items()}
-    different = differences(useful["before"], useful["after"]) if all(useful.values()) else []
+    different = differences(useful["before"], useful["after"], expected) if all(useful.values()) else []
     material = _material(useful, metric, limits)
     found = None
     verdict = _unusable(states, useful, different, blocked)
@@ -83,7 +84,9 @@ def compare_pair(states: States, blocked: str | None, controls: Sequence[Compari
         fewest = min(len(sample) for sample in samples)
         verdict = _doubts(sides, controls, limits, decide(found, fewest, material, limits, metric, better))
     turns = alternates(everything)
+    cost = cpu_cost(useful, limits)
     entry = {
+        "contrast": contrast,
         "host": everything[0].host,
         "peer": everything[0].peer,
         "workload": workload.name,
@@ -91,25 +94,29 @@ def compare_pair(states: States, blocked: str | None, controls: Sequence[Compari
         "bytes": workload.bytes,
         "connections": workload.connections,
         "loops": workload.loops,
+        "set": workload.family,
+        "params": dict(workload.params),
+        "unit_of_work": workload.unit,
         "control": workload.control,
         "metric": metric,
         "unit": unit,
         "better": better,
         **sides,
         **_numbers(found),
-        "material_pct": _short(100.0 * material),
+        "material_pct": short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
         "flags": [
             *_evidence_flags(turns, everything, controls, workload.control),
             *_fallbacks(useful),
             *flags(useful, better),
+            *cost.flags,
         ],
-        "detectable_pct": _short(verdict.detectable_pct),
+        "detectable_pct": short(verdict.detectable_pct),
         "rounds_needed": verdict.rounds_needed,
         "throughput": _throughput(useful),
         "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
-        **_beside(states, useful, sides, verdict, limits),
+        **_beside(states, sides, verdict, cost),
     }
     return Comparison(
         entry,
@@ -123,17 +130,15 @@ def compare_pair(states: States, blocked: str | None, controls: Sequence[Compari
     )
 
 
-def _beside(
-    states: States, useful: States, sides: Mapping[str, Mapping[str, Any]], verdict: Verdict, limits: Limits
-) -> dict[str, Any]:
+def _beside(states: States, sides: Mapping[str, Mapping[str, Any]], verdict: Verdict, cost: CpuCost) -> dict[str, Any]:
     """CPU figures and guards: what cannot make a verdict better."""
-    kpis, shared = _kpis(useful)
-    sentences = guards(states, kpis, {phase: side["failed_runs"] for phase, side in sides.items()})
+    failed = {phase: side["failed_runs"] for phase, side in sides.items()}
+    sentences = [*guards(states, cost.kpis, failed), *cost.guards]
     return {
         "guards": sentences,
         "warnings": verdict.word == IMPROVED and bool(sentences),
-        "secondary": _secondary(useful, kpis, shared, limits),
-        "kpi": _kpi_entry(kpis, shared),
+        "secondary": cost.secondary,
+        "kpi": cost.entry(),
     }
 
 
@@ -180,9 +185,9 @@ def _side(rounds: Sequence[Round]) -> dict[str, Any]:
         "rounds": len(medians),
         "runs": failed + sum(len(item.good) for item in rounds),
         "failed_runs": failed,
-        "median": _short(median(medians)) if medians else None,
-        "round_medians": [_short(value) for value in medians],
-        "spread_pct": _short(variation_pct(medians)),
+        "median": short(median(medians)) if medians else None,
+        "round_medians": [short(value) for value in medians],
+        "spread_pct": short(variation_pct(medians)),
     }
 
 
@@ -201,10 +206,10 @@ def _numbers(found: Estimate | None) -> dict[str, float | None]:
     if found is None:
         return {"ratio": None, "low": None, "high": None, "p": None}
     return {
-        "ratio": _short(found.ratio),
-        "low": _short(found.low) if found.low > 0 else None,
-        "high": _short(found.high) if found.high < math.inf else None,
-        "p": _short(found.p),
+        "ratio": short(found.ratio),
+        "low": short(found.low) if found.low > 0 else None,
+        "high": short(found.high) if found.high < math.inf else None,
+        "p": short(found.p),
     }
 
 
@@ -235,74 +240,6 @@ def _fallbacks(useful: States) -> list[str]:
     return found
 
 
-def _kpis(useful: States) -> tuple[Kpis, bool]:
-    """KPIs by side and phase, and whether both ends share one kernel, where the figures are of the whole machine."""
-    kpis: Kpis = {side: {"before": None, "after": None} for side in SIDES}
-    for phase, rounds in useful.items():
-        for index, side in enumerate(SIDES):
-            sums = [item.cpu[index] for item in rounds]
-            known = [item for item in sums if item is not None]
-            if known:
-                kpis[side][phase] = _kpi.kpi(_kpi.add(known), _idle(rounds, index))
-    ends = {item.ends for rounds in useful.values() for item in rounds}
-    shared = any(client and server and client.boot_id and client.boot_id == server.boot_id for client, server in ends)
-    return kpis, shared
-
-
-def _idle(rounds: Sequence[Round], index: int) -> float | None:
-    return _kpi.idle_rate([window for window in (item.idle[index] for item in rounds) if window is not None])
-
-
-def _kpi_entry(kpis: Kpis, shared: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {"shared_kernel": shared}
-    for side in SIDES:
-        known = {phase: value and _kpi_numbers(value) for phase, value in kpis[side].items()}
-        entry[side] = known if any(known.values()) and not (shared and side == "server") else None
-    return entry
-
-
-def _kpi_numbers(value: _kpi.Kpi) -> dict[str, Any]:
-    return {name: item if name == "net" else _short(item) for name, item in value._asdict().items()}
-
-
-def _secondary(useful: States, kpis: Kpis, shared: bool, limits: Limits) -> list[dict[str, Any]]:
-    """CPU cost of both ends, tested as one family of this comparison; it flags and decides nothing."""
-    entries: list[dict[str, Any]] = []
-    tested: list[tuple[dict[str, Any], Estimate]] = []
-    for index, side in enumerate(SIDES[:1] if shared else SIDES):
-        old, new = kpis[side]["before"], kpis[side]["after"]
-        if old is None or new is None or not all(useful.values()):
-            continue
-        metric = "cpu_us_per_round_trip" + ("" if shared else f"_{side}")
-        entry = {
-            "metric": metric,
-            "unit": "µs",
-            "before": _short(old.cpu_us_per_round_trip),
-            "after": _short(new.cpu_us_per_round_trip),
-            "ratio": None,
-            "p_holm": None,
-            "flag": None,
-        }
-        entries.append(entry)
-        costs = {phase: _costs(rounds, index) for phase, rounds in useful.items()}
-        if min(len(sample) for sample in costs.values()) >= limits.min_rounds:
-            tested.append((entry, estimate(costs["before"], costs["after"], "lower", limits.confidence_pct)))
-    for (entry, found), p in zip(tested, holm([found.p for _entry, found in tested]), strict=True):
-        entry.update(ratio=_short(found.ratio), p_holm=_short(p))
-        if p < SECONDARY_P and moved(found, limits.material(str(entry["metric"]))):
-            change = 100.0 * (1.0 / found.ratio - 1.0)
-            entry["flag"] = f"the CPU time of a round trip changed by {change:+.1f} % (p = {p:.2g} after Holm)."
-    return entries
-
-
-def _costs(rounds: Sequence[Round], index: int) -> list[float]:
-    """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
-    idle = _idle(rounds, index)
-    sums = [item.cpu[index] for item in rounds]
-    costs = [_kpi.kpi(total, idle).cpu_us_per_round_trip for total in sums if total is not None]
-    return [cost for cost in costs if cost is not None]
-
-
 def _throughput(useful: States) -> dict[str, Any]:
     """tr2 follows from av2 (2 x bytes / av2), so it is shown and not tested."""
     sides = {
@@ -310,10 +247,5 @@ def _throughput(useful: States) -> dict[str, Any]:
     }
     return {
         "metric": "tr2_kib_per_s",
-        **{phase: _short(median(values)) if values else None for phase, values in sides.items()},
+        **{phase: short(median(values)) if values else None for phase, values in sides.items()},
     }
-
-
-def _short(value: float | None) -> float | None:
-    """SIGNIFICANT digits: more would be noise, and would differ between mathematical libraries."""
-    return None if value is None else float(f"{value:.{SIGNIFICANT}g}")

@@ -15,12 +15,14 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_annex import Annex
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_schema import CPU, ENDS, validate_cpu
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import replacing
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer, Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import (
@@ -32,14 +34,17 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import
 )
 
 __all__ = [
+    "CPU",
     "MEASUREMENT",
     "TUNINGS",
     "Loaded",
     "Round",
+    "annex_path",
     "change_folder",
     "check_slug",
     "file_slug",
     "load_change",
+    "read_annex",
     "record_path",
     "store",
     "tunings_path",
@@ -55,6 +60,7 @@ SLUG_LENGTH = 80
 """File systems end at 255 bytes a name, and a file name holds a workload and a peer."""
 
 TUNINGS_PREFIX = "tunings-"
+ANNEXES = tuple(f"/cpu-{end}.json" for end in ENDS)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -72,6 +78,8 @@ class Loaded:
     records: list[Round] = field(default_factory=list)
     tunings: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    experiment: dict[str, Any] | None = None
+    """The plan of an experiment, where the change is one."""
 
 
 @lru_cache(maxsize=4096)
@@ -104,6 +112,23 @@ def tunings_path(results: Path | str, record: Mapping[str, Any]) -> Path:
     return change_folder(results, record["change"]) / _tunings_place(record)
 
 
+def annex_path(results: Path | str, annex: Mapping[str, Any]) -> Path:
+    """Where the CPU time recorded beside the measurements of a host belongs; ValueError as in :func:`record_path`."""
+    return change_folder(results, annex["change"]) / _annex_place(annex)
+
+
+def read_annex(results: Path | str, head: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The annex that is there already, by change, host and end; None without one. ValueError where it is not sound."""
+    path = annex_path(results, head)
+    if not os.path.lexists(path):
+        return None
+    annex: dict[str, Any] = _read(str(path))
+    wrong = validate_cpu(annex)
+    if wrong:
+        raise ValueError(f"{path}: {wrong}")
+    return annex
+
+
 def write_json(path: Path | str, obj: Any) -> None:
     """Write ``obj`` atomically (0644, sorted keys): whoever reads sees the old file or the whole new one.
 
@@ -117,15 +142,15 @@ def write_json(path: Path | str, obj: Any) -> None:
 
 
 def store(results: Path | str, record: Mapping[str, Any]) -> Path:
-    """Check a measurement or tunings record, write it to its place and return that.
+    """Check a measurement or tunings record or an annex, write it to its place and return that.
 
     ValueError, and nothing written, where the record is not sound or its folder leads out of ``results`` by a link.
     """
-    is_tunings = record.get("schema") == TUNINGS
-    wrong = validate_tunings(record) if is_tunings else validate(record)
+    check, place = _KINDS.get(str(record.get("schema")), _KINDS[MEASUREMENT])
+    wrong = check(record)
     if wrong:
         raise ValueError(f"the record cannot be stored: {wrong}")
-    path = tunings_path(results, record) if is_tunings else record_path(results, record)
+    path = place(results, record)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.parent.resolve() != Path(results).resolve() / path.parent.relative_to(results):
         raise ValueError(f"{path.parent} is reached over a symbolic link; records are written below {results} only")
@@ -148,24 +173,44 @@ def load_change(results: Path | str, change: str) -> Loaded:
         loaded.problems.append(f"{folder}: the folder of the change {what}.")
         return loaded
     with _no_collection():
-        for place in _files(folder, loaded.problems):
+        annexes: dict[str, list[Annex]] = {}
+        # Annexes first: what they hold goes into the rounds that are read after them.
+        for place in sorted(_files(folder, loaded.problems), key=lambda place: (not place.endswith(ANNEXES), place)):
             try:
-                _load_file(folder, place, loaded, reducer)
+                _load_file(folder, place, loaded, reducer, annexes)
             except OSError as error:
                 loaded.problems.append(f"{_printable(place)}: cannot be read: {error.strerror}.")
             except (ValueError, RecursionError) as error:
                 loaded.problems.append(f"{_printable(place)}: left out: {_sentence(error)}.")
+        for host, items in sorted(annexes.items()):
+            for item in items:
+                loaded.problems.extend(f"{host}/cpu-{item.end}.json: {remark}." for remark in item.remarks())
     return loaded
 
 
-def _load_file(folder: Path, place: str, loaded: Loaded, reducer: Reducer) -> None:
+def _load_file(folder: Path, place: str, loaded: Loaded, reducer: Reducer, annexes: dict[str, list[Annex]]) -> None:
     record = _read(f"{folder}/{place}")
-    if f"/{TUNINGS_PREFIX}" in place:
+    if place.endswith(ANNEXES):
+        _expect(validate_cpu(record), record, place, loaded.change)
+        annexes.setdefault(place.partition("/")[0], []).append(Annex(record))
+    elif f"/{TUNINGS_PREFIX}" in place:
         _expect(validate_tunings(record), record, place, loaded.change)
         loaded.tunings.append(_share_tunings(record, reducer))
     else:
         _expect(validate(record), record, place, loaded.change)
-        loaded.records.append(reducer.reduce(record))
+        loaded.records.append(_with_annexes(reducer.reduce(record), record, annexes.get(place.partition("/")[0], ())))
+
+
+def _with_annexes(item: Round, record: Mapping[str, Any], annexes: Iterable[Annex]) -> Round:
+    """The round with the CPU time that was recorded beside it."""
+    for annex in annexes:
+        end = ENDS.index(annex.end)
+        found = annex.cpu_of(record, has_own=item.cpu[end] is not None)
+        if found is not None:
+            cpu, sources = list(item.cpu), list(item.cpu_source)
+            cpu[end], sources[end] = found.total, found.source
+            item = replace(item, cpu=(cpu[0], cpu[1]), cpu_source=(sources[0], sources[1]))
+    return item
 
 
 @contextlib.contextmanager
@@ -189,6 +234,17 @@ def _record_place(record: Mapping[str, Any]) -> str:
 def _tunings_place(record: Mapping[str, Any]) -> str:
     phase = check_slug("phase", record["phase"])
     return f"{file_slug(record['host'])}/{TUNINGS_PREFIX}{phase}-{int(record['round'])}.json"
+
+
+def _annex_place(annex: Mapping[str, Any]) -> str:
+    return f"{file_slug(annex['host'])}/cpu-{annex['end']}.json"
+
+
+_KINDS: dict[str, tuple[Callable[[object], str | None], Callable[[Path | str, Mapping[str, Any]], Path]]] = {
+    MEASUREMENT: (validate, record_path),
+    TUNINGS: (validate_tunings, tunings_path),
+    CPU: (validate_cpu, annex_path),
+}
 
 
 def _files(folder: Path, problems: list[str]) -> Iterator[str]:
@@ -242,7 +298,8 @@ def _expect(wrong: str | None, record: Mapping[str, Any], place: str, change: st
         raise ValueError(wrong)
     if record["change"] != change:
         raise ValueError(f"it belongs to the change {record['change']}")
-    right = _tunings_place(record) if record["schema"] == TUNINGS else _record_place(record)
+    places = {TUNINGS: _tunings_place, CPU: _annex_place}
+    right = places.get(record["schema"], _record_place)(record)
     if place != right:
         raise ValueError(f"a record of its content belongs at {right}")
 

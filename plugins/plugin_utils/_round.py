@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import Background, CpuSum, background, cpu_sum
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import Better
 
-PRIMARY_METRIC = {"niping": "av2_us", "pingpong": "av2_us"}
-"""The metric that decides, by tool; see :func:`primary_metric`."""
+ROUND_TRIP: tuple[str, str, Better] = ("av2_us", "µs", "lower")
+"""The metric of records that do not name theirs: the first ones, which were all of niping's kind."""
 
 MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface", "mtu")
 """Fingerprint items of each end that have to be equal in both states."""
@@ -46,6 +47,16 @@ class Workload(NamedTuple):
     control: bool
     transport: str
     """The kind of sockets, ``tcp`` in records that do not say."""
+    metric: str
+    """The metric that decides, with the next two."""
+    metric_unit: str
+    better: Better
+    unit: str
+    """One unit of work in words."""
+    params: tuple[tuple[str, str], ...]
+    """What else defines the workload, as text, sorted by name."""
+    family: str
+    """The set of workloads that it is one of."""
 
 
 class Protocol(NamedTuple):
@@ -109,6 +120,14 @@ class Round:
     """What the connections of the counted runs became, where they were to be SMC: ``SMCR`` or ``TCP, why``."""
     clock_step_s: float
     """The larger step of the two ends' clocks; 0 where nobody noticed one."""
+    context: tuple[tuple[str, str], ...] = ()
+    """Settings of the application that are no tuning of ours, as text, sorted by name."""
+    source: str | None = None
+    """Where imported figures come from."""
+    cpu_source: tuple[str | None, str | None] = (None, None)
+    """Where the CPU time of client and server comes from; None in the first records, which had their own."""
+    left_behind: str | None = None
+    """What the measurement could not take back."""
 
     @property
     def good(self) -> list[float]:
@@ -120,11 +139,6 @@ class Round:
         """Counted runs that failed, with those that the protocol wanted and that are not there."""
         counted = sum(not run.warmup for run in self.runs)
         return max(counted, self.protocol.runs, 1) - len(self.good)
-
-
-def primary_metric(tool: str) -> str:
-    """Name of the metric that decides for a tool; niping's ``av2_us`` where the tool is new to this version."""
-    return PRIMARY_METRIC.get(tool, "av2_us")
 
 
 def microseconds(stamp: Any) -> int | None:
@@ -162,10 +176,8 @@ class Reducer:
 
     def reduce(self, record: Mapping[str, Any]) -> Round:
         """A round from a record that :func:`_validate.validate` found sound."""
-        workload = Workload._make(map(record["workload"].get, Workload._fields))
-        if workload.transport is None:
-            workload = workload._replace(transport="tcp")
-        metric = primary_metric(workload.tool)
+        workload = _workload(record["workload"])
+        metric = workload.metric
         protocol = record.get("protocol") or {}
         runs = tuple(self._run(item, metric) for item in record["runs"])
         counted = [item for item, run in zip(record["runs"], runs, strict=True) if run.ok and not run.warmup]
@@ -198,6 +210,10 @@ class Reducer:
             retransmit_runs=len(retransmits),
             ends=(self._end(ends.get("client")), self._end(ends.get("server"))),
             links=self.share(tuple(sorted(set(_links(counted))))),
+            context=self.share(_items(record.get("context"))),
+            source=self.share(_source(record.get("source"))),
+            cpu_source=self.share(_both(record, "cpu_source", lambda end: end)),
+            left_behind=self.share(record.get("left_behind")),
             clock_step_s=max(abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in ("client", "server")),
         )
 
@@ -225,6 +241,35 @@ class Reducer:
             items = tuple(map(_text, values))
             found = self._shared[key] = self.share(End(items[: len(MUST_MATCH)], items[len(MUST_MATCH) :]))
         return found
+
+
+def _workload(item: Mapping[str, Any]) -> Workload:
+    metric = item.get("metric")
+    name, unit, better = (metric["name"], metric["unit"], metric["better"]) if metric else ROUND_TRIP
+    return Workload(
+        name=item["name"],
+        tool=item["tool"],
+        version=item.get("version"),
+        bytes=item["bytes"],
+        loops=item["loops"],
+        connections=item["connections"],
+        control=item["control"],
+        transport=item.get("transport") or "tcp",
+        metric=name,
+        metric_unit=unit,
+        better=better,
+        unit=item.get("unit") or "round trip",
+        params=_items(item.get("params")),
+        family=item.get("set") or "",
+    )
+
+
+def _items(values: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((name, _text(values[name]) or "") for name in sorted(values)) if values else ()
+
+
+def _source(source: Mapping[str, Any] | None) -> str | None:
+    return ", ".join(str(source[name]) for name in ("kind", "file", "text") if source.get(name)) if source else None
 
 
 def _text(value: Any) -> str | None:

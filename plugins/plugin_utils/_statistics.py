@@ -22,6 +22,14 @@ LOG_UNIT = 1e14
 """Logarithms are whole multiples of 1/LOG_UNIT: equal ratios are then equal numbers, and order cannot matter."""
 
 
+SIGNIFICANT = 6
+
+
+def short(value: float | None) -> float | None:
+    """SIGNIFICANT digits: more would be noise, and would differ between mathematical libraries."""
+    return None if value is None else float(f"{value:.{SIGNIFICANT}g}")
+
+
 def median(values: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones; ValueError for none."""
     if not values:

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the comparisons say together: overall verdict, headline, what to do next, and how it was done."""
+"""What the comparisons say together: overall verdict, headline, evidence, and how it was done."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median_high
+from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pair import Comparison
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
@@ -33,17 +33,6 @@ FACT = {
     NO_DATA: "had no data",
 }
 
-MOST_ROUNDS = 50
-"""More rounds than this are nothing to plan for."""
-
-ADVICE = {
-    "data": "Look at the errors of the failed runs and at the hosts that were not measured, and measure again.",
-    "fingerprint": "Make both states equal in what Comparability lists, and measure both again.",
-    "tuning": "Find out under What changed why the tuning was not in force, and measure both states again.",
-    "failed": "Remove the cause of the failed runs before measuring again.",
-    "control": "Something else changed between the states: measure again at a quieter time, the states taking turns.",
-}
-
 
 def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
     """How many comparisons have each verdict, without the controls."""
@@ -61,6 +50,19 @@ def overall(comparisons: Sequence[Comparison]) -> str:
         if counts[word]:
             return word
     return NO_DATA
+
+
+def overall_of_experiment(experiment: Mapping[str, Any], comparisons: Sequence[Comparison]) -> str:
+    """IMPROVED where a level won; else UNCHANGED where all were decided, because the state found stays.
+
+    Otherwise the first of UNDECIDED that stands, INCONCLUSIVE before the last step.
+    """
+    if experiment["winner"] is not None:
+        return IMPROVED
+    if not experiment["progress"]["complete"]:
+        return INCONCLUSIVE if comparisons else NO_DATA
+    counts = count(comparisons)
+    return next((word for word in UNDECIDED if counts[word]), UNCHANGED)
 
 
 def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int) -> str:
@@ -83,43 +85,6 @@ def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int)
     if not_measured:
         others.append("1 host not measured" if not_measured == 1 else f"{not_measured} hosts not measured")
     return f"{sentence}; {', '.join(others)}." if others else f"{sentence}."
-
-
-def next_steps(
-    verdict: str, comparisons: Sequence[Comparison], missing: Sequence[Mapping[str, str]], limits: Limits
-) -> list[str]:
-    """What a reader should do now, the most urgent first."""
-    ours = [item for item in comparisons if not item.control]
-    causes = Counter(item.cause for item in ours)
-    steps = []
-    if verdict == REGRESSED:
-        steps.append(
-            "Take the change back (ansible-playbook zpower.sap_tuning.rollback), or limit it to where it helps."
-        )
-    if any(item.entry["warnings"] for item in ours):
-        steps.append("Look at the side effects named in the guards before the change goes any further.")
-    steps += [text for cause, text in ADVICE.items() if causes[cause]]
-    if causes["rounds"]:
-        steps.append(f"Measure at least {limits.min_rounds} rounds of each state.")
-    needed = [item.entry["rounds_needed"] for item in ours if item.cause == "noise"]
-    if needed:
-        rounds = median_high([number or limits.min_rounds for number in needed])
-        about = f"about {rounds}" if rounds <= MOST_ROUNDS else f"over {MOST_ROUNDS}"
-        steps.append(
-            f"Measure on a quieter system: as noisy as this, {len(needed)} of {len(ours)} comparisons"
-            f" would take {about} rounds of each state."
-        )
-    if any(item.alternates is False for item in ours):
-        steps.append("Let the states take turns (before, after, after, before, ...), so that a drift is no effect.")
-    if verdict == IMPROVED:
-        steps.append("Keep the change, and let the verify playbook watch that it stays.")
-    if verdict == UNCHANGED:
-        steps.append("Keep the change only if there is another reason for it: it makes no material difference here.")
-    if missing:
-        steps.append("See Not measured for the hosts that are missing, and why.")
-    if not ours:
-        steps.append("Measure both states: ansible-playbook zpower.sap_tuning.before_after.")
-    return steps
 
 
 def evidence(comparisons: Sequence[Comparison]) -> tuple[str, str]:
@@ -146,7 +111,7 @@ def method(limits: Limits) -> list[str]:
         f"Fewer than {limits.min_rounds} rounds a state, more than {limits.max_failed_pct:g} % failed runs or a control"
         " workload that moved by more than material leave the result inconclusive.",
         "One primary metric a workload decides; CPU costs are tested beside it with Holm's correction and only flag.",
-        "CPU time per round trip is a ratio of sums, less what the idle machine uses; ITR needs 5 % utilization.",
+        "CPU time per unit of work is a ratio of sums, less what the idle machine uses; ITR needs 5 % utilization.",
         "The tools send one message at a time: averages mean something, percentiles do not and are not shown.",
         "Failed runs stay failed; a missing value is never taken for 0.",
     ]

@@ -35,6 +35,8 @@ _WORKLOAD = (
     ("connections", _WHOLE),
     ("control", _BOOL),
 )
+_WORKLOAD_OPTIONAL = (("version", _TEXT), ("transport", _TEXT), ("unit", _TEXT), ("set", _TEXT))
+_METRIC = (("name", _TEXT), ("unit", _TEXT), ("better", _TEXT))
 _RUN = (("run", _WHOLE), ("warmup", _BOOL), ("ok", _BOOL))
 _PROTOCOL = (("name", _TEXT), ("rounds", _WHOLE), ("runs", _WHOLE), ("warmup", _WHOLE), ("design", _TEXT))
 _TUNING = ("name", "subject", "verdict")
@@ -80,7 +82,13 @@ def _measurement(record: object) -> None:
     workload = _mapping(item.get("workload"), "workload")
     _fields(workload, _WORKLOAD, "workload")
     _name(workload["name"], "workload.name")
-    _optional_fields(workload, (("version", _TEXT), ("transport", _TEXT)), "workload")
+    _optional_fields(workload, _WORKLOAD_OPTIONAL, "workload")
+    _metric(workload.get("metric"))
+    _scalars(workload, "params", "workload.")
+    _scalars(item, "context")
+    _texts(item, "source", ("kind", "file", "text"))
+    _texts(item, "cpu_source", ("client", "server"))
+    _optional_fields(item, (("left_behind", _TEXT),), "the record")
     protocol = item.get("protocol")
     if protocol is not None:
         _optional_fields(_mapping(protocol, "protocol"), _PROTOCOL, "protocol")
@@ -92,6 +100,30 @@ def _measurement(record: object) -> None:
             _run(run, f"runs[{index}]")
     _ends(item, "idle", "", _numbers)
     _ends(item, "fingerprint", "", _fingerprint)
+
+
+def _metric(metric: object) -> None:
+    if metric is None:
+        return
+    item = _mapping(metric, "workload.metric")
+    _fields(item, _METRIC, "workload.metric")
+    if item["better"] not in ("lower", "higher"):
+        raise _Wrong(f"workload.metric.better is {_show(item['better'])}; lower or higher belongs there")
+
+
+def _scalars(item: Mapping[str, Any], name: str, prefix: str = "") -> None:
+    """An optional object of texts, numbers, true and false."""
+    if item.get(name) is None:
+        return
+    for key, value in _mapping(item[name], prefix + name).items():
+        if value is None or not isinstance(value, (str, bool)):
+            _number(value, f"{prefix}{name}.{key}")
+
+
+def _texts(item: Mapping[str, Any], name: str, fields: tuple[str, ...]) -> None:
+    """An optional object of optional texts."""
+    if item.get(name) is not None:
+        _optional_fields(_mapping(item[name], name), tuple((field, _TEXT) for field in fields), name)
 
 
 def _surely_sound(run: Any) -> bool:

@@ -19,6 +19,7 @@ assert _spec and _spec.loader
 _spec.loader.exec_module(importlib.util.module_from_spec(_spec))
 
 from devtools import Browser, find_browser  # noqa: E402  (the path to it stands above)
+from site_of_pages import Site, serving  # noqa: E402
 
 
 @pytest.fixture(name="browser", scope="module")
@@ -31,3 +32,9 @@ def fixture_browser() -> Iterator[Browser]:
         pytest.skip(missing)
     with Browser(path) as browser:
         yield browser
+
+
+@pytest.fixture(name="site", scope="session")
+def fixture_site() -> Iterator[Site]:
+    with serving() as site:
+        yield site

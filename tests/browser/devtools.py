@@ -132,9 +132,12 @@ class Browser:
         self.call("Page.navigate", url=url)
         self.wait_for("Page.loadEventFired")
 
-    def value(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page; the page's own policy does not apply to it."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+    def value(self, expression: str, wait: bool = False) -> Any:
+        """The value of a JavaScript expression in the page; the page's own policy does not apply to it.
+
+        With ``wait``, what a promise comes to.
+        """
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait)
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']['text']}")
         return answer["result"].get("value")
@@ -150,9 +153,12 @@ class Browser:
                 found.append(json.dumps(params))
         return found
 
-    def show(self, width: int = 1280, height: int = 900, scheme: str = "light", media: str = "") -> None:
-        """Size of the window, colour scheme, and ``print`` or the screen."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    def show(
+        self, width: int = 1280, height: int = 900, scheme: str = "light", media: str = "", zoom: float = 1
+    ) -> None:
+        """Size of the window, colour scheme, ``print`` or the screen, and how far a reader has zoomed in."""
+        size = {"width": round(width / zoom), "height": round(height / zoom)}
+        self.call("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=zoom, mobile=False)
         self.call(
             "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
         )

@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("picture", type=Path, help="the PNG to write")
     parser.add_argument("--scheme", choices=["light", "dark"], default="light")
     parser.add_argument("--media", choices=["screen", "print"], default="screen")
+    parser.add_argument("--zoom", type=float, default=1, help="2 is what a reader sees at 200 %%")
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--height", type=int, default=1060, help="0 is the whole page")
     options = parser.parse_args()
@@ -27,7 +28,7 @@ def main() -> int:
         print(f"no picture was taken: {missing}", file=sys.stderr)
         return 1
     with Browser(path) as browser:
-        browser.show(options.width, options.height or 900, options.scheme, options.media)
+        browser.show(options.width, options.height or 900, options.scheme, options.media, options.zoom)
         browser.open(options.report.resolve().as_uri())
         picture = browser.picture(options.height or None)
     options.picture.parent.mkdir(parents=True, exist_ok=True)

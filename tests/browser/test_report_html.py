@@ -4,62 +4,18 @@
 
 from __future__ import annotations
 
-import http.server
 import struct
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render
 from devtools import Browser
-from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
-
-NAMES_AND_FLEET = [*NAMES, "fleet"]
-
-
-class Site:
-    """The reports on a local port, and the path of every request that came."""
-
-    def __init__(self) -> None:
-        self.pages = {f"/{name}/report.html": render(sample(name), "html").encode() for name in NAMES}
-        self.pages["/fleet/report.html"] = render(fleet(200), "html").encode()
-        self.requests: list[str] = []
-        site = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                site.requests.append(self.path)
-                body = site.pages.get(self.path, b"")
-                self.send_response(200 if body else 404)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: object) -> None:
-                """The requests are kept, not printed."""
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever)
-
-    def url(self, name: str) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}/{name}/report.html"
+from report_samples import HOSTILE, HOSTILE_INVISIBLE
+from site_of_pages import PAGES, REPORTS, Site
 
 
-@pytest.fixture(name="site", scope="module")
-def fixture_site() -> Iterator[Site]:
-    site = Site()
-    site.thread.start()
-    yield site
-    site.server.shutdown()
-    site.thread.join()
-    site.server.server_close()
-
-
-@pytest.mark.parametrize("name", NAMES_AND_FLEET)
+@pytest.mark.parametrize("name", PAGES)
 def test_nothing_but_the_page_is_loaded_and_nothing_is_complained_of(browser: Browser, site: Site, name: str) -> None:
     site.requests.clear()
     browser.show()
@@ -85,7 +41,7 @@ def test_a_changed_style_sheet_is_refused_by_the_policy(browser: Browser, site: 
     assert "/x.png" not in site.requests
 
 
-@pytest.mark.parametrize("name", NAMES_AND_FLEET)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_style_sheet_applies_in_light_and_dark(browser: Browser, site: Site, name: str) -> None:
     browser.show()
     browser.open(site.url(name))
@@ -113,7 +69,7 @@ def test_hostile_texts_stay_texts(browser: Browser, site: Site) -> None:
     assert browser.value("document.querySelector('h1').textContent").startswith(HOSTILE[0])
 
 
-@pytest.mark.parametrize("name", NAMES_AND_FLEET)
+@pytest.mark.parametrize("name", PAGES)
 def test_what_a_screen_reader_is_told(browser: Browser, site: Site, name: str) -> None:
     browser.open(site.url(name))
     levels = browser.value("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(h => +h.tagName[1])")
@@ -140,13 +96,42 @@ def test_the_keyboard_reaches_the_skip_link_first_and_shows_where_it_is(browser:
     assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-@pytest.mark.parametrize("name", NAMES_AND_FLEET)
+@pytest.mark.parametrize("name", REPORTS)
 def test_a_small_screen_never_scrolls_sideways_as_a_whole(browser: Browser, site: Site, name: str) -> None:
     browser.show(width=390)
     browser.open(site.url(name))
     assert browser.value("document.scrollingElement.scrollWidth") <= 390
     assert browser.value("getComputedStyle(document.querySelector('.for-wide')).display") == "none"
     assert browser.value("document.querySelector('.for-narrow').getBoundingClientRect().width") > 300
+
+
+SHOWN = "[...document.querySelectorAll('.pool tbody tr')].filter(r => r.checkVisibility()).map(r => r.className)"
+
+
+def test_a_fleet_is_filtered_without_script(browser: Browser, site: Site) -> None:
+    browser.show()
+    browser.open(site.url("fleet"))
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        assert browser.value(SHOWN) == []  # folded
+        browser.value("document.querySelector('.tally a[href=\"#only-regressed\"]').click()")
+        assert browser.value(SHOWN) == ["v-regressed"] * 10
+        note = browser.value("document.querySelector('.filter:target').innerText")
+        assert "Only \u25bc regressed is listed below. List all" in " ".join(note.split())
+        assert browser.value("document.querySelectorAll('.filter').length") == 2
+        browser.value("document.querySelector('.choices a[href=\"#only-improved\"]').click()")
+        assert set(browser.value(SHOWN)) == {"v-improved"}
+        browser.value("document.querySelector('.choices a[href=\"#all-pairs\"]').click()")
+        assert browser.value(SHOWN) == []
+        browser.value("document.querySelector('#overview tbody a').click()")
+        workload = browser.value("document.querySelector('#overview tbody a').innerText")
+        opened = "[...document.querySelectorAll('details[open]')].map(d => d.querySelector('summary').innerText)"
+        assert [text.partition(":")[0] for text in browser.value(opened)] == [workload]
+        browser.value("document.querySelector('.choices a[href=\"#only-regressed\"]').click()")
+        browser.show(media="print")
+        assert len(browser.value(SHOWN)) == 1000  # paper has no links, so all is on it
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_on_paper_folded_parts_are_open(browser: Browser, site: Site) -> None:

@@ -13,9 +13,9 @@ import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
     daemon,
-    niping,
     pingpong,
     processes,
+    programs,
     serving,
     transport,
     wire,
@@ -23,11 +23,11 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
 READY_TIMEOUT = 20.0
-NIPING_READY_TIMEOUT = 5.0
+PROGRAM_READY_TIMEOUT = 5.0
 
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
-    """The daemon's whole life. start_child returns (Popen of niping, its port), or is None."""
+    """The daemon's whole life. start_child returns (child process, its port), or is None."""
     child, lifeline, port = None, None, None
     server = serving.Server(listeners, token, lifetime)
     try:
@@ -71,32 +71,62 @@ def _guard(pid):
     return write_end
 
 
-def _start_niping(binary, port, avoid):
-    """Start niping's server on port, or on the first free one; return (Popen, port) once it accepts connections.
+class _Forked:
+    """A child process of our own code, with what the agent needs of a Popen."""
 
-    niping has no documented option for an address: it listens on every one.
+    def __init__(self, pid):
+        self.pid = pid
+
+    def wait(self, timeout):
+        if not processes.wait_reaped(self.pid, timeout):
+            raise subprocess.TimeoutExpired("engine", timeout)
+
+
+def _start_engine(engine, token, lifetime, listeners):
+    """Fork a process that serves listeners with engine(listeners, token, lifetime)."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)
+            daemon.close_others({listener.fileno() for listener in listeners})
+            signal.alarm(int(lifetime) + 1)
+            engine(listeners, token, lifetime)
+        finally:
+            os._exit(0)
+    for listener in listeners:
+        listener.close()
+    return _Forked(pid)
+
+
+def _start_program(argv_of, port, avoid):
+    """Start a server program on port, or on the first free one; return (Popen, port) once it accepts connections.
+
+    argv_of(port): its command line. It listens where it does by itself, which is on every address.
     """
     listeners, number = serving.listen("", port, avoid)
     for listener in listeners:
         listener.close()
+    argv = argv_of(number)
     with tempfile.TemporaryFile() as output:
         child = processes.start(
-            niping.server_argv(binary, number),
+            argv,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=niping.environment(binary, os.environ),
+            env=programs.environment(argv[0], os.environ),
         )
         if _accepts(child, number):
             return child, number
         _end_child(child)
         output.seek(0)
-        said = niping.first_lines(output.read(4096).decode("utf-8", "replace"))
-    raise MeasureError("%s did not come up as a server on port %d: %s" % (binary, number, said))
+        said = programs.first_lines(output.read(4096).decode("utf-8", "replace"))
+    raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
 
 
 def _accepts(child, port):
-    deadline = time.monotonic() + NIPING_READY_TIMEOUT
+    deadline = time.monotonic() + PROGRAM_READY_TIMEOUT
     while child.poll() is None and time.monotonic() < deadline:
         try:
             socket.create_connection(("127.0.0.1", port), 1.0).close()
@@ -106,33 +136,49 @@ def _accepts(child, port):
     return False
 
 
-def start(tool, address="", port=0, *, control_port=0, lifetime=3600, binary=None, kind=transport.TCP):
-    """Start the server of tool ("pingpong" or "niping", the latter with its binary); return the session.
+def start(
+    tool,
+    address="",
+    port=0,
+    *,
+    version=pingpong.VERSION,
+    control_port=0,
+    lifetime=3600,
+    program=None,
+    engine=None,
+    kind=transport.TCP,
+):
+    """Start the server of a tool; return the session.
 
+    program: a function that gives the command line of a server program for a port. engine: a function of (listeners,
+    token, lifetime) that serves in a process of its own. With one of them the agent answers at a port beside it, and
+    with neither of them at the one port, where pingpong is part of it.
     Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
     kind: the kind of sockets that pingpong listens with, as in transport.py.
     """
     token = secrets.token_hex(16)
-    with_niping = tool == niping.TOOL
-    version = niping.version(binary) if with_niping else pingpong.VERSION
-    # niping gets the wanted port; the control channel never takes it.
+    beside = program is not None or engine is not None
+    # The tool gets the wanted port; the control channel never takes it.
     avoid = {port} if port else {serving.FIRST_PORT}
-    if with_niping:
+    if beside:
         listeners, own = serving.listen(address, control_port, avoid)
     else:
         listeners, own = serving.listen(address, port, kind=kind)
-    keep = [listener.fileno() for listener in listeners]
+    engine_listeners, engine_port = serving.listen(address, port, {own}) if engine else ([], None)
+    keep = [listener.fileno() for listener in listeners + engine_listeners]
 
     def start_child():
-        return _start_niping(binary, port, {own})
+        if engine is not None:
+            return _start_engine(engine, token, lifetime, engine_listeners), engine_port
+        return _start_program(program, port, {own})
 
     def main(say_ready):
-        _serve(listeners, token, lifetime, start_child if with_niping else None, say_ready)
+        _serve(listeners, token, lifetime, start_child if beside else None, say_ready)
 
     try:
         answer = daemon.spawn(main, keep, READY_TIMEOUT)
     finally:
-        for listener in listeners:
+        for listener in listeners + engine_listeners:
             listener.close()
     return {
         "tool": tool,

@@ -99,6 +99,7 @@ class Totals:
         self._name = name
         self._seconds = {"user_s": 0.0, "system_s": 0.0, "idle_s": 0.0, "counted_s": 0.0}
         self._physc_s = self._last = None
+        self.tool = None
 
     def add(self, reports, seconds):
         """Count the Rates of equal intervals that together lasted some seconds."""
@@ -114,9 +115,9 @@ class Totals:
     def snapshot(self):
         """A dict that survives JSON. counted_s: the time that all this is about.
 
-        meter: differences mean something between two of the same name only.
+        meter: differences mean something between two of the same name only. tool: who reported.
         """
         result = {name: round(value, 6) for name, value in self._seconds.items()}
         result.update(softirq_s=None, steal_s=None, ncpu=self._last.ncpu, meter=self._name)
-        result.update(physc_s=self._physc_s, entitlement=self._last.entitlement)
+        result.update(physc_s=self._physc_s, entitlement=self._last.entitlement, tool=self.tool)
         return result

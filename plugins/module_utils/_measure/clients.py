@@ -17,15 +17,23 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 
 CONNECT_TIMEOUT = 10.0
 
-# What one client process does: loops round trips of size bytes with a wire.Target, within timeout seconds.
-Job = namedtuple("Job", "target size loops timeout")
+# What one client process does with a wire.Target within timeout seconds: loops round trips of size bytes there and
+# response bytes back (None: size), or with stream "in" or "out" loops messages of size bytes in one direction.
+Job = namedtuple("Job", "target size loops timeout response stream")
+Job.__new__.__defaults__ = (None, None)
 
 
 def open_exchange(job):
-    """Connect, agree on size and loops with the server, and return the socket, ready for pingpong.exchange()."""
+    """Connect, agree with the server on what comes, and return the socket, ready for it."""
     lines = wire.open_lines(job.target, min(job.timeout, CONNECT_TIMEOUT))
+    what = {"bytes": job.size, "loops": job.loops, "timeout": job.timeout}
     try:
-        wire.ask(lines, "exchange", bytes=job.size, loops=job.loops, timeout=job.timeout)
+        if job.stream is not None:
+            wire.ask(lines, "stream", direction=job.stream, **what)
+        elif job.response is not None:
+            wire.ask(lines, "exchange", response_bytes=job.response, **what)
+        else:
+            wire.ask(lines, "exchange", **what)
         pingpong.tune_socket(lines.sock, job.timeout)
     except Exception:
         lines.sock.close()
@@ -37,15 +45,24 @@ def _tell(descriptor, value):
     os.write(descriptor, json.dumps(value).encode("utf-8") + b"\n")
 
 
+def _measure(job, sock):
+    """The work of one connection: the round trips, or None for a stream."""
+    if job.stream is None:
+        return pingpong.exchange(sock, job.size, job.loops, job.response)
+    (pingpong.fetch_stream if job.stream == "in" else pingpong.send_stream)(sock, job.size, job.loops)
+    return None
+
+
 def _work(job, gate, report):
-    """What one client process does: connect, say so, wait for the gate, exchange, say so, report its Summary."""
+    """What one client process does: connect, say so, wait for the gate, work, say so, report its Summary."""
     try:
         sock = open_exchange(job)
         _tell(report, {"state": "ready", "link": transport.link_of(job.target.transport, sock)})
         os.read(gate, 1)
-        samples = pingpong.exchange(sock, job.size, job.loops)
+        samples = _measure(job, sock)
         _tell(report, {"state": "done"})
-        _tell(report, {"summary": pingpong.summarize(samples)})
+        if samples is not None:
+            _tell(report, {"summary": pingpong.summarize(samples)})
     except Exception as error:
         _tell(report, {"error": explain(error, job.target.address, job.target.port)})
 
@@ -82,12 +99,16 @@ class Clients:
                     signal.alarm(int(self._job.timeout) + 60)
                     for descriptor in self._reports + [self._gate]:
                         os.close(descriptor)
-                    _work(self._job, gate, write_end)
+                    self._work(gate, write_end)
                 finally:
                     os._exit(0)
         finally:
             os.close(write_end)
         self._pids.append(pid)
+
+    def _work(self, gate, report):
+        """The whole life of one process; other tools have another one."""
+        _work(self._job, gate, report)
 
     def _lines(self):
         """The next line of every process; MeasureError at the first error, end without a line, or at the deadline."""
@@ -131,7 +152,7 @@ class Clients:
         return time.monotonic() - begin
 
     def summary(self):
-        """The Summary over all connections, after exchange()."""
+        """The Summary over all connections, after exchange(); a stream has none."""
         return pingpong.merge([pingpong.Summary(*answer["summary"]) for answer in self._lines()])
 
     def close(self):

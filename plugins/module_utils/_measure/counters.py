@@ -13,6 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Hos
 
 # Columns of the "cpu" line of /proc/stat (proc(5)); guest time is contained in user time already.
 _CPU_COLUMNS = {"user_s": (0, 1), "system_s": (2,), "idle_s": (3, 4), "softirq_s": (5, 6), "steal_s": (7,)}
+_ATTEMPTS = 3  # to read a tree of processes in which none ends meanwhile
 _RPS_COLUMN = 9  # received_rps, the tenth hexadecimal column of /proc/net/softnet_stat
 
 
@@ -67,6 +68,53 @@ def parse_received_rps(text):
     return values or None
 
 
+def parse_process(text, ticks_per_second):
+    """CPU seconds of a process and of its children that ended and were waited for, from /proc/PID/stat; or None."""
+    # The name in parentheses may hold blanks and parentheses itself.
+    times = text.rpartition(")")[2].split()[11:15]
+    if len(times) < 4 or not all(field.lstrip("-").isdigit() for field in times):
+        return None
+    return sum(int(field) for field in times) / float(ticks_per_second)
+
+
+def process_seconds(pids, root="/"):
+    """CPU seconds of these processes with all that descend from them; None where that cannot be known.
+
+    A parent is read before its children: what one of them used is then either still its own, or gone with it, which
+    shows, and everything is read again.
+    """
+    host = Host(root)
+    for _attempt in range(_ATTEMPTS):
+        total, todo, known = 0.0, list(pids), set()
+        while todo:
+            pid = todo.pop()
+            seconds = parse_process(_read(host, "/proc/%d/stat" % pid) or "", os.sysconf("SC_CLK_TCK"))
+            children = _children(host, pid)
+            if seconds is None or children is None:
+                break
+            total += seconds
+            known.add(pid)
+            todo += [child for child in children if child not in known]
+        else:
+            return round(total, 4)
+    return None
+
+
+def _children(host, pid):
+    """Process ids of the living children; None where the process is gone, or the kernel does not list them."""
+    found = []
+    try:
+        threads = host.listdir("/proc/%d/task" % pid)
+    except HostError:
+        return None
+    for thread in threads:
+        text = _read(host, "/proc/%d/task/%s/children" % (pid, thread))
+        if text is None:
+            return None
+        found += [int(field) for field in text.split()]
+    return found
+
+
 def _read(host, path):
     try:
         return host.read(path)
@@ -79,10 +127,12 @@ def _cpu(host):
     return parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None
 
 
-def snapshot(root="/", meter=None):
-    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), retransmits, received_rps.
+def snapshot(root="/", meter=None, pids=()):
+    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), cpu_source, process_s,
+    retransmits, received_rps.
 
     meter: where the CPU time comes from instead (meter.Meter); the snapshot then waits for the end of its interval.
+    pids: the tool's own processes, which process_s is about.
     """
     host = Host(root)
     cpu = meter.sample() if meter else _cpu(host)
@@ -91,6 +141,8 @@ def snapshot(root="/", meter=None):
         "mono_s": time.monotonic(),
         "wall_s": time.time(),
         "cpu": cpu,
+        "cpu_source": cpu.get("tool", "procfs") if cpu else None,
+        "process_s": process_seconds(pids, root) if pids and not meter else None,
         "retransmits": parse_retransmits(snmp) if snmp else None,
         "received_rps": parse_received_rps(softnet) if softnet else None,
     }
@@ -100,7 +152,8 @@ def cpu_between(before, after):
     """A record's cpu entry from two snapshots: seconds of all CPUs together, ncpu and the wall time elapsed_s.
 
     None without counters. idle_s and steal_s can step back by a tick on some kernels: that is 0 seconds, not less.
-    From a meter also physc, the processors that the partition consumed on average, and entitlement.
+    process_s is the part of it in the tool's own processes, where that is known. From a meter also physc, the
+    processors that the partition consumed on average, and entitlement.
     """
     first, last = before.get("cpu"), after.get("cpu")
     if not first or not last or first.get("meter") != last.get("meter"):
@@ -108,6 +161,7 @@ def cpu_between(before, after):
     result = {name: _seconds(first[name], last[name]) for name in _CPU_COLUMNS}
     result["ncpu"] = last["ncpu"]
     result["elapsed_s"] = round(after["mono_s"] - before["mono_s"], 6)
+    result["process_s"] = _grown(before.get("process_s"), after.get("process_s"))
     if "meter" in last:
         result["elapsed_s"] = counted = round(last["counted_s"] - first["counted_s"], 6)
         consumed = _seconds(first["physc_s"], last["physc_s"])
@@ -118,6 +172,11 @@ def cpu_between(before, after):
 
 def _seconds(first, last):
     return None if first is None or last is None else round(max(0.0, last - first), 4)
+
+
+def _grown(first, last):
+    """None where it shrank: a process has gone that nobody waited for, with its time."""
+    return None if first is None or last is None or last < first else round(last - first, 4)
 
 
 def _rps_between(first, last):

@@ -1,104 +1,74 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The two tools behind one call: run a workload between two samples of the counters, return metrics and text."""
+"""N bytes there and back, L times: the workload of niping and of pingpong."""
 
-import contextlib
-import os
-import subprocess
-import tempfile
-import time
-
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, pingpong, processes, transport
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, pingpong, programs, transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.clients import Clients, Job
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-
-_CONTENT_BYTES = 64 * 1024
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workload import Outcome, Workload, calibrate
 
 
-class Pingpong:
-    """The embedded engine against a wire.Target. links: what the connections of the last run became."""
+def workload_name(tool, size, connections):
+    """pingpong-1000B, or pingpong-1000B-x8 for 8 parallel connections."""
+    return "%s-%dB%s" % (tool, size, "-x%d" % connections if connections > 1 else "")
+
+
+class _Exchange(Workload):
+    family = "niping"
+
+    def __init__(self, size, connections):
+        self.bytes, self.connections = size, connections
+        self.name = workload_name(self.tool, size, connections)
+
+    def prepare(self, setting, ends):
+        calibrate(self, setting, ends)
+
+
+class Pingpong(_Exchange):
+    """The embedded engine against a wire.Target."""
 
     tool, version = pingpong.TOOL, pingpong.VERSION
 
-    def __init__(self, target):
+    def __init__(self, target, size, connections=1):
+        super().__init__(size, connections)
         self.target = target
         self.transport = target.transport
-        self.links = None
 
-    def argv(self, size, loops, connections):
-        """The workload in the shape of a command line, for the record; the token is no part of it."""
+    @property
+    def argv(self):
+        """The workload in the shape of a command line; the token is no part of it."""
         where = [self.tool, "--connect", self.target.address, "--port", str(self.target.port)]
         where += [] if self.transport == transport.TCP else ["--transport", self.transport]
-        return where + ["--bytes", str(size), "--loops", str(loops), "--connections", str(connections)]
+        what = ["--bytes", str(self.bytes), "--loops", str(self.loops), "--connections", str(self.connections)]
+        return where + what
 
-    def run(self, size, loops, connections, timeout, window):
-        """One run inside window (a context); returns (metrics, raw text, elapsed seconds)."""
-        self.links = None
-        with Clients(Job(self.target, size, loops, timeout), connections) as clients:
-            self.links = clients.wait_ready()
+    def run(self, setting, window):
+        with Clients(Job(self.target, self.bytes, self.loops, setting.timeout), self.connections) as clients:
+            links = clients.wait_ready()
             with window:
                 elapsed = clients.exchange()
-            figures = pingpong.metrics(clients.summary(), size)
-        return figures, pingpong.describe(figures, size, connections), elapsed
+            figures = pingpong.metrics(clients.summary(), self.bytes)
+        return Outcome(figures, pingpong.describe(figures, self.bytes, self.connections), elapsed, links)
 
 
-class Niping:
+class Niping(_Exchange):
     """SAP's niping against a server of its own; several connections are several clients started together."""
 
-    tool, transport, links = niping.TOOL, transport.TCP, None
+    tool, transport = niping.TOOL, transport.TCP
 
-    def __init__(self, binary, version, address, port):
+    def __init__(self, binary, version, server, size, connections=1):
+        super().__init__(size, connections)
         self.version = version
-        self._binary, self._address, self._port = binary, address, port
+        self._binary, self._server = binary, server
 
-    def argv(self, size, loops, _connections):
-        return niping.client_argv(self._binary, self._address, self._port, size, loops)
+    @property
+    def argv(self):
+        return niping.client_argv(self._binary, self._server[0], self._server[1], self.bytes, self.loops)
 
-    def run(self, size, loops, connections, timeout, window):
-        """As Pingpong.run(). Over several connections avg and av2 are means, tr and tr2 follow from them."""
-        with contextlib.ExitStack() as stack:
-            outputs = [stack.enter_context(tempfile.TemporaryFile()) for _index in range(connections)]
-            with window:
-                begin = time.monotonic()
-                self._run_all(self.argv(size, loops, connections), outputs, timeout)
-                elapsed = time.monotonic() - begin
-            texts = [_content(output) for output in outputs]
-        return _together([niping.parse(text, size) for text in texts], size, loops), "\n".join(texts), elapsed
-
-    def _run_all(self, argv, outputs, timeout):
-        deadline, running = time.monotonic() + timeout, []
-        environment = niping.environment(self._binary, os.environ)
-        try:
-            for output in outputs:
-                running.append(
-                    processes.start(
-                        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
-                    )
-                )
-            for process in running:
-                process.wait(max(0.001, deadline - time.monotonic()))
-                if process.returncode < 0:
-                    raise MeasureError("%s was ended by signal %d" % (argv[0], -process.returncode))
-        except subprocess.TimeoutExpired as error:
-            raise MeasureError("%s did not end within the time limit of %g s" % (argv[0], timeout)) from error
-        except OSError as error:
-            raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
-        finally:
-            for process in running:
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
-
-
-def _content(output):
-    """What was printed; of very much (one line a message) the beginning and the end, where the figures stand."""
-    length = output.seek(0, os.SEEK_END)
-    output.seek(0)
-    text = output.read(_CONTENT_BYTES)
-    if length > 2 * _CONTENT_BYTES:
-        output.seek(length - _CONTENT_BYTES)
-        text += b"\n"
-    return (text + output.read()).decode("utf-8", "replace")
+    def run(self, setting, window):
+        """Over several connections avg and av2 are means, tr and tr2 follow from them."""
+        ran = programs.run_together([self.argv] * self.connections, setting.timeout, window)
+        figures = _together([niping.parse(text, self.bytes) for text in ran.texts], self.bytes, self.loops)
+        return Outcome(figures, "\n".join(ran.texts), ran.elapsed, None)
 
 
 def _together(outputs, size, loops):

@@ -111,7 +111,7 @@ def _live(asker, processors):
     for tool in TOOLS:
         # A tool that is not there, or that only complains, leaves the place to the next one.
         with contextlib.suppress(OSError), _reports_of(tool) as source:
-            if relay.read(source, Reports(processors)):
+            if relay.read(source, Reports(processors), tool):
                 return
 
 
@@ -156,8 +156,9 @@ class _Relay:
         self._totals = Totals(secrets.token_hex(8))
         self._asked = False
 
-    def read(self, source, reports):
+    def read(self, source, reports, tool):
         """Count until the asker goes (True) or the tool ends (whether there was a report of it)."""
+        self._totals.tool = tool
         last, pending, counted = time.monotonic(), b"", False
         while True:
             ready = select.select([source, self._asker], [], [])[0]

@@ -7,18 +7,13 @@ with tr/tr2, and times in microseconds ("usecs") with bw/bw2 of newer kernels. E
 what was printed.
 """
 
-import glob
-import os
 import re
-import subprocess
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
 TOOL = "niping"
-_INSTALLED = ("/usr/sap/[A-Z]*/*/exe/niping", "/usr/sap/[A-Z]*/SYS/exe/run/niping", "/usr/sap/hostctrl/exe/niping")
-_VERSION_TIMEOUT = 15.0
 
 # Figures of one run: times in microseconds, throughput in KiB/s.
 Figures = namedtuple("Figures", "avg_us max_us min_us av2_us tr_kib_per_s tr2_kib_per_s")
@@ -72,38 +67,14 @@ _RETURN_CODES = {
 }
 
 
-def candidates(search_path, root="/"):
-    """Every place where niping may lie, in the order of preference; search_path is the text of PATH."""
-    found = []
-    for pattern in _INSTALLED:
-        found += sorted(glob.glob(os.path.join(root, pattern.lstrip("/"))))
-    return found + [os.path.join(folder, TOOL) for folder in search_path.split(os.pathsep) if folder]
-
-
 def find(path, search_path, root="/"):
     """The niping to use, or None. A path that the user gave must be an executable file: MeasureError otherwise."""
-    if path:
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-        raise MeasureError("%s is no executable file: set path to SAP's niping, or leave it out" % path)
-    for candidate in candidates(search_path, root):
-        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
-            return candidate
-    return None
+    return programs.find("SAP's niping" if path else TOOL, path, search_path, programs.SAP_FOLDERS, root)
 
 
 def looked_in(search_path):
     """Where find() looks, as text for an error message."""
-    folders = [folder for folder in search_path.split(os.pathsep) if folder]
-    return ", ".join(["/usr/sap/<SID>/<instance>/exe", "/usr/sap/<SID>/SYS/exe/run", "/usr/sap/hostctrl/exe"] + folders)
-
-
-def environment(binary, base):
-    """The environment for a binary: C locale, and its own folder first among the libraries (LIBPATH is AIX's name)."""
-    result, folder = dict(base, LC_ALL="C"), os.path.dirname(binary)
-    name = "LIBPATH" if os.uname().sysname == "AIX" else "LD_LIBRARY_PATH"
-    result[name] = os.pathsep.join(part for part in (folder, base.get(name)) if part)
-    return result
+    return ", ".join(list(programs.SAP_FOLDERS_TEXT) + programs.folders_of(search_path))
 
 
 def server_argv(binary, port):
@@ -123,29 +94,7 @@ def parse_version(text):
 
 def version(binary):
     """The release of a binary from its self test (niping -t), or "unknown"."""
-    try:
-        process = processes.start(
-            [binary, "-t"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment(binary, os.environ),
-        )
-    except OSError as error:
-        raise MeasureError("%s cannot be run: %s" % (binary, error.strerror)) from error
-    try:
-        output = process.communicate(timeout=_VERSION_TIMEOUT)[0]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        output = process.communicate()[0]
-    return parse_version(output.decode("utf-8", "replace"))
-
-
-def first_lines(text, count=6):
-    """The first lines that are not empty, in one line, for error messages."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    shown = " | ".join(line[:160] for line in lines[:count])
-    return shown + (" | ..." if len(lines) > count else "") if lines else "nothing was printed"
+    return parse_version(programs.ask([binary, "-t"]))
 
 
 def explain_code(code):
@@ -231,7 +180,9 @@ def _read_figures(text):
     rate_key = "bw" if "bw2" in values else "tr"
     missing = [key for key in ("avg", "max", "min", "av2", rate_key, rate_key + "2") if key not in values]
     if missing:
-        raise MeasureError("niping printed no %s, its output began: %s" % (", ".join(missing), first_lines(text)))
+        raise MeasureError(
+            "niping printed no %s, its output began: %s" % (", ".join(missing), programs.first_lines(text))
+        )
     return values, rate_key
 
 

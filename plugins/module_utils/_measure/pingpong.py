@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The embedded engine: N bytes there and back L times over TCP or SMC, and niping's figures computed from it.
+"""The embedded engine: N bytes there and M back L times over TCP or SMC, with niping's figures, and streams.
 
-The two loops in this file are what is measured, so they hold as little Python as possible: buffers are made once,
-one system call sends and one receives, and nothing is allocated or collected between two clock readings.
+The loops in this file are what is measured, so they hold as little Python as possible: buffers are made once, one
+system call sends and one receives, and nothing is allocated or collected between two clock readings.
 """
 
 import array
@@ -20,6 +20,8 @@ TOOL = "pingpong"
 VERSION = "1"
 MAX_BYTES = 16 * 1024 * 1024
 MAX_LOOPS = 10 * 1000 * 1000
+# The single byte that begins a stream, and the one that says that all of it arrived.
+_BEGIN = _DONE = b"."
 
 # Round trips of one or several connections, in microseconds. The number of samples that equal the largest and the
 # smallest is kept so that av2 over several connections is exact without their samples.
@@ -59,12 +61,20 @@ def _receive_rest(sock, view, got):
         got += more
 
 
-def exchange(sock, size, loops):
-    """Send size bytes and wait for them, loops times. Return the round trips as an array in the clock's unit.
+def _buffers(size, response):
+    """What is sent and what comes back; one buffer for both where the response is None."""
+    request = memoryview(bytearray(size))
+    return request, request if response is None else memoryview(bytearray(response))
 
-    The socket is connected and blocking (see tune_socket); errors are OSError and EOFError of the socket.
+
+def exchange(sock, size, loops, response=None):
+    """Send size bytes and wait for the response, loops times. Return the round trips as an array in the clock's unit.
+
+    response: the bytes that come back, None for size. The socket is connected and blocking (see tune_socket); errors
+    are OSError and EOFError of the socket.
     """
-    view = memoryview(bytearray(size))
+    view, answer = _buffers(size, response)
+    wanted = len(answer)
     samples = array.array(_code, bytes(8 * loops))
     clock, send, receive, wait_all = _clock, sock.send, sock.recv_into, socket.MSG_WAITALL
     with _no_collection():
@@ -73,25 +83,75 @@ def exchange(sock, size, loops):
             sent = send(view)
             if sent != size:
                 sock.sendall(view[sent:])
-            got = receive(view, size, wait_all)
-            if got != size:
-                _receive_rest(sock, view, got)
+            got = receive(answer, wanted, wait_all)
+            if got != wanted:
+                _receive_rest(sock, answer, got)
             samples[index] = clock() - begin
     return samples
 
 
-def echo(sock, size, loops):
-    """The other side of exchange(): receive size bytes and send them back, loops times."""
-    view = memoryview(bytearray(size))
+def echo(sock, size, loops, response=None):
+    """The other side of exchange(): receive size bytes and send the response, loops times."""
+    view, answer = _buffers(size, response)
+    answered = len(answer)
     send, receive, wait_all = sock.send, sock.recv_into, socket.MSG_WAITALL
     with _no_collection():
         for _index in range(loops):
             got = receive(view, size, wait_all)
             if got != size:
                 _receive_rest(sock, view, got)
+            sent = send(answer)
+            if sent != answered:
+                sock.sendall(answer[sent:])
+
+
+def send_stream(sock, size, loops):
+    """Send loops messages of size bytes and wait until the other side, in take_stream(), has them all."""
+    _push(sock, size, loops)
+    _expect(sock)
+
+
+def take_stream(sock, size, loops):
+    """Receive what send_stream() sends, and say so."""
+    _absorb(sock, size, loops)
+    sock.sendall(_DONE)
+
+
+def fetch_stream(sock, size, loops):
+    """Let the other side, in give_stream(), begin, and receive loops messages of size bytes."""
+    sock.sendall(_BEGIN)
+    _absorb(sock, size, loops)
+
+
+def give_stream(sock, size, loops):
+    """Wait for fetch_stream() to begin, and send it all."""
+    _expect(sock)
+    _push(sock, size, loops)
+
+
+def _expect(sock):
+    if not sock.recv(1):
+        raise EOFError("closed")
+
+
+def _push(sock, size, loops):
+    view, send = memoryview(bytearray(size)), sock.send
+    with _no_collection():
+        for _index in range(loops):
             sent = send(view)
             if sent != size:
                 sock.sendall(view[sent:])
+
+
+def _absorb(sock, size, loops):
+    """Receive size x loops bytes as they come: a stream has no borders of messages that one could wait for."""
+    view, receive, left = memoryview(bytearray(size)), sock.recv_into, size * loops
+    with _no_collection():
+        while left:
+            got = receive(view, min(size, left))
+            if got == 0:
+                raise EOFError("closed")
+            left -= got
 
 
 def microseconds(samples):
@@ -127,7 +187,10 @@ def merge(summaries):
 
 
 def kib_per_s(size, round_trip_us):
-    """niping's throughput: both directions count, 2 x bytes per round trip, in KiB (1024) per second."""
+    """niping's throughput: both directions count, 2 x bytes per round trip, in KiB (1024) per second.
+
+    Where request and response differ, size is their mean.
+    """
     return 2.0 * size * 1e6 / round_trip_us / 1024.0
 
 

@@ -99,6 +99,20 @@ def wait_gone(pid, began, seconds):
     return True
 
 
+def wait_reaped(pid, seconds):
+    """Wait for a child process to end and take its exit code; False when it has not ended within that time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return True
+        except ChildProcessError:  # taken already
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+
+
 def end(pid, began, seconds=5.0):
     """End a process that is surely the one meant: SIGTERM, then SIGKILL. False when it outlives both."""
     for number in (signal.SIGTERM, signal.SIGKILL):

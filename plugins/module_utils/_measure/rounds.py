@@ -6,57 +6,35 @@ A run that fails is a failed run with one sentence, and the next one goes on; wh
 the round fails at once instead of waiting for a time limit each.
 """
 
-import math
+import contextlib
+import signal
 import socket
+import sys
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    agent,
-    counters,
-    engines,
-    meter,
-    pingpong,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, counters, engines, meter
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Ends, Window
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.processes import utc_now
 
 SCHEMA = "zpower.sap_tuning/measurement/1"
-# The sizes of the published measurements.
-DEFAULT_BYTES = (1, 500, 1000, 1400, 1500, 4000, 10000)
 CONTROL_BYTES = 1000
-MIN_LOOPS = 10
-_FIRST_LOOPS = 50
+CONTROL_NAME = "control-" + engines.workload_name(engines.Pingpong.tool, CONTROL_BYTES, 1)
+CONTROL_PEER = "loopback"
+# The peer of a workload that has no server.
+LOCAL_PEER = "local"
 _RAW_LIMIT, _RAW_TOTAL = 4096, 12 * 1024
 
 # What one round does; the names are those of the module's options. calibrated: {workload name: loops}.
-Plan = namedtuple(
-    "Plan",
-    "bytes loops calibrated run_seconds runs warmup connections timeout idle_seconds control round protocol",
-)
+Plan = namedtuple("Plan", "loops calibrated run_seconds runs warmup timeout idle_seconds control round protocol")
 
 
-def workload_name(tool, size, connections):
-    """pingpong-1000B, or pingpong-1000B-x8 for 8 parallel connections."""
-    return "%s-%dB%s" % (tool, size, "-x%d" % connections if connections > 1 else "")
-
-
-CONTROL_NAME = "control-" + workload_name(pingpong.TOOL, CONTROL_BYTES, 1)
-CONTROL_PEER = "loopback"
-
-
-def rotated(sizes, number):
-    """The sizes in the order of round number (from 1), so that no size always meets the same state of the machine."""
-    start = (number - 1) % len(sizes)
-    return sizes[start:] + sizes[:start]
-
-
-def rounded_loops(loops):
-    """A number of loops rounded to two significant digits, from 10 to 10,000,000."""
-    loops = min(max(float(loops), MIN_LOOPS), pingpong.MAX_LOOPS)
-    step = 10 ** (int(math.floor(math.log10(loops))) - 1)
-    return int(round(loops / step) * step)
+def rotated(workloads, number):
+    """The workloads in the order of round number (from 1), so that none always meets the same state of the machine."""
+    start = (number - 1) % len(workloads) if workloads else 0
+    return workloads[start:] + workloads[:start]
 
 
 def clip(text, limit):
@@ -68,72 +46,6 @@ def clip(text, limit):
     return data[:half].decode("utf-8", "ignore") + "\n[...]\n" + data[-half:].decode("utf-8", "ignore")
 
 
-class Ends:
-    """The counters of both ends: this one, and the server's through its control channel (None: only this one).
-
-    own_meter: the meter of this end, on systems where one is needed.
-    """
-
-    def __init__(self, channel, own_meter=None):
-        self._channel = channel
-        self._meter = own_meter
-        self.gone = None
-
-    def sample(self):
-        """{"client": snapshot, "server": snapshot or None}; ServerGone when the server does not answer."""
-        server = self._channel.request("sample")["sample"] if self._channel else None
-        return dict(self.sample_alone(), server=server)
-
-    def sample_alone(self):
-        """As sample(), without asking the server."""
-        return {"client": counters.snapshot(meter=self._meter), "server": None}
-
-    def check(self):
-        """After a failed run: remember whether the server is gone altogether."""
-        if self._channel and self.gone is None:
-            try:
-                self._channel.request("sample")
-            except MeasureError as error:
-                self.gone = str(error)
-
-
-def _between(function, before, after):
-    return {
-        end: function(before[end], after[end]) if before[end] and after[end] else None for end in ("client", "server")
-    }
-
-
-class Window:
-    """A context that samples both ends right before and right after what runs in it."""
-
-    def __init__(self, ends):
-        self._ends = ends
-        self.cpu = self.net = None
-
-    def __enter__(self):
-        self._before = self._ends.sample()
-        return self
-
-    def __exit__(self, kind, *_details):
-        if kind is None:
-            after = self._ends.sample()
-            self.cpu = _between(counters.cpu_between, self._before, after)
-            self.net = _between(counters.net_between, self._before, after)
-
-
-def calibrate(engine, size, plan, ends):
-    """Loops for a run of about plan.run_seconds: longer and longer trials until one lasts a tenth of that."""
-    loops = _FIRST_LOOPS
-    while True:
-        window = Window(ends)
-        metrics = engine.run(size, loops, plan.connections, plan.timeout, window)[0]
-        wanted = plan.run_seconds * 1e6 / metrics["avg_us"]
-        if loops * 10 >= wanted or loops >= pingpong.MAX_LOOPS:
-            return rounded_loops(wanted)
-        # At most ten times more at once: the first round trips of a connection are slower than the others.
-        loops = rounded_loops(min(wanted / 5.0, loops * 10))
-
-
 def _no_result(error=None):
     """A run's entry of the record that has brought nothing yet."""
     run = {"ok": False, "error": error, "started": utc_now(), "elapsed_s": None}
@@ -141,70 +53,81 @@ def _no_result(error=None):
     return run
 
 
-def _one_run(engine, work, plan, ends):
-    """work: (bytes, loops). A run's entry of the record without its number."""
+def _one_run(workload, plan, ends):
+    """A run's entry of the record without its number."""
     window = Window(ends)
     run = _no_result()
     begin = time.monotonic()
     try:
         if ends.gone:
             raise MeasureError(ends.gone)
-        metrics, raw, elapsed = engine.run(*work, plan.connections, plan.timeout, window)
-        raw = clip(raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
-        run.update(ok=True, metrics=metrics, raw=raw, elapsed_s=round(elapsed, 6))
-        run.update(cpu=window.cpu, net=window.net, links=engine.links)
+        outcome = workload.run(plan, window)
+        raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
+        run.update(ok=True, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
+        run.update(cpu=window.cpu, net=window.net, links=outcome.links)
     except MeasureError as error:
         run.update(error=str(error), elapsed_s=round(time.monotonic() - begin, 6))
         ends.check()
     return run
 
 
-def _loops(engine, name, size, plan, ends):
-    """(loops, None), or (0, one sentence) when they could not be calibrated."""
-    if plan.loops or name in plan.calibrated:
-        return plan.loops or plan.calibrated[name], None
+def _prepare(workload, plan, ends):
+    """None, or one sentence why no run of the workload can begin."""
     try:
         if ends.gone:
             raise MeasureError(ends.gone)
-        return calibrate(engine, size, plan, ends), None
+        workload.prepare(plan, ends)
     except MeasureError as error:
         ends.check()
-        return 0, str(error)
+        return str(error)
+    return None
 
 
-def measure_workload(engine, name, size, plan, ends):
+def _finish(workload):
+    """None, or one sentence on what stays behind."""
+    try:
+        workload.finish()
+    except MeasureError as error:
+        return str(error)
+    return None
+
+
+def measure_workload(workload, plan, ends):
     """One workload of a round: a record without idle, fingerprint and ids. It never raises for a failed run."""
-    started = utc_now()
-    loops, problem = _loops(engine, name, size, plan, ends)
-    runs = []
-    for number in range(plan.warmup + plan.runs):
-        if problem is None:
-            run = _one_run(engine, (size, loops), plan, ends)
-        else:
-            run = _no_result("calibration failed: " + problem)
-        run.update(run=number, warmup=number < plan.warmup)
-        runs.append(run)
-    workload = {"name": name, "tool": engine.tool, "version": engine.version, "bytes": size, "loops": loops}
-    workload.update(connections=plan.connections, control=False, argv=engine.argv(size, loops, plan.connections))
-    workload.update(transport=engine.transport)
-    return {
+    started, runs = utc_now(), []
+    try:
+        problem = _prepare(workload, plan, ends)
+        for number in range(plan.warmup + plan.runs):
+            run = _one_run(workload, plan, ends) if problem is None else _no_result("not begun: " + problem)
+            run.update(run=number, warmup=number < plan.warmup)
+            runs.append(run)
+    finally:
+        left_behind = _finish(workload)
+    record = {
         "schema": SCHEMA,
-        "workload": workload,
+        "workload": _description(workload),
         "protocol": dict(plan.protocol, runs=plan.runs, warmup=plan.warmup, run_seconds=plan.run_seconds),
         "started": started,
         "finished": utc_now(),
         "runs": runs,
     }
+    return dict(record, left_behind=left_behind) if left_behind else record
+
+
+def _description(workload):
+    values = {name: getattr(workload, name) for name in ("name", "tool", "version", "bytes", "loops", "connections")}
+    values.update(control=False, argv=workload.argv, unit=workload.unit, params=dict(workload.params))
+    values.update(metric=dict(workload.metric._asdict()), set=workload.family)
+    return dict(values, transport=workload.transport) if workload.transport else values
 
 
 def measure_control(plan, own_meter=None):
     """The workload on loopback that no tuning of a network interface touches, against a server of its own."""
     lifetime = (plan.runs + plan.warmup + 10) * (plan.timeout + 60)
     with agent.LocalServer(lifetime) as server:
-        alone = plan._replace(connections=1)
-        record = measure_workload(
-            engines.Pingpong(server.target), CONTROL_NAME, CONTROL_BYTES, alone, Ends(None, own_meter)
-        )
+        workload = engines.Pingpong(server.target, CONTROL_BYTES)
+        workload.name = CONTROL_NAME
+        record = measure_workload(workload, plan, Ends(None, own_meter))
     record["workload"]["control"] = True
     record["peer"] = CONTROL_PEER
     return record
@@ -236,6 +159,8 @@ def _own_address(address):
 
 def _begin(ends, channel):
     """The fingerprints of both ends and the first sample. A server that is not there leaves its half None."""
+    if channel is None:
+        return {"client": fingerprint("", ""), "server": None}, ends.sample_alone()
     try:
         hello = channel.request("hello")
         here, there = channel.local_address()
@@ -246,30 +171,43 @@ def _begin(ends, channel):
         return both, ends.sample_alone()
 
 
-def measure_round(plan, engine, channel):
+@contextlib.contextmanager
+def _ending_in_order():
+    """Let a signal that ends this module run what takes things back (SIGKILL runs nothing)."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, lambda number, _frame: sys.exit(128 + number)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
+
+
+def measure_round(plan, workloads, channel=None):
     """All records of one round, without ids and collector; failures are failed runs in them.
 
-    engine: an engine of engines.py; channel: a wire.Channel to the server's control port.
+    channel: a wire.Channel to the server's control port, None for workloads of this host alone.
     """
-    with meter.own() as own_meter:
-        return _measured(plan, engine, channel, own_meter)
+    with _ending_in_order(), meter.own() as own_meter:
+        return _measured(plan, workloads, channel, own_meter)
 
 
-def _measured(plan, engine, channel, own_meter):
+def _measured(plan, workloads, channel, own_meter):
     ends = Ends(channel, own_meter)
     both, first = _begin(ends, channel)
     with_control = plan.control and not ends.gone
     idle = _idle(ends, plan.idle_seconds)
-    records = [
-        measure_workload(engine, workload_name(engine.tool, size, plan.connections), size, plan, ends)
-        for size in rotated(plan.bytes, plan.round)
-    ]
+    records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
+    if channel is None:
+        for record in records:
+            record["peer"] = LOCAL_PEER
     if with_control:
         records.append(measure_control(plan, own_meter))
     _note_clock_steps(both, first, ends)
+    sources = {end: counter.get("cpu_source") if counter else None for end, counter in first.items()}
     for record in records:
         control = record["workload"]["control"]
-        for key, values in (("idle", idle), ("fingerprint", both)):
+        for key, values in (("idle", idle), ("fingerprint", both), ("cpu_source", sources)):
             record[key] = {"client": values["client"], "server": None if control else values["server"]}
     return records
 

@@ -132,15 +132,35 @@ class Connection:
     def _answer_sample(self, _request):
         # A meter ends with this process, which ends with the connection.
         self._meter = self._meter or meter.start()
-        self._lines.write_object({"ok": True, "sample": counters.snapshot(meter=self._meter)})
+        # The process that accepted this connection: everything that serves descends from it.
+        sample = counters.snapshot(meter=self._meter, pids=(os.getppid(),))
+        self._lines.write_object({"ok": True, "sample": sample})
 
     def _answer_exchange(self, request):
+        """response_bytes: what is sent back, as much as came where it is not there."""
+        response = None
+        if "response_bytes" in request:
+            response = int(_whole(request, "response_bytes", 1, pingpong.MAX_BYTES))
+        size, loops = self._accept_work(request)
+        pingpong.echo(self._sock, size, loops, response)
+
+    def _answer_stream(self, request):
+        """direction: in or out, as the client sees it."""
+        directions = {"in": pingpong.give_stream, "out": pingpong.take_stream}
+        work = directions.get(str(request.get("direction")))
+        if work is None:
+            raise MeasureError("direction must be in or out")
+        size, loops = self._accept_work(request)
+        work(self._sock, size, loops)
+
+    def _accept_work(self, request):
+        """Say yes to what is asked for; (bytes, loops)."""
         size = int(_whole(request, "bytes", 1, pingpong.MAX_BYTES))
         loops = int(_whole(request, "loops", 1, pingpong.MAX_LOOPS))
         timeout = _whole(request, "timeout", 1, 86400)
         pingpong.tune_socket(self._sock, timeout)
         self._lines.write_object({"ok": True})
-        pingpong.echo(self._sock, size, loops)
+        return size, loops
 
     def _answer_stop(self, _request):
         self._lines.write_object({"ok": True})

@@ -15,6 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
     to_json,
     to_junit,
     to_markdown,
+    to_openmetrics,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import held_runs
@@ -27,6 +28,7 @@ RENDERERS: dict[str, Renderer] = {
     "md": to_markdown.lines,
     "xml": to_junit.lines,
     "csv": to_csv.lines,
+    "om": to_openmetrics.lines,
 }
 """By the ending of the file, in the order in which they are written: the canonical form first."""
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -24,9 +25,15 @@ class Written:
 
 
 def write_report(report: Report, runs: Runs, folder: Path, formats: Sequence[str], check: bool = False) -> Written:
-    """Write ``report.<format>`` for each format below ``folder``, which is made as needed; with ``check`` only compare.
+    """Write ``report.<format>`` for each format below ``folder``; ``runs`` is asked once for each that needs them."""
+    pieces = {form: functools.partial(renderer, report, runs) for form, renderer in RENDERERS.items()}
+    return write_formats(pieces, folder, "report", formats, check)
 
-    ``runs`` is asked once for each format that needs them.
+
+def write_formats(
+    pieces: Mapping[str, Callable[[], Iterable[str]]], folder: Path, stem: str, formats: Sequence[str], check: bool
+) -> Written:
+    """Write ``<stem>.<format>`` below ``folder``, which is made as needed; with ``check`` only compare.
 
     OSError as the system gives it. ValueError where the folder is a symbolic link: it could lead anywhere.
     """
@@ -35,10 +42,9 @@ def write_report(report: Report, runs: Runs, folder: Path, formats: Sequence[str
     if not check:
         folder.mkdir(parents=True, exist_ok=True)
     paths, changed = {}, False
-    for form in (name for name in RENDERERS if name in formats):
-        path = folder / f"report.{form}"
-        pieces = RENDERERS[form](report, runs)
-        differs = _differs(path, pieces) if check else _replace(path, pieces)
+    for form in (name for name in pieces if name in formats):
+        path = folder / f"{stem}.{form}"
+        differs = _differs(path, pieces[form]()) if check else _replace(path, pieces[form]())
         changed = changed or differs
         paths[form] = str(path)
     return Written(paths, changed)

@@ -99,7 +99,7 @@ def number(value: object) -> str:
         return f"{value:,}".replace("-", MINUS)
     for limit, form in ((1e12, "{:.3e}"), (1e6, "M"), (1000, "{:,.0f}"), (100, "{:.1f}"), (1, "{:.2f}"), (0, "{:.3g}")):
         if size >= limit:
-            text = f"{value / 1e6:,.1f} M" if form == "M" else form.format(value)
+            text = f"{value / 1e6:,.{2 if size < 1e8 else 1}f} M" if form == "M" else form.format(value)
             return text.replace("-", MINUS)
     return DASH
 
@@ -123,6 +123,11 @@ def gain(ratio: object) -> str:
     if abs(value) < 0.05:
         return "0.0 %"
     return f"{value:+.1f} %".replace("-", MINUS)
+
+
+def signed(value: object) -> str:
+    """A change of a metric itself, in percent with its sign: ``-59.5 %`` with a true minus."""
+    return f"{value:+.1f} %".replace("-", MINUS) if isinstance(value, (int, float)) else DASH
 
 
 def interval(item: Item) -> str:
@@ -193,6 +198,14 @@ def natural(value: object) -> tuple[tuple[int, str, str], ...]:
     parts = re.split(r"([0-9]+)", str(value))
     bare = [part.lstrip("0") if index % 2 else part for index, part in enumerate(parts)]
     return tuple((len(bare[i]) if i % 2 else 0, bare[i], parts[i]) for i in range(len(parts)))
+
+
+def with_code(sentence: object) -> list[tuple[bool, str]]:
+    """The parts of a sentence in their order; True for a command, which stands between backquotes."""
+    parts = str(sentence).split("`")
+    if len(parts) % 2 == 0:
+        return [(False, str(sentence))]
+    return [(bool(index % 2), part) for index, part in enumerate(parts) if part]
 
 
 def listed(names: Iterable[object], limit: int) -> str:

@@ -8,7 +8,7 @@ import csv
 import functools
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import PairKey, Report, Runs, one_line
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import key_of
@@ -71,6 +71,14 @@ def _rows(report: Report, runs: Runs) -> Iterator[tuple[object, ...]]:
             unit,
             text_cell(run["error"]),
         )
+
+
+def cells(values: Iterable[object]) -> str:
+    """One row; numbers stay as they are, and what is not known is empty."""
+    buffer = io.StringIO()
+    row = [value if isinstance(value, (int, float)) else text_cell(value) for value in values]
+    csv.writer(buffer, lineterminator="\n").writerow(row)
+    return buffer.getvalue()
 
 
 @functools.lru_cache(maxsize=4096)

@@ -8,17 +8,14 @@ shown in full, all others as one line each in folded tables, and the page says w
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-import jinja2
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, text, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.html import page
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.run_chart import RUNS_DRAWN, run_chart
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, Report, Runs
-from markupsafe import Markup
 
 FLEET_FROM = 60  # comparisons, controls not counted
 WORST = 40  # comparisons drawn and shown in full in a fleet
@@ -26,16 +23,17 @@ CHARTS = 24  # run charts in a fleet
 DENSE_ROWS = 8000  # one-line rows of a fleet, about 250 bytes each
 GROUPS = 200  # different outcomes or fingerprint lines
 SENTENCES = 200  # warnings or problems
-LONGEST = 2000  # characters of one text
 
-CPU_METRIC = "cpu_us_per_round_trip"
+CPU_METRIC = "cpu_us_per_unit"
 
 SECTIONS = (
     ("next", "What to do next"),
+    ("experiment", "The experiment"),
     ("overview", "Result at a glance"),
     ("pairs", "Results by host pair"),
     ("cpu", "CPU time and ITR"),
     ("changes", "What changed"),
+    ("context", "Settings of the application"),
     ("comparability", "Comparability and warnings"),
     ("runs", "Every run in time order"),
     ("not-measured", "Not measured"),
@@ -46,63 +44,10 @@ SECTIONS = (
 
 def lines(report: Report, runs: Runs) -> Iterator[str]:
     """The page in pieces; joined they are the file."""
-    page = environment().get_template("page.html.j2")
-    yield from page.generate(**_context(report, runs))
-
-
-@functools.cache
-def environment() -> jinja2.Environment:
-    """Templates with autoescape on; every value that is printed is cleaned and cut to :data:`LONGEST` first."""
-    env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        finalize=_printed,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.ChainableUndefined,
-    )
-    forms = {"percent": text.percent, "number": text.number}
-    env.filters.update(
-        css=lambda item: text.verdict_of(item).css,
-        symbol=lambda item: text.verdict_of(item).symbol,
-        word=text.verdict_word,
-        pair=view.pair_name,
-        ways=view.ways,
-        metric=view.metric_words,
-        interval=text.interval,
-        shown=lambda value, form: forms[form](value),
-        plural=lambda count, *words: text.plural(count if isinstance(count, int) else 0, *words),
-        number=text.number,
-        measured=text.measured,
-        percent=text.percent,
-        gain=text.gain,
-        probability=text.probability,
-        moment=text.moment,
-        opaque=lambda value: text.opaque(None if isinstance(value, jinja2.Undefined) else value)[:100],
-        conflict=text.conflict_words,
-        listed=text.listed,
-    )
-    return env
-
-
-def _printed(value: object) -> object:
-    if isinstance(value, Markup):
-        return value
-    if value is None or isinstance(value, jinja2.Undefined):
-        return ""
-    return text.shorten(text.clean(value), LONGEST)
-
-
-@functools.cache
-def _style() -> tuple[Markup, str]:
-    css = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    digest = hashlib.sha256(css.encode()).digest()
-    return Markup(css), base64.b64encode(digest).decode("ascii")
+    yield from page("report.html.j2", _context(report, runs))
 
 
 def _context(report: Report, runs: Runs) -> dict[str, Any]:
-    css, css_hash = _style()
     comparisons = [item for item in report.get("comparisons") or () if not item.get("control")]
     everything = view.ordered(report.get("comparisons") or ())
     fleet = len(comparisons) > FLEET_FROM
@@ -112,14 +57,11 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
     drawn = plotted[:CHARTS] if fleet else everything
     counts = report["counts"]
     cpu_items = plotted if fleet else [item for item in everything if not item.get("control")]
+    costs = [row for item in cpu_items for row in cpu_rows(item)]
     return {
         "report": report,
-        "css": css,
-        "css_hash": css_hash,
-        "arrow": text.ARROW,
-        "dash": text.DASH,
-        "level": text.percent(report["thresholds"].get("confidence_pct", 95.0), 0),
-        "sections": SECTIONS,
+        "level": f"{report['thresholds'].get('confidence_pct', 95.0):.3g} %",
+        "sections": sections(report),
         "tally": [(verdict, counts.get(word, 0)) for word, verdict in text.VERDICTS.items()],
         "fleet": fleet,
         "comparisons": everything,
@@ -128,8 +70,11 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "intervals": charts.interval_plot("plot", plotted, material, "flat" if fleet else "wide") if plotted else "",
         "intervals_narrow": charts.interval_plot("plot-narrow", plotted, material, "narrow") if plotted else "",
         "pairs": view.by_pair(everything),
-        "cpu_rows": [row for item in cpu_items for row in cpu_rows(item)],
+        "cpu_rows": costs,
+        "cpu_plot": cpu_chart("cpu-plot", costs) if costs else "",
+        "cpu_plot_narrow": cpu_chart("cpu-plot-narrow", costs, "narrow") if costs else "",
         "cpu_left_out": len(comparisons) - len(cpu_items),
+        "units": sorted({str(item["unit_of_work"]) for item in cpu_items if item.get("unit_of_work")}) or ["unit"],
         "shared_kernel": any((item.get("kpi") or {}).get("shared_kernel") for item in everything),
         "changes": changes[:GROUPS],
         "changes_left_out": max(0, len(changes) - GROUPS),
@@ -137,10 +82,34 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "comparability_left_out": max(0, len(comparability) - GROUPS),
         "warnings": _first(report.get("warnings") or ()),
         "problems": _first(report.get("problems") or ()),
-        "charts": _charts(runs, drawn),
+        "charts": _charts(report, runs, drawn),
         "charts_left_out": len(everything) - len(drawn),
         "not_measured": view.not_measured_groups(report)[:GROUPS],
+        "context_rows": view.context_rows(report)[:GROUPS],
+        **_experiment_context(report, material),
         **(_fleet_context(everything, comparisons, material) if fleet else {}),
+    }
+
+
+def sections(report: Report) -> list[tuple[str, str]]:
+    """The sections that this report has."""
+    absent = {name for name in ("experiment", "context") if not report.get(name)}
+    if report.get("declared"):
+        absent.discard("context")
+    return [section for section in SECTIONS if section[0] not in absent]
+
+
+def _experiment_context(report: Report, material: float) -> dict[str, Any]:
+    experiment = report.get("experiment")
+    if not experiment:
+        return {}
+    levels = view.levels_of(experiment)
+    against = [level for level in levels if not level.get("baseline")]
+    return {
+        "levels": levels,
+        "level_plots": [charts.level_plot(f"levels-{form}", against, material, form) for form in ("wide", "narrow")]
+        if against
+        else [],
     }
 
 
@@ -159,11 +128,14 @@ def _first(sentences: Sequence[str]) -> list[str]:
     return [*sentences[:SENTENCES], *([f"{more:,} more in report.json."] if more > 0 else [])]
 
 
-def _charts(runs: Runs, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _charts(report: Report, runs: Runs, items: Sequence[Item]) -> list[dict[str, Any]]:
     found_runs = view.runs_of(runs, (view.key_of(item) for item in items))
     found = []
     for index, item in enumerate(items):
-        mine = found_runs[view.key_of(item)]
+        states = view.states_of(report, item)
+        mine = [
+            {**run, "phase": states[run["phase"]]} for run in found_runs[view.key_of(item)] if run["phase"] in states
+        ]
         if not mine:
             continue
         failed = sum(1 for run in mine if not run.get("ok"))
@@ -173,9 +145,9 @@ def _charts(runs: Runs, items: Sequence[Item]) -> list[dict[str, Any]]:
         note = text.plural(len(mine), "run") + (f", {failed} failed" if failed else "")
         if high:
             note += f"; {text.number(min(high))} to {text.number(max(high))} {item.get('unit') or ''} without warm-up"
-        if len(mine) > charts.RUNS_DRAWN:
-            note += f"; the first {charts.RUNS_DRAWN:,} are drawn, all are in report.csv"
-        found.append({"item": item, "note": note, "svg": charts.run_chart(f"runs-{index}", item, mine)})
+        if len(mine) > RUNS_DRAWN:
+            note += f"; the first {RUNS_DRAWN:,} are drawn, all are in report.csv"
+        found.append({"item": item, "note": note, "svg": run_chart(f"runs-{index}", item, mine)})
     return found
 
 
@@ -195,6 +167,7 @@ def cpu_rows(item: Item) -> list[dict[str, Any]]:
             {
                 "item": item,
                 "what": "both, one kernel" if kpi.get("shared_kernel") else end,
+                "unit_of_work": item.get("unit_of_work"),
                 "unit": "\u00b5s",
                 "before": measured.get("before", before.get(CPU_METRIC)),
                 "after": measured.get("after", after.get(CPU_METRIC)),

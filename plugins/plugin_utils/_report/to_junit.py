@@ -49,7 +49,7 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
 
 
 def _case(suite: ET.Element, item: Item) -> None:
-    case = ET.SubElement(suite, "testcase", classname=_text(item.get("workload")), name=_text(pair_name(item)))
+    case = ET.SubElement(suite, "testcase", classname=_text(item.get("workload")), name=_text(_name(item)))
     verdict = verdict_of(item).word
     message = f"{verdict_word(item)}: {item.get('reason') or gain_words(item.get('ratio'))}"
     details = [message, *(item.get("guards") or ()), *(item.get("flags") or ())]
@@ -64,6 +64,11 @@ def _case(suite: ET.Element, item: Item) -> None:
         ET.SubElement(case, "skipped", message=_text(message))
         return
     ET.SubElement(case, "system-out").text = "\n".join(map(_text, details))
+
+
+def _name(item: Item) -> str:
+    contrast = item.get("contrast")
+    return f"{pair_name(item)}, {contrast}" if contrast else pair_name(item)
 
 
 def _text(value: object) -> str:

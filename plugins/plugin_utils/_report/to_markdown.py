@@ -26,22 +26,25 @@ def escape(value: object) -> str:
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     """The document, a section a piece."""
     yield from _head(report)
+    yield from _experiment(report)
     yield from _results(report)
     yield from _changes(report)
     yield from _warnings(report)
     yield from _not_measured(report)
-    yield from _section("Method and limits", _bullets(report.get("method") or ()))
+    yield from section("Method and limits", bullets(report.get("method") or ()))
     repeat = report.get("repeat")
     if repeat:
         # an indented block, because nothing within a line can end it as backquotes end a fenced one
         block = "\n".join("    " + text.one_line(line) for line in str(repeat).splitlines())
-        yield from _section("To repeat it", [block, "\n"])
+        yield from section("To repeat it", [block, "\n"])
 
 
 def _head(report: Report) -> Iterator[str]:
     verdict = text.verdict_of(report)
     yield f"# {verdict.symbol} {text.verdict_word(report)}: change {escape(report.get('change'))}\n\n"
     yield f"{escape(report.get('headline'))}\n\n"
+    if view.decision(report):
+        yield f"**{view.decision(report)}**\n\n"
     hosts, protocol, period = report["hosts"], report["protocol"], report["period"]
     facts = {
         "Hosts": f"{hosts.get('measured')} measured, {hosts.get('not_measured')} not measured",
@@ -52,7 +55,39 @@ def _head(report: Report) -> Iterator[str]:
     }
     yield from (f"- **{name}:** {escape(value)}\n" for name, value in facts.items())
     steps = report.get("next_steps") or ()
-    yield from _section("What to do next", [f"{place}. {escape(step)}\n" for place, step in enumerate(steps, 1)])
+    yield from section("What to do next", [f"{place}. {_sentence(step)}\n" for place, step in enumerate(steps, 1)])
+
+
+def _sentence(step: object) -> str:
+    """A sentence whose commands can be copied: nothing between backquotes is taken for markup, or holds one."""
+    parts = text.with_code(step)
+    shown = [f"`{text.one_line(part)}`" if code else escape(part) for code, part in parts]
+    return "".join(f"{one} " if part.endswith(" ") else one for one, (_code, part) in zip(shown, parts, strict=True))
+
+
+def _experiment(report: Report) -> Iterator[str]:
+    experiment = report.get("experiment")
+    if not experiment:
+        return
+    progress = experiment["progress"]
+    facts = [
+        f"- **Winner:** {escape(experiment.get('winner') or 'none')}\n",
+        f"- **Progress:** {progress.get('done')} of {progress.get('steps')} steps\n",
+        f"- **Baseline:** {escape(experiment.get('baseline'))}; seed {escape(experiment.get('seed'))}\n\n",
+    ]
+    rows = [
+        [
+            level["name"],
+            "; ".join(text.opaque(level.get("vars") or {})),
+            "baseline" if level.get("baseline") else f"{text.verdict_of(level).symbol} {text.verdict_word(level)}",
+            text.gain(level.get("ratio")),
+            text.interval(level),
+            " ".join(level.get("guards") or ()),
+        ]
+        for level in view.levels_of(experiment)[:ROWS]
+    ]
+    header = ("Level", "Settings", "Verdict", "Gain", "Interval", "Guards")
+    yield from section("The experiment", [*facts, *table(header, rows)])
 
 
 def _results(report: Report) -> Iterator[str]:
@@ -61,7 +96,7 @@ def _results(report: Report) -> Iterator[str]:
         [word.symbol + " " + word.word, text.number(report["counts"].get(word.word, 0))]
         for word in text.VERDICTS.values()
     ]
-    yield from _section("Results", _table(("Verdict", "Comparisons"), rows))
+    yield from section("Results", table(("Verdict", "Comparisons"), rows))
     if not comparisons:
         return
     fleet = len(comparisons) > ROWS
@@ -70,7 +105,7 @@ def _results(report: Report) -> Iterator[str]:
         judged = sum(1 for item in comparisons if not item.get("control"))
         yield f"\nThe {len(shown)} comparisons to look at first, of {judged:,}; all are in report.json.\n"
     header = ("Host pair", "Workload", "Before", "After", "Gain", "Interval", "p", "Verdict", "Reason")
-    yield from ["\n", *_table(header, [_row(item) for item in shown])]
+    yield from ["\n", *table(header, [_row(item) for item in shown])]
 
 
 def _row(item: Item) -> list[object]:
@@ -79,7 +114,7 @@ def _row(item: Item) -> list[object]:
     medians = [text.measured((item.get(side) or {}).get("median"), unit) for side in ("before", "after")]
     return [
         view.pair_name(item),
-        f"{item.get('workload')}{' (control)' if item.get('control') else ''}",
+        f"{view.workload_name(item)}{' (control)' if item.get('control') else ''}",
         *medians,
         text.gain(item.get("ratio")),
         text.interval(item),
@@ -100,48 +135,55 @@ def _changes(report: Report) -> Iterator[str]:
             [text.listed(group.members, 6), knob, before, after, item.get("verdict"), effect, item.get("reason")]
         )
     header = ("Hosts", "Tuning", "Running before", "Running after", "Tuning says", "Took effect", "Reason")
-    yield from _section("What changed", _table(header, rows))
+    yield from section("What changed", table(header, rows))
 
 
 def _warnings(report: Report) -> Iterator[str]:
     sentences = [*(report.get("warnings") or ()), *(report.get("problems") or ())]
-    yield from _section("Warnings and problems", _bullets(sentences))
+    yield from section("Warnings and problems", bullets(sentences))
     differing = [g for g in view.comparability_groups(report) if g.item.get("before") != g.item.get("after")]
     rows = [
         [
             group.item.get("item"),
             ", ".join(text.opaque(group.item.get("before"))),
             ", ".join(text.opaque(group.item.get("after"))),
-            "must match" if group.item.get("must_match") else "shown only",
+            "declared"
+            if group.item.get("declared")
+            else "must match"
+            if group.item.get("must_match")
+            else "shown only",
             text.listed(group.members, 6),
         ]
         for group in differing[:ROWS]
     ]
-    yield from _section(
-        "Differences between the phases", _table(("Item", "Before", "After", "Reading", "Host pairs"), rows)
+    yield from section(
+        "Differences between the phases", table(("Item", "Before", "After", "Reading", "Host pairs"), rows)
     )
 
 
 def _not_measured(report: Report) -> Iterator[str]:
     groups = view.not_measured_groups(report)[:ROWS]
     rows = [[group.item.get("reason"), len(group.members), text.listed(group.members, 20)] for group in groups]
-    yield from _section(
-        "Not measured", _table(("Reason", "Hosts", "Names"), rows) or ["Every expected host was measured.\n"]
+    yield from section(
+        "Not measured", table(("Reason", "Hosts", "Names"), rows) or ["Every expected host was measured.\n"]
     )
 
 
-def _section(title: str, body: Sequence[str]) -> Iterator[str]:
+def section(title: str, body: Sequence[str]) -> Iterator[str]:
+    """A section with its heading; nothing where there is nothing in it."""
     if body:
         yield f"\n## {title}\n\n"
         yield from body
 
 
-def _bullets(sentences: Sequence[str]) -> list[str]:
+def bullets(sentences: Sequence[str]) -> list[str]:
+    """A list of sentences, cut at :data:`ROWS`."""
     more = len(sentences) - ROWS
     rest = [f"- {more:,} more in report.json.\n"] if more > 0 else []
     return [f"- {escape(sentence)}\n" for sentence in sentences[:ROWS]] + rest
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """A table whose cells are escaped; nothing where it has no row."""
     body = [f"| {' | '.join(escape(cell if cell is not None else '') for cell in row)} |\n" for row in rows]
     return [f"| {' | '.join(header)} |\n", f"|{' --- |' * len(header)}\n", *body] if body else []

@@ -28,9 +28,10 @@ METRICS = {
     "max_us": "longest round trip",
     "min_us": "shortest round trip",
     "tr2_kib_per_s": "throughput (tr2)",
-    "cpu_us_per_round_trip_client": "CPU time per round trip, client",
-    "cpu_us_per_round_trip_server": "CPU time per round trip, server",
-    "cpu_us_per_round_trip": "CPU time per round trip",
+    "elapsed_s": "elapsed time",
+    "cpu_us_per_unit_client": "CPU time per unit, client",
+    "cpu_us_per_unit_server": "CPU time per unit, server",
+    "cpu_us_per_unit": "CPU time per unit",
 }
 
 
@@ -69,6 +70,68 @@ def pair_name(item: Item) -> str:
     return f"{item.get('host')} \u2192 {item.get('peer')}"
 
 
+def workload_name(item: Item) -> str:
+    """The workload, and in an experiment the level that is compared with the baseline."""
+    contrast = item.get("contrast")
+    return f"{item.get('workload')}, {contrast}" if contrast else str(item.get("workload"))
+
+
+def states_of(report: Report, item: Item) -> dict[str, str]:
+    """Which phases of the records are the two states of a comparison."""
+    experiment, contrast = report.get("experiment"), item.get("contrast")
+    if experiment and contrast:
+        return {str(experiment.get("baseline")): "before", str(contrast): "after"}
+    return {"before": "before", "after": "after"}
+
+
+DECISIONS = {
+    "IMPROVED": "Keep the change.",
+    "REGRESSED": "Do not keep the change as it is.",
+    "UNCHANGED": "This measurement is no reason to keep the change, and none against it.",
+    "INCONCLUSIVE": "Do not decide yet: these data show neither.",
+    "NOT COMPARABLE": "Do not decide yet: the two states cannot be compared.",
+    "NO DATA": "Do not decide yet: there are no data.",
+}
+
+
+def decision(report: Report) -> str:
+    """Whether to keep the change, in one sentence for those who read no other; an experiment decides by itself."""
+    if report.get("experiment"):
+        return ""
+    word = verdict_of(report).word
+    warned = any(item.get("warnings") is True for item in report.get("comparisons") or ())
+    if word == "IMPROVED" and (warned or report.get("warnings") is True):
+        return "Better, but not for nothing: look at the guards before you keep the change."
+    return DECISIONS[word]
+
+
+def context_rows(report: Report) -> list[dict[str, Any]]:
+    """What was noted with the records: one value where all states have the same one, else the values by state."""
+    found = []
+    for item in report.get("context") or ():
+        values = {state: ", ".join(map(str, known)) for state, known in item["values"].items()}
+        several = any(len(known) > 1 for known in item["values"].values())
+        alone = next(iter(values)) if len(values) == 1 else ""
+        same = not several and not alone and len(set(values.values())) == 1
+        reading = "the same" if same else f"known of {alone} only" if alone else "differs"
+        states = sorted(values, key=lambda state: (state != "before", natural(state)))
+        lines = [next(iter(values.values()))] if same else [f"{state}: {values[state]}" for state in states]
+        found.append({"name": item["name"], "kind": item["kind"], "lines": lines, "same": same, "reading": reading})
+    return found
+
+
+def levels_of(experiment: Item) -> list[dict[str, Any]]:
+    """The levels of an experiment, each with the verdict that a reader must see first of all that it has."""
+    found = []
+    for level in experiment.get("levels") or ():
+        known = [verdict for word, verdict in VERDICTS.items() if (level.get("verdicts") or {}).get(word)]
+        order = [verdict.word for verdict in sorted(known, key=lambda verdict: verdict.rank)]
+        better = [word for word in order if word in ("IMPROVED", "UNCHANGED")]
+        word = "IMPROVED" if order and order == better and "IMPROVED" in order else next(iter(order), "NO DATA")
+        found.append({**level, "verdict": word, "warnings": bool(level.get("guards"))})
+    return found
+
+
 def ways(item: Item) -> str:
     """How the messages travelled before and after, ``tcp \u2192 smc: SMCR``; empty where all of it was TCP."""
     known = item.get("transport") or {}
@@ -86,6 +149,7 @@ def ordered(comparisons: Iterable[Item]) -> list[Item]:
             natural(item.get("host")),
             bool(item.get("control")),
             natural(item.get("peer")),
+            natural(item.get("contrast") or ""),
             item.get("bytes") or 0,
             item.get("connections") or 0,
             natural(item.get("workload")),
@@ -108,13 +172,14 @@ def worst_first(comparisons: Iterable[Item]) -> list[Item]:
 def by_pair(comparisons: Iterable[Item]) -> list[tuple[str, list[Item]]]:
     """Comparisons in reading order below the name of their pair; a host's controls stand below its last pair."""
     pairs: dict[str, list[Item]] = {}
-    last: dict[str, str] = {}
+    last: dict[tuple[str, str], str] = {}
     for item in ordered(comparisons):
-        name = pair_name(item)
+        contrast = str(item.get("contrast") or "")
+        name = f"{pair_name(item)}, {contrast}" if contrast else pair_name(item)
         if item.get("control"):
-            name = last.get(str(item.get("host")), name)
+            name = last.get((str(item.get("host")), contrast), name)
         else:
-            last[str(item.get("host"))] = name
+            last[str(item.get("host")), contrast] = name
         pairs.setdefault(name, []).append(item)
     return list(pairs.items())
 
@@ -150,14 +215,14 @@ def _grouped(items: Iterable[Item], same: Iterable[str], member: Callable[[Item]
 
 def change_groups(report: Report) -> list[Group]:
     """Tunings that went the same way on several hosts as one entry; those without effect first."""
-    same = ("name", "subject", "wanted", "before", "after", "verdict", "took_effect", "reason", "conflicts")
+    same = ("contrast", "name", "subject", "wanted", "before", "after", "verdict", "took_effect", "reason", "conflicts")
     groups = _grouped(report.get("changes") or (), (*same, "remarks", "undo"), lambda item: str(item.get("host")))
     return sorted(groups, key=lambda g: (g.item.get("took_effect") is not False, natural(g.item.get("name"))))
 
 
 def comparability_groups(report: Report) -> list[Group]:
     """Fingerprint items with their pairs: those that must match and do not first, those that are only shown last."""
-    same = ("item", "before", "after", "must_match")
+    same = ("item", "before", "after", "must_match", "declared")
     groups = _grouped(report.get("comparability") or (), same, pair_name)
 
     def key(group: Group) -> tuple[Any, ...]:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A process of an instance that the sapstartsrv stand-in starts; SAP_STANDIN in its environment says which one it is.
 
-It does no work. disp+work has work processes as children, which really ask the kernel for the policy and the priority
+disp+work does no work. It has work processes as children, which really ask the kernel for the policy and the priority
 that the profile wants and go on without where it refuses; what it said is in the trace file dev_w<n>, as in a system.
+A lock server has a real lock table, see enqueue_server.py.
 """
 
 import os
@@ -11,6 +12,8 @@ import signal
 import sys
 import time
 
+import enqueue_client
+import enqueue_server
 import sap_kernel
 
 POLICIES = {"SCHED_OTHER": os.SCHED_OTHER, "SCHED_RR": os.SCHED_RR, "SCHED_FIFO": os.SCHED_FIFO}
@@ -56,6 +59,8 @@ def main():
     signal.signal(signal.SIGTERM, end)
     if name == "disp+work":
         start_work_processes(parameters, place)
+    if name in ("enserver", "enq_server"):
+        enqueue_server.start(enqueue_client.address(parameters)[1])
     time.sleep(0.3)
     dies = place.orders().get("dies")
     if name == "disp+work" and dies and parameters.get(dies["name"]) == dies["value"]:

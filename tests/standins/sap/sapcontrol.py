@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A stand-in for SAP's sapcontrol, for tests on machines without an SAP kernel. It is not SAP's program.
 
-    sapcontrol -nr <NN> [-format list|script] -function <name> [arguments]
+    sapcontrol [-host <name>] -nr <NN> [-format list|script] -function <name> [arguments]
 
 It asks the sapstartsrv stand-in on the local socket and prints in the documented layouts, with the documented exit
 codes: 0 done, 1 failed, GetProcessList 3 all processes run, 4 all are stopped.
@@ -63,7 +63,11 @@ def main():
     given, arguments = options(sys.argv[1:])
     if "-nr" not in given or "-function" not in given:
         sys.exit(__doc__)
-    answer = ask(given["-nr"], given["-function"], arguments)
+    if "-host" in given:
+        # over the network the function would have to be taken out of service/protectedwebmethods first
+        answer = {"fail": "HTTP error, HTTP/1.1 401 Unauthorized"}
+    else:
+        answer = ask(given["-nr"], given["-function"], arguments)
     said = ["", time.strftime("%d.%m.%Y %H:%M:%S"), given["-function"]]
     if "fail" in answer:
         said.append("FAIL: " + answer["fail"])

@@ -9,6 +9,7 @@ names as processes of their own, see sap_process.py, and knows of them what /pro
 RESTART; whoever started it starts it again.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ import sys
 import threading
 import time
 
+import enqueue_client
 import sap_kernel
 
 RESTART = 100
@@ -31,6 +33,7 @@ PROGRAMS = {
     "dw": ("disp+work", "Dispatcher", "Running, Message Server connection ok, Dialog Queue time: 0.00 sec"),
     "ig": ("igswd_mt", "IGS Watchdog", "Running"),
     "ms": ("msg_server", "MessageServer", "Running"),
+    "en": ("enserver", "EnqueueServer", "Running"),
     "enq": ("enq_server", "Enqueue Server 2", "Running"),
 }
 
@@ -110,6 +113,13 @@ class Instance:
         if value is None:
             raise Refused("Invalid parameter")
         return 0, None, [[value]]
+
+    def EnqGetStatistic(self):
+        """Field and value, one a line: how SAP's sapcontrol prints them is not documented."""
+        with contextlib.suppress(SystemExit):
+            values = enqueue_client.Server(self.profile).ask("statistics")["values"]
+            return 0, None, [["%s: %s" % (name, value)] for name, value in sorted(values.items())]
+        raise Refused("Enqueue server not reachable")
 
     def Start(self, *_timeout):
         if self.GetProcessList()[0] == 4:

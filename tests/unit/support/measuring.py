@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, processes, request, rounds, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, face, processes, request, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Ends
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workload import Outcome, Workload, calibrate
 
 # The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
@@ -40,7 +42,8 @@ OPTIONS = {
 @contextlib.contextmanager
 def server(tool="pingpong", **options):
     """The session of a running server, which is ended afterwards whatever the test did to it."""
-    session = agent.start(tool, **options)
+    binary = options.pop("binary", None)
+    session = agent.start(tool, **dict(options, **request.server_of(tool, binary)))
     try:
         yield session
     finally:
@@ -53,11 +56,12 @@ def target(session, token=None):
 
 def round_of(session, binary=None, **options):
     """The records of one short round; options as in OPTIONS."""
-    return request.measure(dict(OPTIONS, **options), session, binary)
+    params = dict(OPTIONS, session=session, **options)
+    return face.measure(params, request.workloads(params, session, binary))
 
 
 def plan(**options):
-    return request.plan(dict(OPTIONS, **options))
+    return face.plan(dict(OPTIONS, **options))
 
 
 def kill(session):
@@ -97,23 +101,27 @@ def errors(record):
     return [run["error"] for run in record["runs"]]
 
 
-class QuietEngine:
-    """An engine of exact round trips, without a network: for the order of things in a round."""
+class Quiet(Workload):
+    """Exact round trips without a network: for the order of things in a round."""
 
     tool, version = "pingpong", "1"
-    transport, links = "tcp", None
+    transport = "tcp"
+    bytes = 1000
 
-    def __init__(self, round_trip_us=50.0):
-        self.calls = []
+    def __init__(self, name="pingpong-1000B", round_trip_us=50.0, raw="text"):
+        self.name = name
         self.round_trip_us = round_trip_us
+        self.raw = raw
+        self.calls = []
 
-    def argv(self, size, loops, connections):
-        return [self.tool, str(size), str(loops), str(connections)]
+    def prepare(self, setting, ends):
+        calibrate(self, setting, ends)
 
-    def run(self, size, loops, connections, timeout, window):
+    def run(self, setting, window):
         with window:
-            self.calls.append((size, loops))
-        return {"avg_us": self.round_trip_us, "av2_us": self.round_trip_us, "round_trips": loops}, "text", 0.1
+            self.calls.append(self.loops)
+        metrics = {"avg_us": self.round_trip_us, "av2_us": self.round_trip_us, "round_trips": self.loops}
+        return Outcome(metrics, self.raw, 0.1, None)
 
 
-ALONE = rounds.Ends(channel=None)
+ALONE = Ends(channel=None)

@@ -12,15 +12,15 @@ import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import niping
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
-from measuring import ALONE, QuietEngine, plan
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _measuring, _records
+from measuring import ALONE, Quiet, plan
 
 SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
 
 
 def measured(name="pingpong-1000B", good=True, control=False, started="2026-11-20T10:00:00.000000Z"):
     """A record as the module returns it."""
-    record = rounds.measure_workload(QuietEngine(), name, 1000, plan(loops=700), ALONE)
+    record = rounds.measure_workload(Quiet(name), plan(loops=700), ALONE)
     record.update(started=started, idle={"client": None, "server": None}, fingerprint={"client": None, "server": None})
     record["workload"]["control"] = control
     if control:
@@ -190,7 +190,7 @@ def test_a_full_disk_says_what_was_measured_and_not_stored(call, monkeypatch, tm
             raise OSError(errno.ENOSPC, "No space left on device")
         return store(results, record)
 
-    monkeypatch.setattr(niping._records, "store", full)
+    monkeypatch.setattr(_records, "store", full)
     result, _seen = call(measured(), measured("pingpong-1B"), **BEFORE)
     assert result["failed"] and len(result["paths"]) == 1
     assert result["msg"] == f"measured, but not stored below {tmp_path}: pingpong-1000B: No space left on device"
@@ -247,8 +247,8 @@ def test_sizes_in_every_shape_that_yaml_gives(call):
 
 
 def test_version_of_a_checkout_and_of_an_installed_collection(tmp_path):
-    assert niping.collection_version(tmp_path) == "unknown"
+    assert _measuring.collection_version(tmp_path) == "unknown"
     (tmp_path / "galaxy.yml").write_text("namespace: zpower\nversion: '1.2.3'\n")
-    assert niping.collection_version(tmp_path) == "1.2.3"
+    assert _measuring.collection_version(tmp_path) == "1.2.3"
     (tmp_path / "MANIFEST.json").write_text('{"collection_info": {"version": "1.2.4"}}')
-    assert niping.collection_version(tmp_path) == "1.2.4"
+    assert _measuring.collection_version(tmp_path) == "1.2.4"

@@ -41,6 +41,16 @@ def test_the_records_are_kept_where_the_report_looks(tmp_path):
     assert (kept["host"], kept["phase"], kept["round"]) == ("app1", "after", 2)
 
 
+def test_what_check_mode_found_is_kept_as_the_state_that_was_left(tmp_path):
+    predicted = {**TUNING, "subject": "hsi1", "verdict": "drifted", "reason": "rx-0 is 0, wanted f"}
+    run(change="c1", phase="found", results=str(tmp_path), tunings=[TUNING], found=[predicted])
+    kept = json.loads((tmp_path / "c1" / "app1" / "tunings-found-1.json").read_text())["tunings"]
+    assert kept[0] == TUNING
+    assert kept[1]["subject"] == "hsi1"
+    assert kept[1]["after"] == kept[1]["before"] == TUNING["before"]
+    assert (kept[1]["verdict"], kept[1]["wanted"]) == ("compliant", {"state": "as found"})
+
+
 def test_check_mode_writes_nothing(tmp_path):
     assert run(check_mode=True, change="c1", phase="after", results=str(tmp_path), tunings=[TUNING])["changed"]
     assert list(tmp_path.iterdir()) == []

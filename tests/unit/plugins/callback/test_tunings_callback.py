@@ -98,6 +98,17 @@ def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(callback
     assert [line.split()[2] for line in other._display.lines[2:]] == ["hsi0"]
 
 
+def test_what_was_only_predicted_is_no_drift_once_there_is_nothing_to_take_back(callback):
+    one = callback()
+    nothing = {"name": "rps", "subject": "all", "verdict": "compliant"}
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [{**RECORD, "verdict": "drifted"}]}))
+    one.v2_runner_on_ok(Outcome("app2", {"tuning": [{**RECORD, "verdict": "drifted"}]}))
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [nothing]}))
+    one.v2_playbook_on_stats(None)
+    assert [line.split()[0] for line in one._display.lines] == ["TUNINGS", "host", "app2", "app2:", "app1:"]
+    assert one._display.lines[-1] == "app1: nothing to take back of rps"
+
+
 def test_a_tuning_that_is_for_no_part_of_a_host_is_no_record_of_nothing(callback):
     one = callback()
     reason = "RPS is a facility of the Linux kernel"

@@ -9,7 +9,14 @@ import socket
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, clients, processes, serving, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    agent,
+    clients,
+    niping,
+    processes,
+    serving,
+    wire,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
 from measuring import STANDIN, free_port, kill, listens, server, target, wait_until
 
@@ -202,13 +209,13 @@ def test_niping_that_does_not_come_up_says_why(tmp_path):
     program.write_text("#!/bin/sh\necho 'libsapcrypto.so: cannot open shared object file'\n")
     program.chmod(0o755)
     with pytest.raises(MeasureError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
-        agent.start("niping", binary=str(program))
+        agent.start("niping", program=lambda port: [str(program), str(port)])
 
 
 def test_a_busy_port_of_niping_is_named():
     port = free_port()
     with server(port=port), pytest.raises(MeasureError, match="port %d is in use" % port):
-        agent.start("niping", port=port, binary=STANDIN)
+        agent.start("niping", port=port, program=lambda number: niping.server_argv(STANDIN, number))
 
 
 def test_process_identity():

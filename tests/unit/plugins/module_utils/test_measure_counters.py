@@ -4,8 +4,11 @@
 
 import ipaddress
 import json
+import os
+import signal
 import socket
 import sys
+import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import counters, fingerprint
@@ -88,6 +91,7 @@ def test_a_machine_without_proc_has_none_and_never_zero(tmp_path):
 
 def test_this_machine_has_them_all():
     value = json.loads(json.dumps(counters.snapshot()))
+    assert value["cpu_source"] == "procfs" and value["process_s"] is None
     assert value["cpu"]["ncpu"] >= 1 and value["cpu"]["idle_s"] > 0
     assert value["retransmits"] >= 0 and len(value["received_rps"]) >= 1
 
@@ -95,6 +99,72 @@ def test_this_machine_has_them_all():
 def test_clock_step():
     assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=1002.0)) == 0
     assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=902.0)) == -100
+
+
+STATUS = "%d (a (b) c) S 1 2 3 4 5 6 7 8 9 10 %d %d %d %d 20 0 1 0 99 0\n"
+
+
+def process(root, pid, ticks, children=(), threads=()):
+    """A process below root with (user, system, and the same of the children it waited for)."""
+    for thread in (pid,) + tuple(threads):
+        place = root / "proc" / str(pid) / "task" / str(thread)
+        place.mkdir(parents=True, exist_ok=True)
+        own = children if thread == pid else ()
+        (place / "children").write_text("".join("%d " % child for child in own))
+    (root / "proc" / str(pid) / "stat").write_text(STATUS % ((pid,) + tuple(ticks)))
+
+
+def test_the_time_of_a_process_is_that_of_all_that_descend_from_it(tmp_path):
+    process(tmp_path, 10, (100, 50, 30, 20), children=(11, 12), threads=(13,))
+    process(tmp_path, 11, (7, 0, 0, 0), children=(14,))
+    process(tmp_path, 12, (0, 1, 0, 0))
+    process(tmp_path, 14, (0, 2, 0, 0))
+    process(tmp_path, 15, (1000, 0, 0, 0))
+    (tmp_path / "proc" / "10" / "task" / "13" / "children").write_text("15")
+    ticks = float(os.sysconf("SC_CLK_TCK"))
+    assert counters.process_seconds([10], str(tmp_path)) == (200 + 7 + 1 + 2 + 1000) / ticks
+    assert counters.process_seconds([12, 14], str(tmp_path)) == 3 / ticks
+
+
+def test_a_process_that_is_gone_or_a_kernel_that_lists_no_children_is_none(tmp_path):
+    process(tmp_path, 10, (1, 1, 1, 1), children=(11,))
+    assert counters.process_seconds([10], str(tmp_path)) is None
+    process(tmp_path, 11, (1, 1, 1, 1))
+    assert counters.process_seconds([10], str(tmp_path)) is not None
+    (tmp_path / "proc" / "11" / "task" / "11" / "children").unlink()
+    assert counters.process_seconds([10], str(tmp_path)) is None
+    assert counters.process_seconds([99], str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("text", ["", "7", "7 (x) S 1 2 3", (STATUS % (7, 1, 2, 3, 4)).replace(" 3 4 20", " x 4 20")])
+def test_no_usable_line_of_a_process_is_none(text):
+    assert counters.parse_process(text, 100) is None
+
+
+def test_what_children_used_counts_before_and_after_they_end():
+    """Half a second of a child's CPU time: while it lives, and once it was waited for."""
+    begin = counters.snapshot(pids=(os.getpid(),))
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        while time.process_time() < 0.5:
+            pass
+        os.write(write_end, b".")
+        time.sleep(30)
+        os._exit(0)
+    try:
+        os.read(read_end, 1)
+        alive = counters.snapshot(pids=(os.getpid(),))
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(read_end)
+        os.close(write_end)
+    ended = counters.snapshot(pids=(os.getpid(),))
+    for later in (alive, ended):
+        assert 0.45 <= counters.cpu_between(begin, later)["process_s"] < 2.0
+    assert counters.cpu_between(ended, begin)["process_s"] is None
+    assert counters.cpu_between(counters.snapshot(), ended)["process_s"] is None
 
 
 def as_kernel_prints(address):

@@ -7,7 +7,7 @@ import re
 import stat
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import niping, programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from measuring import STANDIN, UNIT
 
@@ -140,11 +140,11 @@ def test_a_path_that_is_no_program_is_an_error():
 
 def test_the_environment_has_c_locale_and_the_programs_own_libraries(monkeypatch):
     base = {"LANG": "de_DE", "LD_LIBRARY_PATH": "/opt/lib", "PATH": "/bin"}
-    found = niping.environment("/usr/sap/ABC/D00/exe/niping", base)
+    found = programs.environment("/usr/sap/ABC/D00/exe/niping", base)
     assert found["LC_ALL"] == "C" and found["PATH"] == "/bin"
     assert found["LD_LIBRARY_PATH"] == "/usr/sap/ABC/D00/exe:/opt/lib"
     monkeypatch.setattr(os, "uname", lambda: type("Names", (), {"sysname": "AIX"}))
-    assert niping.environment("/x/niping", {})["LIBPATH"] == "/x"
+    assert programs.environment("/x/niping", {})["LIBPATH"] == "/x"
 
 
 def test_commands():

@@ -109,3 +109,71 @@ def test_the_raw_text_says_the_figures(pair):
     figures = pingpong.metrics(pingpong.summarize(in_clock_units([10, 20, 30])), 500)
     text = pingpong.describe(figures, 500, 2)
     assert "av2  20.000 us" in text and "(len 500) over 2 connection(s)" in text
+
+
+def beside(function, *arguments):
+    """A thread that does the other side of something."""
+    thread = threading.Thread(target=function, args=arguments)
+    thread.start()
+    return thread
+
+
+def nothing_is_left(*socks):
+    for sock in socks:
+        sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            sock.recv(1)
+    return True
+
+
+@pytest.mark.parametrize("size, response, loops", [(200, 1000, 200), (200, 30720, 100), (100000, 1, 20)])
+def test_request_and_response_may_differ(pair, size, response, loops):
+    near, far = pair
+    other = beside(pingpong.echo, far, size, loops, response)
+    samples = pingpong.exchange(near, size, loops, response)
+    other.join(5)
+    assert not other.is_alive() and len(samples) == loops
+    assert nothing_is_left(near, far)
+
+
+@pytest.mark.parametrize("size, loops", [(1, 300), (30720, 300), (3 * 1024 * 1024, 3)])
+@pytest.mark.parametrize(
+    "here, there", [(pingpong.send_stream, pingpong.take_stream), (pingpong.fetch_stream, pingpong.give_stream)]
+)
+def test_every_byte_of_a_stream_arrives(pair, here, there, size, loops):
+    near, far = pair
+    other = beside(there, far, size, loops)
+    here(near, size, loops)
+    other.join(5)
+    assert not other.is_alive() and nothing_is_left(near, far)
+
+
+def test_who_sends_a_stream_waits_until_it_has_arrived(pair):
+    """Otherwise the speed would be that of a socket's buffer."""
+    near, far = pair
+    other = beside(pingpong.send_stream, near, 1000, 2)
+    other.join(0.3)
+    assert other.is_alive()
+    pingpong.take_stream(far, 1000, 2)
+    other.join(5)
+    assert not other.is_alive()
+
+
+def test_a_stream_begins_only_when_it_is_asked_for(pair):
+    near, far = pair
+    other = beside(pingpong.give_stream, far, 1000, 2)
+    near.settimeout(0.3)
+    with pytest.raises(socket.timeout):
+        near.recv(1)
+    pingpong.tune_socket(near, 1)
+    pingpong.fetch_stream(near, 1000, 2)
+    other.join(5)
+    assert not other.is_alive()
+
+
+def test_a_stream_that_breaks_off_is_an_error(pair):
+    near, far = pair
+    far.sendall(b"x" * 1500)
+    far.close()
+    with pytest.raises((EOFError, ConnectionError)):
+        pingpong.fetch_stream(near, 1000, 2)

@@ -9,6 +9,9 @@ from dataclasses import replace
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import NOTHING_CHANGED
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_input import Factor, Level
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import plan
 from comparing import BETTER, fail, main, records_of, report_of, spoil
 
 # Comparability
@@ -199,3 +202,125 @@ def test_without_a_control_the_report_says_so():
     assert main(report)["verdict"] == "IMPROVED"
     assert any("no control workload" in flag for flag in main(report)["flags"])
     assert any("No control workload" in warning for warning in report["warnings"])
+
+
+# What is not the network's
+
+
+OPS = {"name": "ops_per_min_1min", "unit": "operations/min", "better": "higher"}
+
+
+def of_locks(records):
+    """The same records as if they were of locks: higher is better, and a run counts its units."""
+    for record in records:
+        record["workload"].update(metric=OPS, unit="enqueue operation", params={"users": 10})
+        for run in record["runs"]:
+            run["metrics"] = {"ops_per_min_1min": 1e9 / run["metrics"]["av2_us"], "units": 20000}
+    return records
+
+
+def test_a_record_names_its_own_metric_unit_and_direction():
+    found = main(report_of(of_locks([record for record in records_of() if not record["workload"]["control"]])))
+    assert (found["metric"], found["unit"], found["better"]) == ("ops_per_min_1min", "operations/min", "higher")
+    assert found["verdict"] == "IMPROVED" and found["ratio"] == pytest.approx(1.11, abs=0.02)
+    assert found["unit_of_work"] == "enqueue operation" and found["params"] == {"users": "10"}
+    assert found["kpi"]["client"]["before"]["etr_per_h"] > 0
+
+
+def test_another_metric_or_parameter_is_another_workload():
+    def more(record):
+        record["workload"]["params"] = {"users": 20, "held": True}
+
+    report = report_of(spoil(of_locks(records_of()), more, "after", control=False))
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    items = {entry["item"]: (entry["before"], entry["after"]) for entry in report["comparability"]}
+    assert items["pingpong-1000B.params.users"] == ("10", "20")
+    assert items["pingpong-1000B.params.held"] == ("unknown", "true")
+
+    def other(record):
+        record["workload"]["metric"] = dict(OPS, name="ops_per_min_10s")
+
+    report = report_of(spoil(of_locks(records_of()), other, "after"), expected_change=["workload.*"])
+    assert main(report)["verdict"] in ("NOT COMPARABLE", "NO DATA")
+
+
+def packet(size):
+    return lambda record: record.update(context={"packet_size": size, "parallel_jobs": 32})
+
+
+def test_a_setting_of_the_application_has_to_match_unless_it_is_declared():
+    records = spoil(spoil(records_of(), packet(500), "before"), packet(1000), "after")
+    report = report_of(records)
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert "context.packet_size (500 before, 1000 after)" in main(report)["reason"]
+    assert {"kind": "context", "name": "packet_size", "values": {"after": ["1000"], "before": ["500"]}} in report[
+        "context"
+    ]
+    for pattern in ("context.packet_size", "context.*"):
+        declared = report_of(records, expected_change=[pattern])
+        assert main(declared)["verdict"] == "IMPROVED"
+        (entry,) = [item for item in declared["comparability"] if item["item"] == "context.packet_size"]
+        assert entry["declared"] is True and entry["must_match"] is False
+        assert declared["declared"] == [pattern]
+
+
+# Declared differences
+
+
+@pytest.mark.parametrize("pattern", ["machine", "client.machine", "*.machine", "client.*"])
+def test_a_declared_difference_is_shown_and_no_obstacle(pattern):
+    records = spoil(records_of(), lambda record: record["fingerprint"]["client"].update(machine="3931"), "after")
+    report = report_of(records, expected_change=[pattern])
+    assert main(report)["verdict"] == "IMPROVED"
+    (entry,) = report["comparability"]
+    assert (entry["item"], entry["declared"], entry["must_match"]) == ("client.machine", True, False)
+
+
+def test_what_is_not_declared_still_has_to_match():
+    def other(record):
+        record["fingerprint"]["client"].update(machine="3931", mtu=1500)
+
+    report = report_of(spoil(records_of(), other, "after"), expected_change=["machine", "kernel"])
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert "client.mtu" in main(report)["reason"] and "client.machine" not in main(report)["reason"]
+
+
+def test_a_difference_within_one_state_is_never_declared():
+    records = records_of()
+    spoil([r for r in records if r["round"] > 3], lambda record: record["fingerprint"]["client"].update(kernel="6.4.1"))
+    assert main(report_of(records, expected_change=["kernel"]))["verdict"] == "NOT COMPARABLE"
+
+
+def test_a_tool_is_never_declared():
+    records = spoil(records_of(), lambda record: record["workload"].update(tool="niping"), "after")
+    assert main(report_of(records, expected_change=["workload.*"]))["verdict"] == "NOT COMPARABLE"
+
+
+@pytest.mark.parametrize("pattern", ["kernl", "workload.tool", "client.python", "", "tool"])
+def test_a_declaration_of_nothing_is_refused_in_words(pattern):
+    with pytest.raises(ValueError, match="names nothing that has to match: take one of .*kernel"):
+        report_of(records_of(), expected_change=[pattern])
+
+
+# Several states
+
+
+def experiment():
+    """A plan with one factor of three levels, as it stands in its file."""
+    levels = (Level("off", {}, True), Level("all", {"rps_every": 1}, False), Level("every2", {"rps_every": 2}, False))
+    return plan("rps-2026-11", [Factor("rps", levels, ("rps",))], 6)
+
+
+def test_each_level_of_an_experiment_is_compared_with_the_baseline():
+    renamed = {"before": "off", "after": "all"}
+    records = [dict(record, phase=renamed[record["phase"]]) for record in records_of()]
+    same = [dict(record, phase="every2") for record in records if record["phase"] == "off"]
+    loaded = replace(factory.load(records + same), experiment=experiment())
+    report = compare_change(loaded)
+    found = {item["contrast"]: item for item in report["comparisons"] if not item["control"]}
+    assert set(found) == {"all", "every2"}
+    assert found["all"]["verdict"] == "IMPROVED" and found["every2"]["ratio"] == 1.0
+    # two contrasts share the chance of a wrong one
+    assert report["thresholds"]["confidence_pct"] == pytest.approx(97.5)
+    assert {run["phase"] for run in report["runs"]} == {"off", "all", "every2"}
+    assert report["experiment"]["baseline"] == "off"

@@ -285,7 +285,7 @@ NOISY = replace(SAME, control=False)
 )
 def test_what_to_do_next_fits_the_cause(plan, step):
     steps = compare_change(factory.load(factory.make_change(plan)))["next_steps"]
-    assert [text for text in steps if text.startswith("Measure ")][0].endswith(step)
+    assert [text for text in steps if text.startswith("Measure ")][0].partition(": `")[0].endswith(step.rstrip("."))
 
 
 def test_the_headline_says_how_many_and_how_much():
@@ -350,3 +350,11 @@ def test_larger_changes_of_one_host_do_not_hide_a_worse_one():
     assert report["counts"] == {**dict.fromkeys(report["counts"], 0), "IMPROVED": 2, "REGRESSED": 1}
     assert report["verdict"] == "REGRESSED"
     assert "rollback" in report["next_steps"][0]
+
+
+def test_a_host_that_is_measured_alone_is_one_host():
+    records = [dict(record, peer="local") for record in factory.make_change(BETTER) if record["host"] == "app1"]
+    for record in records:
+        record["fingerprint"] = dict(record["fingerprint"], server=None)
+    report = compare_change(factory.load(records))
+    assert report["hosts"] == {"measured": 1, "not_measured": 0} and report["verdict"] == "IMPROVED"

@@ -154,12 +154,12 @@ def test_cpu_costs_are_tested_and_flag_but_do_not_decide():
     found = main(report_of(spoil(records_of(), costly, "after")))
     assert found["verdict"] == "IMPROVED"
     for entry, side in zip(found["secondary"], ("client", "server"), strict=True):
-        assert entry["metric"] == f"cpu_us_per_round_trip_{side}"
+        assert entry["metric"] == f"cpu_us_per_unit_{side}"
         assert entry["before"] == pytest.approx(20.0, rel=0.02)
         assert entry["p_holm"] == pytest.approx(2 * 2 / math.comb(12, 6), rel=1e-4)
         assert entry["ratio"] < 0.7
         assert "after Holm" in entry["flag"]
-    assert found["kpi"]["client"]["after"]["cpu_us_per_round_trip"] > 30
+    assert found["kpi"]["client"]["after"]["cpu_us_per_unit"] > 30
 
 
 def test_ends_that_share_a_kernel_are_shown_once():
@@ -169,7 +169,7 @@ def test_ends_that_share_a_kernel_are_shown_once():
 
     found = main(report_of(spoil(records_of(), share)))
     assert (found["kpi"]["shared_kernel"], found["kpi"]["server"]) == (True, None)
-    assert [entry["metric"] for entry in found["secondary"]] == ["cpu_us_per_round_trip"]
+    assert [entry["metric"] for entry in found["secondary"]] == ["cpu_us_per_unit"]
 
 
 def test_without_cpu_windows_there_are_no_costs():

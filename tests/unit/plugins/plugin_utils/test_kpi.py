@@ -26,7 +26,7 @@ def test_cost_is_a_ratio_of_sums_net_of_the_background():
     total = cpu_sum([run(0.5, trips=10000), run(0.3, trips=30000)], "client")
     # 0.8 s in 2 s, of which the idle machine would have used 0.1 s a second: 0.6 s for 40,000 round trips.
     found = kpi(total, 0.1)
-    assert found.cpu_us_per_round_trip == pytest.approx(15.0)
+    assert found.cpu_us_per_unit == pytest.approx(15.0)
     assert found.utilization_pct == pytest.approx(100 * 0.6 / 4)
     assert found.etr_per_h == pytest.approx(40000 * 3600 / 2)
     assert found.itr_per_h == pytest.approx(found.etr_per_h / 0.15)
@@ -35,7 +35,7 @@ def test_cost_is_a_ratio_of_sums_net_of_the_background():
 
 def test_without_an_idle_window_the_figures_are_gross_and_say_so():
     found = kpi(cpu_sum([run(0.4)], "client"), None)
-    assert found.cpu_us_per_round_trip == pytest.approx(20.0)
+    assert found.cpu_us_per_unit == pytest.approx(20.0)
     assert not found.net
 
 
@@ -45,16 +45,58 @@ def test_itr_needs_five_percent_of_net_utilization():
     assert kpi(cpu_sum([run(0.101)], "client"), 0.01).itr_per_h is None
 
 
-def test_itr_agrees_with_the_published_table():
-    """S80206B1: 60 million accounts in 14,146 s at 85 % give ETR 15.27 and ITR 17.96 million an hour."""
-    found = kpi(CpuSum(0.85 * 14146, 0.0, 14146, 14146, 14146, 60e6), 0.0)
-    assert found.etr_per_h / 1e6 == pytest.approx(15.27, abs=0.005)
-    assert found.itr_per_h / 1e6 == pytest.approx(17.96, abs=0.01)
+# Units, elapsed s, utilization %, printed ETR and ITR in millions an hour: application servers and database of
+# "Performance Evaluation of SAP Application Servers on Z", IBM, v1.02, table 1 (S80206B1, S80214B1, S80122B1), and the
+# application servers of "SAP CRM 7.0 on IBM Z", IBM, v1.00, table 3 (S80510T2).
+PUBLISHED = [
+    (60e6, 14146, 85, 15.27, 17.96),
+    (60e6, 14146, 31, 15.27, 49.26),
+    (60e6, 18234, 45, 11.85, 26.32),
+    (60e6, 18234, 24, 11.85, 49.36),
+    (60e6, 17467, 45, 12.37, 27.48),
+    (1.28e6, 1881, 62, 2.45, 3.95),
+]
+
+
+@pytest.mark.parametrize("units, elapsed, utilization, etr, itr", PUBLISHED)
+def test_etr_and_itr_agree_with_the_published_tables(units, elapsed, utilization, etr, itr):
+    found = kpi(CpuSum(utilization / 100 * elapsed, 0.0, elapsed, elapsed, elapsed, units), 0.0)
+    assert found.etr_per_h / 1e6 == pytest.approx(etr, abs=0.0051)
+    assert found.itr_per_h / 1e6 == pytest.approx(itr, abs=0.0101)
+    assert found.utilization_pct == pytest.approx(utilization) and found.itr_reason is None
+
+
+@pytest.mark.parametrize(
+    "total, idle, reason",
+    [
+        (CpuSum(0.021, None, 1.0, 1.0, 1.0, 1000.0), 0.0, "utilization 2.1 % is under 5 %"),
+        (CpuSum(0.0499, None, 1.0, 1.0, 1.0, 1000.0), 0.0, "utilization 4.9 % is under 5 %"),
+        (CpuSum(0.1, None, 1.0, 1.0, 1.0, 1000.0), 0.2, "the idle machine used as much CPU time as the runs"),
+        (CpuSum(0.1, None, 1.0, 1.0, 0.0, 1000.0), 0.0, "how long the work took is not known"),
+        (CpuSum(0.1, None, 1.0, 0.0, 1.0, 1000.0), 0.0, "the utilization is not known"),
+    ],
+)
+def test_without_an_itr_there_is_a_reason(total, idle, reason):
+    found = kpi(total, idle)
+    assert (found.itr_per_h, found.itr_reason) == (None, reason)
+
+
+def test_interrupts_and_the_tools_own_time_are_kept_apart():
+    known = run(0.4)
+    known["cpu"]["client"]["process_s"] = 0.25
+    total = cpu_sum([known, known], "client")
+    assert (total.softirq_s, total.process_s) == (pytest.approx(0.16), 0.5)
+    assert kpi(total, None).softirq_pct == pytest.approx(4.0)
+    other = cpu_sum([known, run(0.4)], "client")
+    assert other.process_s is None
+    on_aix = run(0.4)
+    on_aix["cpu"]["client"]["softirq_s"] = None
+    assert kpi(cpu_sum([on_aix], "client"), None).softirq_pct is None
 
 
 def test_a_background_larger_than_the_work_is_unknown_and_not_zero():
     found = kpi(cpu_sum([run(0.05)], "client"), 0.1)
-    assert found.cpu_us_per_round_trip is None
+    assert found.cpu_us_per_unit is None
     assert found.utilization_pct is None
     assert found.itr_per_h is None
     assert found.etr_per_h == pytest.approx(20000 * 3600)
@@ -66,7 +108,7 @@ def test_incomplete_windows_are_left_out_with_their_work(name):
     broken["cpu"]["client"][name] = None
     assert cpu_sum([broken], "client") is None
     both = cpu_sum([broken, run(0.2, trips=5000)], "client")
-    assert (both.busy_s, both.round_trips) == (pytest.approx(0.2), 5000)
+    assert (both.busy_s, both.units) == (pytest.approx(0.2), 5000)
     assert background(broken["cpu"]["client"]) is None
 
 

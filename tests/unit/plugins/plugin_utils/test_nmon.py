@@ -6,18 +6,15 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._nmon import (
-    NmonError,
-    Reader,
-    parse_date,
-    parse_time,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._nmon_window import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import (
     SMC_R_HIDES,
+    CpuFileError,
     Wanted,
+    Window,
     cpu_seconds,
-    window_of,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._nmon import Reader, parse_date, parse_time
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._nmon_samples import samples_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +28,9 @@ def lines_of(name):
 
 
 def window(lines, *wanted, **named):
-    return window_of(Reader(lines), Wanted(*wanted, **named))
+    asked = Wanted(*wanted, **named)
+    reader = Reader(lines)
+    return Window(reader.about, samples_of(reader, asked.cpus), asked).result()
 
 
 def without(lines, *sections):
@@ -61,7 +60,7 @@ def test_a_shared_aix_partition_in_processors():
         "aixapp1", "AIX", "7.2.1.2", "TOPAS-NMON",
     )  # fmt: skip
     assert (found["begin"], found["end"]) == ("2026-11-19 23:59:39", "2026-11-20 00:00:09")
-    assert (found["elapsed_s"], found["covered_s"], found["snapshots"]) == (30, 30, 3)
+    assert (found["elapsed_s"], found["covered_s"], found["samples"]) == (30, 30, 3)
     assert (found["source"], found["cpu_s"], found["user_s"], found["system_s"]) == ("PCPU_ALL", 12.1, 4, 8.1)
     assert (found["busy_pct"], found["user_pct"], found["idle_pct"]) == (50.3333, 16.6667, 49.6667)
     assert (found["steal_s"], found["steal_pct"], found["remarks"]) == (None, None, [])
@@ -112,6 +111,19 @@ def test_linux_with_steal_a_short_first_snapshot_and_a_line_that_was_cut_off():
     assert (found["cpu_s"], found["steal_s"]) == (28.08, 6)
     assert found["remarks"] == ["21 s of 31 s are covered, and the figures are about those"]
     assert found["network"]["interfaces"]["enc600"] == {"read_kb": 400.1, "write_kb": 600.1}
+
+
+def test_a_captured_file_of_linux_agrees_with_mpstat():
+    """nmon 16n on a busy machine of two CPUs; host name, kernel and other sections were taken out.
+
+    mpstat ran beside it and had 94.5 % busy: 74.4 user, 19.3 system and 0.8 interrupts, which are in nmon's Sys%.
+    """
+    found = window(lines_of("linux_captured.nmon"))
+    assert (found["begin"], found["end"]) == ("2026-11-20 19:14:23", "2026-11-20 19:14:34")
+    assert (found["cpu_s"], found["user_s"], found["system_s"], found["cpus"]) == (20.804, 16.54, 4.264, 2)
+    assert found["busy_pct"] == pytest.approx(94.5, abs=0.1)
+    shares = ("user_pct", "system_pct", "wait_pct", "idle_pct", "steal_pct")
+    assert sum(found[name] for name in shares) == pytest.approx(100, abs=0.1)
 
 
 def test_linux_before_nmon_knew_steal():
@@ -204,7 +216,7 @@ def test_a_line_of_another_snapshot_does_not_count():
 def test_a_gap_is_said():
     lines = simple(["10,20,0,70,,2"]) + ["ZZZZ,T0002,09:05:00,20-NOV-2026\n", "CPU_ALL,T0002,10,20,0,70,,2\n"]
     found = window(lines)
-    assert found["remarks"] == ["no snapshot between 2026-11-20 09:00:10 and 2026-11-20 09:05:00"]
+    assert found["remarks"] == ["no sample between 2026-11-20 09:00:10 and 2026-11-20 09:05:00"]
     assert found["cpu_s"] == pytest.approx(300 * 0.3 * 2)
 
 
@@ -218,8 +230,8 @@ def test_where_nmon_did_not_say_when_it_began_the_first_snapshot_has_no_time():
     "lines, wanted, message",
     [
         (["date;host\n"], (), "first line"),
-        ([], (), "no snapshot"),
-        (["AAA,progname,nmon\n"], (), "no snapshot"),
+        ([], (), "no sample"),
+        (["AAA,progname,nmon\n"], (), "no sample"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,25:00:00,20-NOV-2026\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,09:00:00,31-NOV-2026\n"], (), "line 2: ZZZZ"),
@@ -233,7 +245,7 @@ def test_where_nmon_did_not_say_when_it_began_the_first_snapshot_has_no_time():
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(lines, wanted, message):
-    with pytest.raises(NmonError, match=message):
+    with pytest.raises(CpuFileError, match=message):
         window(lines, *wanted)
 
 

@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import re
 
+import published_studies as studies
 import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._published import (
+    BY_SET,
     BY_TUNING,
     SMC_R_AV2_MS,
     SMC_R_RUNS,
@@ -24,7 +28,8 @@ def test_rps_has_three_sources_of_two_studies():
 
 
 @pytest.mark.parametrize(
-    ("tuning", "index"), [(name, i) for name, items in BY_TUNING.items() for i in range(len(items))]
+    ("tuning", "index"),
+    [(name, i) for name, items in BY_TUNING.items() for i, item in enumerate(items) if " s " in item.figures],
 )
 def test_printed_percentages_follow_from_the_printed_seconds(tuning, index):
     figures = BY_TUNING[tuning][index].figures
@@ -41,23 +46,23 @@ def test_printed_percentages_follow_from_the_printed_seconds(tuning, index):
 
 
 def test_realtime_scheduling_is_shown_with_its_gain_and_its_loss():
-    gain, loss = published_for({"sap_profile"}, {1000})
+    gain, loss, *_others = published_for({"sap_profile"}, {1000})
     assert ["section 5.7" in gain["source"], "section 5.11" in loss["source"]] == [True, True]
     assert ["6 % less" in gain["figures"], "4 % more" in loss["figures"]] == [True, True]
     assert ["16 processors with SMT" in gain["text"], "128 processors without SMT" in loss["text"]] == [True, True]
 
 
 def test_smc_r_is_given_for_the_sizes_that_were_measured():
-    *found, runs, locks = published_for({"smc_r"}, {1000, 10000, 77})
+    *found, runs, locks, load = published_for({"smc_r"}, {1000, 10000, 77})
     assert [item["figures"].split(" ms")[0] for item in found] == ["0.080", "0.128"]
     assert all("POWER8" in item["text"] for item in found)
     # The report prints 16.25 % at 1000 and 29.69 % at 10,000 bytes.
     gains = [100 * (1 - SMC_R_AV2_MS[size][2] / SMC_R_AV2_MS[size][0]) for size in (1000, 10000)]
     assert gains == [pytest.approx(16.25, abs=0.01), pytest.approx(29.69, abs=0.01)]
-    assert ["table 3" in runs["source"], "locks" in locks["source"]] == [True, True]
+    assert ["table 3" in runs["source"], "locks" in locks["source"], "SD-like" in load["source"]] == [True] * 3
 
 
-@pytest.mark.parametrize("published", SMC_R_RUNS)
+@pytest.mark.parametrize("published", [item for item in SMC_R_RUNS if " s without" in item.figures])
 def test_percentages_of_smc_r_follow_from_the_seconds(published):
     pairs = re.findall(r"(\d+) s without, (\d+) s with", published.figures)
     gains = [round(100 * (1 - int(seconds) / int(before))) for before, seconds in pairs]
@@ -72,3 +77,77 @@ def test_other_changes_have_none():
 
 def test_order_is_fixed():
     assert published_for(["rps", "cpu_polarization"], []) == published_for({"cpu_polarization", "rps"}, [])
+
+
+def test_settings_of_the_profile_without_a_figure_say_so():
+    *_realtime, updates, memory = published_for({"sap_profile"}, ())
+    assert "dynp/luw_id_format" in updates["text"] and "es/implementation" in memory["text"]
+    assert updates["figures"] == "no figure: every printed run has them"
+    assert memory["figures"] == "alike, std slightly ahead"
+
+
+def test_workloads_have_theirs_also_without_a_tuning():
+    locks, load = published_for((), (), {"enqueue"})
+    assert [locks["tuning"], "locks" in locks["source"], "SD-like" in load["source"]] == ["enqueue", True, True]
+    assert [item["tuning"] for item in published_for((), (), {"fio", "network", "guests", "niping", ""})] == [
+        "fio",
+        "guests",
+        "network",
+    ]
+
+
+def test_nothing_is_named_twice():
+    found = published_for({"smc_r"}, (), {"enqueue"})
+    assert len(found) == len({(item["source"], item["text"]) for item in found}) == len(SMC_R_RUNS)
+
+
+ALL = [item for items in (*BY_TUNING.values(), *BY_SET.values(), SMC_R_RUNS) for item in items]
+
+
+def study_figures():
+    """Every figure of the files in docs/published, as text."""
+    known = set()
+    for name in studies.NAMES:
+        for record in studies.study(name):
+            known |= {f"{value:g}" if value < 1e4 else str(value) for value in record["runs"][0]["metrics"].values()}
+    return known
+
+
+def test_every_figure_is_one_of_the_studies():
+    known = study_figures()
+    seen = 0
+    for item in ALL:
+        figures = re.sub(r"\b(\d+ to )?\d+ % (less|more)( \w+){0,2}|\b\d+ \w*bytes", "", item.figures)
+        for number in re.findall(r"\d[\d,]+\d", figures):
+            seen += 1
+            assert number.replace(",", "") in known, (number, item.figures)
+    assert seen > 50
+    for size, values in SMC_R_AV2_MS.items():
+        printed = {
+            state["figures"]["av2_us"]
+            for (_change, workload, _phase), state in studies.states("smc_r").items()
+            if workload == f"niping-{size}B"
+        }
+        assert {round(1000 * value) for value in values} == printed
+
+
+def test_percentages_of_sets_are_those_of_the_studies():
+    known = {item[3]["figures"]["printed_gain_pct"] for item in studies.pairs("z14")}
+    for name in ("network", "fio"):
+        printed = {int(text) for text in re.findall(r"(\d+)(?= %| to \d+ %)", BY_SET[name][0].figures)}
+        assert printed and printed <= known
+    load = BY_SET["enqueue"][1].figures
+    pairs = re.findall(r"(\d+) % more[^:]*: ([\d,]+) without, ([\d,]+) with", load)
+    assert len(pairs) == 2
+    for percent, *values in pairs:
+        before, after = (int(text.replace(",", "")) for text in values)
+        assert round(100 * (after / before - 1)) == int(percent)
+
+
+def test_a_report_shows_what_fits_its_workloads_and_the_settings_around_them():
+    record = factory.make_record([50.0] * 6)
+    assert compare_change(factory.load([record]))["published"] == []
+    record["workload"]["set"] = "fio"
+    record["context"] = {"guests": 4, "jobs": 128}
+    found = compare_change(factory.load([record]))["published"]
+    assert [item["tuning"] for item in found] == ["fio", "guests"]

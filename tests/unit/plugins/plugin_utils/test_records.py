@@ -7,14 +7,18 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import stat
+from pathlib import Path
 
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import microseconds, time_text
 
 CHANGE = factory.Plan().change
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
 
 
 @pytest.fixture
@@ -270,3 +274,51 @@ def test_equal_parts_are_kept_once(tmp_path):
     assert len({id(item.ends[0]) for item in loaded.records}) == 2
     states = {id(tuning["after"]) for item in loaded.tunings for tuning in item["tunings"]}
     assert len(states) == 2
+
+
+# Records of earlier versions
+
+
+def test_records_of_the_first_version_still_give_their_report(tmp_path):
+    stored = json.loads((FIXTURES / "version-0.1.0.json").read_text(encoding="utf-8"))
+    factory.write_change(tmp_path, stored["records"], stored["tunings"])
+    loaded = _records.load_change(tmp_path, CHANGE)
+    assert loaded.problems == [] and len(loaded.records) == 20
+    report = compare_change(loaded)
+    (found,) = [item for item in report["comparisons"] if not item["control"]]
+    assert (report["verdict"], found["metric"], found["unit"], found["better"]) == ("IMPROVED", "av2_us", "µs", "lower")
+    assert found["unit_of_work"] == "round trip" and found["params"] == {} and found["set"] == ""
+    assert found["kpi"]["client"]["before"]["cpu_us_per_unit"] == pytest.approx(20.0, rel=0.1)
+    assert report["comparability"] == [] and report["context"] == [] and report["experiment"] is None
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("workload", "metric"), {"name": "x", "unit": "s", "better": "more"}, "workload.metric.better is 'more'"),
+        (("workload", "metric"), {"name": "x"}, "workload.metric.unit is missing"),
+        (("workload", "metric"), "av2_us", "workload.metric is 'av2_us'; an object"),
+        (("workload", "params"), {"users": [1]}, "workload.params.users is a list"),
+        (("workload", "unit"), 3, "workload.unit is 3; text"),
+        (("context",), {"packet_size": {"a": 1}}, "context.packet_size is an object"),
+        (("context",), {"packet_size": 1e300}, "context.packet_size is 1e\\+300"),
+        (("source",), {"kind": 3}, "source.kind is 3"),
+        (("cpu_source",), "nmon", "cpu_source is 'nmon'"),
+        (("left_behind",), ["locks"], "left_behind is a list"),
+    ],
+)
+def test_the_newer_parts_of_a_record_are_checked(place, value, words):
+    record = factory.make_record([50.0, 50.0])
+    target = record
+    for name in place[:-1]:
+        target = target[name]
+    target[place[-1]] = value
+    assert re.search(words, _records.validate(record) or "sound")
+
+
+def test_what_a_measurement_left_behind_is_a_warning():
+    records = list(factory.make_change())
+    records[0]["left_behind"] = "20 locks could not be released"
+    assert (
+        compare_change(factory.load(records))["warnings"][0] == "Left behind on app1: 20 locks could not be released."
+    )

@@ -40,6 +40,7 @@ def test_no_format_lets_invisible_or_control_characters_through(form: str) -> No
 def test_text_that_is_no_unicode_can_be_written(form: str) -> None:
     report = sample("mixed")
     report["headline"] = report["comparisons"][0]["reason"] = "half a \ud83d pair, \ufffe and \x00"
+    report["comparisons"][0]["unit"] = report["headline"]
     for run in report["runs"]:
         run["error"] = report["headline"]
     text = render(report, form)

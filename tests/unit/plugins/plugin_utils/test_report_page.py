@@ -11,7 +11,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, render, text, to_html, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
+    charts,
+    render,
+    run_chart,
+    svg,
+    text,
+    to_html,
+    view,
+)
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
 VOID = {"meta", "br"}
@@ -119,7 +127,11 @@ def test_landmarks_and_skip_link(page: Page) -> None:
     for tag in ("header", "nav", "main", "footer"):
         assert len(page.all(tag)) == 1, tag
     assert page.all("a")[0] == {"class": "skip", "href": "#main"}
-    assert [a["id"] for a in page.all("section")] == [ident for ident, _title in to_html.SECTIONS]
+    sections = [a["id"] for a in page.all("section")]
+    assert sections == [ident for ident, _title in to_html.SECTIONS if ident in sections]
+    assert {ident for ident, _title in to_html.SECTIONS} - set(sections) <= {"experiment", "context"}
+    linked = [a["href"][1:] for a in page.all("a") if a["href"][1:] in sections]
+    assert "#".join(sections) in "#".join(linked)
 
 
 def test_hostile_texts_are_shown_as_they_are() -> None:
@@ -219,7 +231,7 @@ class TestCharts:
         report = sample("regressed")
         item = next(c for c in report["comparisons"] if c["verdict"] == "REGRESSED")
         runs = view.runs_of(view.held_runs(report), [view.key_of(item)])[view.key_of(item)]
-        drawn = charts.run_chart("x", item, runs)
+        drawn = run_chart.run_chart("x", item, runs)
         paths = dict(re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
         marks = {name: path.count("M") for path, name in paths.items()}
         assert marks["warmup"] == sum(run["warmup"] for run in runs) == 12
@@ -235,12 +247,12 @@ class TestCharts:
             for n in range(10)
         ]
         runs[3]["value"] = 5000.0
-        drawn = charts.run_chart("x", item, runs)
+        drawn = run_chart.run_chart("x", item, runs)
         assert "1 run above the axis" in drawn
         assert max(float(tick.replace(",", "")) for tick in re.findall(r"tick end\">([\d.,]+)<", drawn)) < 60
 
     def test_text_and_attributes_are_escaped(self) -> None:
-        assert charts.el("text", "<b>&", id='"x"') == '<text id="&#34;x&#34;">&lt;b&gt;&amp;</text>'
+        assert svg.el("text", "<b>&", id='"x"') == '<text id="&#34;x&#34;">&lt;b&gt;&amp;</text>'
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark", "print"])

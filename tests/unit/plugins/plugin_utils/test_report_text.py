@@ -23,7 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import t
         (0.01234, "0.0123"),
         (123.456, "123.5"),
         (38461.5, "38,462"),
-        (7.0e7, "70.0 M"),
+        (7.0e7, "70.00 M"),
         (1.21e9, "1,210.0 M"),
         (-5.5, "−5.50"),
         (1234, "1,234"),

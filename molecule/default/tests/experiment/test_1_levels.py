@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts after an experiment: every level was in the kernel while it was measured, and all of it is as it was before."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results", "levels")
+QUEUES = [f"rx-{number}" for number in range(4)]
+
+
+@pytest.fixture
+def online(host):
+    """The mask of all online CPUs, worked out from the kernel's own list."""
+    mask = 0
+    for part in host.file("/sys/devices/system/cpu/online").content_string.strip().split(","):
+        first, _dash, last = part.partition("-")
+        mask |= sum(1 << cpu for cpu in range(int(first), int(last or first) + 1))
+    return mask
+
+
+@pytest.fixture(scope="module")
+def report():
+    return json.loads((RESULTS / "report.json").read_text())
+
+
+def masks_of(name, level, number):
+    """The masks that the host had while this level was measured."""
+    (record,) = json.loads((RESULTS / name / f"tunings-{level}-{number}.json").read_text())["tunings"]
+    return {queue: int(record["after"]["running"][queue].replace(",", ""), 16) for queue in QUEUES}
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_each_level_was_in_force_in_each_block(name, online, number):
+    wanted = {"found": online, "off": 0, "first": 1}
+    assert {level: masks_of(name, level, number) for level in wanted} == {
+        level: dict.fromkeys(QUEUES, mask) for level, mask in wanted.items()
+    }
+
+
+def test_each_host_measured_each_level_in_the_order_of_the_plan(name, report):
+    plan = json.loads((RESULTS / "experiment.json").read_text())
+    steps = [(level, block) for block, names in enumerate(plan["order"], 1) for level in names]
+    begun = {(run["phase"], run["round"]): run["started"] for run in report["runs"] if run["host"] == name}
+    assert sorted(begun, key=begun.get) == steps
+
+
+def test_so_few_rounds_have_no_winner(report):
+    outcome = report["experiment"]
+    assert outcome["progress"]["complete"] and outcome["winner"] is None
+    assert outcome["rounds_for_a_winner"] == 5
+    assert [session["failures"] for session in outcome["progress"]["sessions"]] == [{}]
+
+
+def test_the_host_is_tuned_as_before_and_no_checkpoint_is_left(host, name, online, play):
+    assert not host.check_output("ls /var/lib/zpower_sap_tuning | grep checkpoint || true")
+    for queue in QUEUES:
+        text = host.file(f"/sys/class/net/hsi0/queues/{queue}/rps_cpus").content_string
+        assert int(text.replace(",", ""), 16) == online
+    status, text, _changed = play("verify", "--limit", name)
+    assert status == 0, text

@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller dies in the middle of an experiment: the hosts go back by themselves, and the same command goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
+FOLDER = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
+RESULTS = FOLDER / "results"
+LOOK = (
+    "grep -r . --include=rps_cpus /sys/class/net/hsi0/queues | sort;"
+    " find /etc/udev/rules.d /var/lib/zpower_sap_tuning -type f ! -name '*.lock' | sort | xargs -r sha256sum"
+)
+LEASE = 40  # longer than a step of both hosts under load, and short enough to wait for
+LEVELS = {"off": {"rps_state": "off", "rps_cpus": "all"}, "first": {"rps_state": "present", "rps_cpus": "0"}}
+PLAY = {
+    "zpower_results": str(RESULTS),
+    "experiment_factors": [{"name": "rps", "levels": [{"name": name, "vars": LEVELS[name]} for name in LEVELS]}],
+    "experiment_rounds": 2,
+    "experiment_lease": LEASE,
+    "measure_tool": "pingpong",
+    "measure_runs": 2,
+    "measure_warmup": 0,
+    "measure_bytes": [1000],
+    "measure_run_seconds": 0.1,
+    "measure_idle_seconds": 0.1,
+}
+
+
+def arguments(change, name):
+    return ["--limit", name, "-e", json.dumps({**PLAY, "zpower_change": change})]
+
+
+def wait(what, seconds):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play, how):
+    change = f"gone-{how.name.lower()}-{name}"
+    folder = RESULTS / change / name
+    found = host.check_output(LOOK)
+    command = ["ansible-playbook", "zpower.sap_tuning.experiment", *arguments(change, name)]
+    with (FOLDER / f"{change}.log").open("w") as log:
+        gone = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
+        try:
+            wait(lambda: gone.poll() is not None or len(list(folder.glob("tunings-*"))) == 1, 120)
+            # in the second step, whose level is another one than what was found
+            wait(lambda: gone.poll() is not None or host.check_output(LOOK) != found, 60)
+            assert gone.poll() is None, "it ended by itself, its log tells why"
+        finally:
+            if gone.poll() is None:
+                os.killpg(gone.pid, how)
+            gone.wait(60)
+    wait(lambda: host.check_output(LOOK) == found, LEASE + 30)
+    status, text, _changed = play("report", "-e", json.dumps({"zpower_results": str(RESULTS), "zpower_change": change}))
+    assert status == 0 and "is not complete" in text, text
+    status, text, _changed = play("experiment", *arguments(change, name))
+    assert status == 0, text
+    outcome = json.loads((RESULTS / change / "report.json").read_text())["experiment"]
+    assert outcome["progress"]["complete"] and outcome["progress"]["done"] == 4
+    assert [session["ended"] is None for session in outcome["progress"]["sessions"]] == [True, False]
+    assert host.check_output(LOOK) == found

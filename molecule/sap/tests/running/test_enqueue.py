@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lock server of ASCS01 on app1 (a stand-in with a real lock table over TCP), measured from app2 through the role.
+
+Each stage of the scenario measures against hosts as they are then; here the instances have been restarted.
+"""
+
+import json
+import re
+import subprocess
+import time
+
+import pytest
+
+EXE = "/usr/sap/PRD/D00/exe"
+PROFILE = "/usr/sap/PRD/SYS/profile/PRD_ASCS01_prdscs"
+QUICK = {
+    "users": 2,
+    "locks_per_user": 50,
+    "runs": 2,
+    "warmup": 0,
+    "idle_seconds": 0,
+    "control": False,
+    "run_seconds": 1,
+}
+# The process id of whoever runs enq_admin again and again on this host: the module.
+MODULE = """
+import glob, time
+while True:
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            words = open(path + "/cmdline").read()
+            if words.startswith("python3\\0/usr/sap/") and "--locks=*:" in words:
+                print([line.split()[1] for line in open(path + "/status") if line.startswith("PPid:")][0])
+                raise SystemExit
+        except OSError:
+            pass
+    time.sleep(0.01)
+"""
+
+
+@pytest.fixture(autouse=True)
+def from_app2(name):
+    if name != "app2":
+        pytest.skip("app2 measures against the lock server on app1")
+
+
+@pytest.fixture
+def locks(host):
+    """The number of locks in the table when asked, by the program itself."""
+    call = f"env LD_LIBRARY_PATH={EXE} {EXE}/enq_admin pf={PROFILE} --csv --no_color '--locks=1:*:*:*:*'"
+    return lambda: int(host.check_output(call).partition("Current=")[2].partition(";")[0])
+
+
+def ask(where, **arguments):
+    """Call the module enqt on a host of the lab: its result."""
+    command = ["ansible", where, "--one-line", "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(arguments)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    found = re.search(r"^\w+ \| \S+ => (\{.*\})$", done.stdout, re.MULTILINE)
+    assert found, done.stdout + done.stderr
+    return json.loads(found[1])
+
+
+@pytest.fixture(scope="module")
+def agent():
+    """The session of an agent on app1, which all tests share."""
+    session = ask("app1", side="server", sid="PRD")["session"]
+    yield session
+    ask("app1", side="server", state="stopped", session=session)
+
+
+@pytest.fixture
+def address(host):
+    return host.check_output("getent hosts prdscs").split()[0]
+
+
+def test_a_round_of_the_role_finds_the_server_and_leaves_no_lock(play, tmp_path, locks):
+    asked = {
+        "measure_workloads": ["enqueue"],
+        "measure_enqueue_loads": ["create_locks", "sd_benchmark"],
+        "measure_enqueue_run_seconds": 1,
+        "measure_rounds": 1,
+        "measure_runs": 2,
+        "measure_peer": "app1",
+        "zpower_change": "enqueue",
+        "zpower_results": str(tmp_path),
+    }
+    status, text, _changed = play("measure", "--limit", "app2", "-e", json.dumps(asked))
+    assert status == 0, text
+    stored = {path.name: json.loads(path.read_text()) for path in (tmp_path / "enqueue" / "app2").iterdir()}
+    for load in ("create_locks", "sd_benchmark"):
+        record = stored[f"before-1-enq_admin-{load}-app1.json"]
+        assert record["workload"]["version"] == "789.100" and "left_behind" not in record
+        assert all(run["ok"] and run["metrics"]["response_us"] > 0 for run in record["runs"])
+        assert all(run["cpu"]["server"]["ncpu"] >= 1 for run in record["runs"])
+    assert locks() == 0
+
+
+def test_it_runs_as_the_user_of_the_system_and_leaves_no_trace(host, agent, address):
+    before = host.check_output("ls -a /tmp /")
+    result = ask("app2", side="client", session=agent, address=address, load="create_locks", **QUICK)
+    assert result["enqueue"]["kind"] == "ENSA2" and PROFILE in result["enqueue"]["how"]
+    assert [run["ok"] for run in result["records"][0]["runs"]] == [True, True]
+    # over the network, sapstartsrv does not tell the counters of its server to everybody
+    assert "401 Unauthorized" in result["enqueue"]["statistics"]
+    assert host.check_output("ls -a /tmp /") == before
+
+
+def test_the_counters_of_a_server_on_the_same_host_are_metrics(agent, address):
+    result = ask("app1", side="client", session=agent, address=address, load="create_locks", **QUICK)
+    assert result["enqueue"]["statistics"] is True
+    for run in result["records"][0]["runs"]:
+        assert run["metrics"]["enqueue_requests"] == 100 and run["metrics"]["enqueue_rejects"] == 0
+
+
+def test_locks_of_somebody_else_stop_the_measurement(host, agent, address, locks):
+    call = f"env LD_LIBRARY_PATH={EXE} {EXE}/enq_admin pf={PROFILE} --%s=1:E:MILLER::VBAK:1"
+    host.check_output(call % "set_locks")
+    try:
+        options = dict(QUICK, side="client", session=agent, address=address)
+        refused = ask("app2", **options)
+        assert "the lock table holds 1 locks" in refused["msg"]
+        allowed = ask("app2", allow_foreign_locks=True, **options)
+        assert all(run["ok"] for run in allowed["records"][0]["runs"]) and locks() == 1
+    finally:
+        host.check_output(call % "release_locks")
+    assert locks() == 0
+
+
+def test_a_module_that_is_killed_leaves_no_lock(host, agent, address, locks):
+    options = dict(QUICK, side="client", session=agent, address=address, load="verify_entries", run_seconds=60)
+    command = ["ansible", "app2", "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(options)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        until = time.monotonic() + 30
+        while locks() < 100:
+            assert time.monotonic() < until, "it has not begun"
+            time.sleep(0.2)
+        host.check_output("kill -9 $(timeout 20 python3 -c %s)", MODULE)
+        running.wait(60)
+    until = time.monotonic() + 20
+    while locks() > 0:
+        assert time.monotonic() < until, "locks were left"
+        time.sleep(0.2)
+
+
+def test_a_lock_table_without_sap(address):
+    started = ask("app1", side="server", tool="locktable")
+    try:
+        options = dict(QUICK, side="client", session=started["session"], address=address, processes=2)
+        result = ask("app2", **options)
+        assert all(run["ok"] and run["metrics"]["rejects"] > 0 for run in result["records"][0]["runs"])
+    finally:
+        stopped = ask("app1", side="server", state="stopped", session=started["session"])
+    assert stopped["changed"]

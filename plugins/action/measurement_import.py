@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records from figures that were measured elsewhere; documented in plugins/modules/measurement_import.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.release import __version__ as ansible_core_version
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_records import TOOL, Imported, records_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_rows import (
+    RowsError,
+    Table,
+    from_file,
+    from_list,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_summary import states_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import collection_version
+
+ARGUMENTS: dict[str, Any] = {
+    "change": {"type": "str"},
+    "src": {"type": "path"},
+    "format": {"type": "str", "choices": ["auto", "csv", "yaml"], "default": "auto"},
+    "delimiter": {"type": "str", "default": ","},
+    "rows": {"type": "list", "elements": "dict"},
+    "defaults": {"type": "dict", "default": {}},
+    "results": {"type": "path", "default": "results"},
+    "replace": {"type": "bool", "default": False},
+}
+PROBLEMS_SHOWN = 20
+
+
+class Store(NamedTuple):
+    """What storing would do: the records to write, those that take another one's place, and those that are there."""
+
+    new: list[dict[str, Any]]
+    replacing: list[dict[str, Any]]
+    there: list[dict[str, Any]]
+
+
+class ActionModule(ActionBase):
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _result, options = self.validate_argument_spec(
+            argument_spec=ARGUMENTS, mutually_exclusive=[("src", "rows")], required_one_of=[("src", "rows")]
+        )
+        if len(options["delimiter"]) != 1:
+            raise AnsibleActionFail(f"delimiter is {options['delimiter']!r}; one character belongs there")
+        records = _records_from(options)
+        results = Path(options["results"])
+        store = _compared(records, results, options["replace"])
+        wanted = store.new + store.replacing
+        if not self._task.check_mode:
+            for record in wanted:
+                try:
+                    _records.store(results, record)
+                except (OSError, ValueError) as error:
+                    reason = getattr(error, "strerror", None) or error
+                    path = _records.record_path(results, record)
+                    raise AnsibleActionFail(f"{path} could not be written: {reason}") from error
+        return {
+            **result,
+            "changed": bool(wanted),
+            "created": len(store.new),
+            "replaced": len(store.replacing),
+            "unchanged": len(store.there),
+            "paths": [str(_records.record_path(results, record)) for record in records],
+            "states": states_of(records),
+        }
+
+
+def _records_from(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The records of all rows; AnsibleActionFail with a sentence for each row that cannot be used."""
+    src = options["src"]
+    try:
+        if src is None:
+            imported = _imported(from_list(options["rows"]), options)
+        else:
+            table = from_file(Path(src), options["format"], options["delimiter"])
+            imported = _imported(table, options, {"source": {"file": Path(src).name}})
+    except OSError as error:
+        raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from error
+    except RowsError as error:
+        raise AnsibleActionFail(f"{src}: {error}" if src else str(error)) from error
+    if imported.problems:
+        shown = imported.problems[:PROBLEMS_SHOWN]
+        more = len(imported.problems) - len(shown)
+        shown += [f"{more} more rows cannot be used."] if more else []
+        raise AnsibleActionFail(" ".join([f"{src or 'rows'}: nothing was imported."] + shown))
+    return imported.records
+
+
+def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]) -> Imported:
+    change = {} if options["change"] is None else {"change": options["change"]}
+    imported = records_of(table, *more, change, options["defaults"])
+    collector = {
+        "collection": collection_version(Path(__file__).resolve().parents[2]),
+        "ansible_core": ansible_core_version,
+    }
+    # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
+    records = json.loads(json.dumps([{**record, "collector": collector} for record in imported.records]))
+    return imported._replace(records=records)
+
+
+def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> Store:
+    """What there is to write. AnsibleActionFail where a record that is there says otherwise and may not be replaced."""
+    store = Store([], [], [])
+    places: set[Path] = set()
+    for record in records:
+        wrong = _records.validate(record)
+        if wrong:
+            raise AnsibleActionFail(f"the record of {record['workload']['name']} cannot be stored: {wrong}")
+        path = _records.record_path(results, record)
+        if path in places:
+            raise AnsibleActionFail(
+                f"{path} would hold two records: in file names all but letters, digits, points and hyphens become _;"
+                " hosts, peers and workloads have to differ in more than that"
+            )
+        places.add(path)
+        try:
+            known = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            store.new.append(record)
+            continue
+        except (OSError, ValueError) as error:
+            raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {error}") from error
+        if _without_collector(known) == _without_collector(record):
+            store.there.append(record)
+            continue
+        if not isinstance(known, dict) or (known.get("workload") or {}).get("tool") != TOOL:
+            raise AnsibleActionFail(f"{path} was not imported; name another change or workload")
+        if not replace:
+            raise AnsibleActionFail(
+                f"{path} was imported before and {_difference(known, record)}; import it with replace: true, or name"
+                " another change"
+            )
+        store.replacing.append(record)
+    return store
+
+
+def _without_collector(record: Any) -> Any:
+    """Another version of the collection that reads the same rows finds them imported."""
+    return {name: value for name, value in record.items() if name != "collector"} if isinstance(record, dict) else None
+
+
+def _difference(known: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Where two records are not the same, in words: the first run, else the first item."""
+    old, new = known.get("runs"), record["runs"]
+    if isinstance(old, list) and len(old) != len(new):
+        return f"has {len(old)} runs there and {len(new)} here"
+    for index, (there, here) in enumerate(zip(old or [], new, strict=False)):
+        if there != here:
+            names = sorted(name for name in here if not isinstance(there, dict) or there.get(name) != here[name])
+            return f"differs in {', '.join(names)} of run {index}"
+    return f"differs in {', '.join(sorted(name for name in record if known.get(name) != record[name]))}"

@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs that measure: where they lie, whether they can be run, what they say about themselves, running one."""
+
+import contextlib
+import glob
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections import namedtuple
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
+_CONTENT_BYTES = 64 * 1024
+_ASK_TIMEOUT = 15.0
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+# Where the SAP kernel installs its programs.
+SAP_FOLDERS = ("/usr/sap/[A-Z]*/*/exe", "/usr/sap/[A-Z]*/SYS/exe/run", "/usr/sap/hostctrl/exe")
+SAP_FOLDERS_TEXT = ("/usr/sap/<SID>/<instance>/exe", "/usr/sap/<SID>/SYS/exe/run", "/usr/sap/hostctrl/exe")
+
+
+def folders_of(search_path):
+    """The folders of the text of PATH."""
+    return [folder for folder in search_path.split(os.pathsep) if folder]
+
+
+def find(name, path, search_path, folders=(), root="/"):
+    """The program to use, or None: path, else the first in folders (patterns below root) and in PATH.
+
+    A path that the user gave must be an executable file: MeasureError otherwise.
+    """
+    if path:
+        if is_program(path):
+            return path
+        raise MeasureError("%s is no executable file: set path to %s, or leave it out" % (path, name))
+    for candidate in candidates(name, search_path, folders, root):
+        if is_program(candidate):
+            return candidate
+    return None
+
+
+def candidates(name, search_path, folders=(), root="/"):
+    """Every place where a program may lie, in the order of preference."""
+    found = []
+    for pattern in folders:
+        found += sorted(glob.glob(os.path.join(root, pattern.lstrip("/"), name)))
+    return found + [os.path.join(folder, name) for folder in folders_of(search_path)]
+
+
+def is_program(path):
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def environment(binary, base):
+    """The environment for a binary: C locale, and its own folder first among the libraries (LIBPATH is AIX's name)."""
+    result, folder = dict(base, LC_ALL="C"), os.path.dirname(binary)
+    name = "LIBPATH" if os.uname().sysname == "AIX" else "LD_LIBRARY_PATH"
+    result[name] = os.pathsep.join(part for part in (folder, base.get(name)) if part)
+    return result
+
+
+def ask(argv, timeout=_ASK_TIMEOUT):
+    """What a short command prints, on both outputs, whatever its exit code; MeasureError if it cannot run."""
+    try:
+        process = processes.start(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(argv[0], os.environ),
+        )
+    except OSError as error:
+        raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
+    try:
+        output = process.communicate(timeout=timeout)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output = process.communicate()[0]
+    return output.decode("utf-8", "replace")
+
+
+# What came of programs that ran together: their texts, their exit codes, and the seconds until the last had ended.
+Ran = namedtuple("Ran", "texts codes elapsed")
+
+
+def run_together(argvs, timeout, window=None):
+    """Run programs at once, inside window where one is given, and wait for all of them: Ran.
+
+    Standard output and error of each go together into its text. MeasureError where one cannot be run, is ended by a
+    signal, or does not end within timeout seconds; none of them outlives this call.
+    """
+    with contextlib.ExitStack() as stack:
+        outputs = [stack.enter_context(tempfile.TemporaryFile()) for _argv in argvs]
+        with window or contextlib.ExitStack():
+            begin = time.monotonic()
+            codes = _run_all(argvs, outputs, timeout)
+            elapsed = time.monotonic() - begin
+        return Ran([_content(output) for output in outputs], codes, elapsed)
+
+
+def _run_all(argvs, outputs, timeout):
+    deadline, running = time.monotonic() + timeout, []
+    try:
+        for argv, output in zip(argvs, outputs):
+            running.append(
+                processes.start(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=environment(argv[0], os.environ),
+                )
+            )
+        for argv, process in zip(argvs, running):
+            process.wait(max(0.001, deadline - time.monotonic()))
+            if process.returncode < 0:
+                raise MeasureError("%s was ended by signal %d" % (argv[0], -process.returncode))
+    except subprocess.TimeoutExpired as error:
+        raise MeasureError("%s did not end within the time limit of %g s" % (argvs[0][0], timeout)) from error
+    except OSError as error:
+        raise MeasureError("%s cannot be run: %s" % (argvs[len(running)][0], error.strerror)) from error
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return [process.returncode for process in running]
+
+
+def _content(output):
+    """What was printed; of very much (one line a message) the beginning and the end, where the figures stand."""
+    length = output.seek(0, os.SEEK_END)
+    output.seek(0)
+    text = output.read(_CONTENT_BYTES)
+    if length > 2 * _CONTENT_BYTES:
+        output.seek(length - _CONTENT_BYTES)
+        text += b"\n"
+    return (text + output.read()).decode("utf-8", "replace")
+
+
+def plain(text):
+    """A text without the colours that a program gives to a terminal."""
+    return _COLOUR.sub("", text)
+
+
+def first_lines(text, count=6):
+    """The first lines that are not empty, in one line, for error messages."""
+    lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
+    shown = " | ".join(line[:160] for line in lines[:count])
+    return shown + (" | ..." if len(lines) > count else "") if lines else "nothing was printed"

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A guardian for what a measurement owes: it gives it back where the measurement ends in a way that runs no code.
+
+It is a process of its own, forked before the first debt, in a session of its own. It imports nothing after the fork,
+because Ansible removes a module's files when the module has ended.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import daemon, processes
+
+_LOOK_EVERY_S = 0.5
+_TRIES, _BETWEEN_TRIES_S = 3, 2.0
+
+
+class Guardian:
+    """Knows the programs that run for a measurement and whether something is owed.
+
+    release(): gives it back, and may raise anything; it has to run without further imports.
+    """
+
+    def __init__(self, release):
+        read_end, self._line = os.pipe()
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                _watch(read_end, parent, release)
+            finally:
+                os._exit(0)
+        os.close(read_end)
+
+    def started(self, pid):
+        """A program runs, the first of its process group, that has to end with the measurement."""
+        self._tell({"started": pid, "began": processes.start_time(pid)})
+
+    def ended(self, pid):
+        self._tell({"ended": pid})
+
+    def owes(self, something):
+        """Whether something has to be given back from now on."""
+        self._tell({"owes": something})
+
+    def close(self):
+        """Nothing is left to do: the guardian ends."""
+        if self._line is not None:
+            self._tell({"close": True})
+            os.close(self._line)
+            self._line = None
+            processes.wait_reaped(self._pid, 5.0)
+
+    def _tell(self, message):
+        with contextlib.suppress(OSError):  # it has been killed: nobody is left to be told
+            os.write(self._line, json.dumps(message).encode("ascii") + b"\n")
+
+
+def _watch(read_end, parent, release):
+    """The guardian's whole life."""
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    daemon.close_others({read_end})
+    running, owes, pending = {}, False, b""
+    while True:
+        if not select.select([read_end], [], [], _LOOK_EVERY_S)[0]:
+            # Other processes that the measurement forked may hold the pipe open: who the parent is tells in any case.
+            if os.getppid() != parent:
+                break
+            continue
+        data = os.read(read_end, 65536)
+        if not data:
+            break
+        lines = (pending + data).split(b"\n")
+        pending = lines.pop()
+        for message in [json.loads(line.decode("ascii")) for line in lines]:
+            if "close" in message:
+                return
+            owes = message.get("owes", owes)
+            running.pop(message.get("ended"), None)
+            if "started" in message:
+                running[message["started"]] = message["began"]
+    for pid, began in running.items():
+        if processes.is_same(pid, began):
+            with contextlib.suppress(OSError):
+                os.killpg(pid, signal.SIGTERM)
+            processes.end(pid, began)
+    if owes:
+        _give_back(release)
+
+
+def _give_back(release):
+    for _try in range(_TRIES):
+        try:
+            release()
+            return
+        except Exception:
+            time.sleep(_BETWEEN_TRIES_S)

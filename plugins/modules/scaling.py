@@ -1,0 +1,112 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name."""
+
+DOCUMENTATION = r"""
+---
+module: scaling
+short_description: One metric over 1 to n connections, jobs or guests
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - Reads the records of one change, puts workloads that differ in nothing but O(x) on one curve, and gives each point
+    relative to the first one, with its efficiency and the knee of the curve.
+  - Work done is how much is done in the same time, relative to the first point. Efficiency is work done relative to
+    O(x), 100 % where twice the connections do twice the work.
+  - The knee is the point that lies farthest above the straight line from the first point to the last one. A curve that
+    nowhere lies above it by more than 10 % of its own rise is nearly straight and has none.
+  - Each phase has a curve of its own. Where every phase holds a single O(x), as where each number of guests was
+    measured in a phase of its own, the phases are the points of one curve.
+  - Writes C(scaling-<x>.json), C(.html), C(.md) and C(.csv) into the folder of the change. The same records give the
+    same bytes.
+  - It needs no connection to any host. Run it once for a play, with C(run_once).
+extends_documentation_fragment:
+  - zpower.sap_tuning.controller
+attributes:
+  check_mode:
+    description: Computes, predicts whether the files would change, and writes nothing.
+options:
+  results:
+    description: The results folder on the controller, relative to the working directory of the playbook run.
+    type: path
+    default: results
+  change:
+    description: The change whose records are taken, the name of its folder below O(results).
+    type: str
+    required: true
+  x:
+    description:
+      - What the curve goes over, V(connections), C(params.<name>) for a parameter of the workload, or C(context.<name>)
+        for a setting noted in the records, such as V(context.guests).
+    type: str
+    default: connections
+  work:
+    description:
+      - What a metric that is a time says about the work done. It is of no concern for rates, which are those of the
+        whole system.
+      - V(each) if each of the O(x) does what the first one does alone, as connections do that each wait for their own
+        answer. V(whole) if the work is divided among them, as where jobs share a batch.
+    type: str
+    choices: [each, whole]
+    default: each
+  workload:
+    description: A pattern as of file names; only workloads that fit are taken.
+    type: str
+    default: '*'
+  phases:
+    description: Only these phases are taken. By default all.
+    type: list
+    elements: str
+    default: []
+  formats:
+    description: The files to write.
+    type: list
+    elements: str
+    choices: [json, html, md, csv]
+    default: [json, html, md, csv]
+seealso:
+  - module: zpower.sap_tuning.report
+  - module: zpower.sap_tuning.trend
+"""
+
+EXAMPLES = r"""
+- name: What more connections bring, before and after a change
+  zpower.sap_tuning.scaling:
+    change: rps-2026-11
+  run_once: true
+
+- name: Elapsed time of a batch over its parallel jobs
+  zpower.sap_tuning.scaling:
+    change: settlement-jobs
+    x: context.jobs
+    work: whole
+  run_once: true
+
+- name: A rate over the processes of fio
+  zpower.sap_tuning.scaling:
+    change: disk-2026-11
+    x: params.processes
+    workload: fio-randread-*
+  run_once: true
+"""
+
+RETURN = r"""
+headline:
+  description: The scaling in one sentence.
+  returned: success
+  type: str
+  sample: At 250 connections, 13.9 to 30.4 times the work of 1; the curves bend at 50.
+curves:
+  description: How many curves there are.
+  returned: success
+  type: int
+  sample: 2
+paths:
+  description: The file of each format, also in check mode.
+  returned: success
+  type: dict
+  sample: {"json": "results/rps-2026-11/scaling-connections.json"}
+"""

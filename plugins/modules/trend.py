@@ -1,0 +1,115 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name."""
+
+DOCUMENTATION = r"""
+---
+module: trend
+short_description: One metric over many changes
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - Puts changes into their order and says of each host pair and workload what every change did to the metric that
+    decides, what moved between the changes, and what came of all of them together.
+  - Each change keeps the gain, interval and verdict of its own report. What moved between two changes was not measured
+    together; it is shown as a gap and credited to no change.
+  - Writes C(<name>.json), C(.html), C(.md) and C(.csv) into the results folder. The same records give the same bytes.
+  - It needs no connection to any host. Run it once for a play, with C(run_once).
+extends_documentation_fragment:
+  - zpower.sap_tuning.controller
+attributes:
+  check_mode:
+    description: Compares, predicts whether the files would change, and writes nothing.
+options:
+  results:
+    description: The results folder on the controller, relative to the working directory of the playbook run.
+    type: path
+    default: results
+  name:
+    description: The name of the trend and of its files. Letters, digits, C(.), C(_) and C(-).
+    type: str
+    default: trend
+  changes:
+    description:
+      - The changes in their order. An entry is the name of a change, or a dict of C(change) and, where wanted, C(label)
+        (how the trend calls it), C(before) and C(after) (the phases that are its two states).
+      - By default all changes of O(results) that have records of the phases C(before) and C(after) with their times, in
+        the order in which they were measured.
+    type: list
+    elements: raw
+    default: []
+  workload:
+    description: A pattern as of file names; only workloads that fit are in the trend.
+    type: str
+    default: '*'
+  metric:
+    description: A pattern as of file names; only workloads whose deciding metric fits are in the trend.
+    type: str
+    default: '*'
+  material_pct:
+    description: Differences up to this many percent are not material, as in M(zpower.sap_tuning.report).
+    type: float
+    default: 5.0
+  expected_change:
+    description: What may differ between the two states of a change, as in M(zpower.sap_tuning.report).
+    type: list
+    elements: str
+    default: []
+  formats:
+    description: The files to write.
+    type: list
+    elements: str
+    choices: [json, html, md, csv]
+    default: [json, html, md, csv]
+seealso:
+  - module: zpower.sap_tuning.report
+  - module: zpower.sap_tuning.scaling
+"""
+
+EXAMPLES = r"""
+- name: What all changes of this year did to the settlement
+  zpower.sap_tuning.trend:
+    name: settlement-2026
+    workload: settlement
+    changes:
+      - {change: hipersockets-2026-02, label: HiperSockets}
+      - {change: topology-2026-05, label: topology}
+      - rps-2026-11
+  run_once: true
+
+- name: Every change of the results folder, in the order of time
+  zpower.sap_tuning.trend:
+    results: /srv/measurements
+  run_once: true
+
+- name: Phases of one import, each against the one before it
+  zpower.sap_tuning.trend:
+    name: banking
+    metric: elapsed_s
+    changes:
+      - {change: banking, before: osa, after: hipersockets, label: HiperSockets}
+      - {change: banking, before: hipersockets, after: z14, label: z14}
+  run_once: true
+"""
+
+RETURN = r"""
+headline:
+  description: The trend in one sentence.
+  returned: success
+  type: str
+  sample: 'elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less, better.'
+changes:
+  description: The changes in the order that was taken.
+  returned: success
+  type: list
+  elements: str
+  sample: [hipersockets-2026-02, topology-2026-05, rps-2026-11]
+paths:
+  description: The file of each format, also in check mode.
+  returned: success
+  type: dict
+  sample: {"json": "results/trend.json", "html": "results/trend.html"}
+"""

@@ -1,0 +1,317 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Network, disk and cryptography workloads of the published evaluations: face of module_utils/_measure."""
+
+DOCUMENTATION = r"""
+---
+module: workload
+short_description: Measure the network, disk and cryptography workloads of published evaluations
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - Measures one round of a set of workloads and records every run with the CPU time it cost.
+  - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run by
+    C(pingpong), the engine of this collection, or by C(netperf), C(qperf), C(sockperf) or C(uperf) where the program is
+    installed on both hosts. One call with O(side=server) starts a server on the peer, one call with O(side=client)
+    measures against it, one call with O(side=server) and O(state=stopped) ends it. The server ends itself after
+    O(lifetime) anyway.
+  - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host alone and
+    with O(side=client).
+  - Every record names its tool. Figures of different tools are not comparable.
+  - The order of the workloads rotates with O(round).
+extends_documentation_fragment:
+  - zpower.sap_tuning.measuring
+attributes:
+  platform:
+    description: On AIX the network counters and the interface are not known and are recorded as null.
+    platforms: posix
+options:
+  workload:
+    description: The set of workloads.
+    type: str
+    choices: [network, fio, openssl]
+    required: true
+  network:
+    description: What is measured with O(workload=network).
+    type: dict
+    suboptions:
+      tool:
+        description:
+          - What sends the messages. A server takes V(pingpong) where this is not set, a client always the tool of its
+            O(session).
+          - V(sockperf) and V(qperf) do V(latency) and V(strWrite) only, over one connection. sockperf's smallest
+            message has 14 bytes.
+          - V(netperf), V(qperf) and V(uperf) open further ports, which their hosts choose.
+          - Runs of all but pingpong last whole seconds.
+        type: str
+        choices: [pingpong, netperf, qperf, sockperf, uperf]
+      kinds:
+        description:
+          - V(latency) sends 1 byte and waits for 1 byte, V(onlTrans) sends 200 bytes and waits for 1000,
+            V(database) sends 200 bytes and waits for 30 KiB.
+          - V(strRead) and V(strWrite) are streams of messages of 30 KiB to the client and from it.
+        type: list
+        elements: str
+        choices: [latency, onlTrans, database, strRead, strWrite]
+        default: [latency, onlTrans, database, strRead, strWrite]
+      connections:
+        description:
+          - Numbers of connections that work at the same time, at most 250. Each number makes one workload of each of
+            the O(network.kinds).
+          - pingpong takes one process a connection on both ends.
+        type: list
+        elements: int
+        default: [1, 10, 50, 250]
+      transport:
+        description:
+          - The kind of sockets that pingpong opens on this host. V(smc) is the address family C(AF_SMC) of Linux.
+          - Every run with V(smc) records what its connections became, with the reason of a fallback to TCP.
+        type: str
+        choices: [tcp, smc]
+        default: tcp
+  fio:
+    description:
+      - What is measured with O(workload=fio). Required there.
+      - The files lie in a new folder below O(fio.directory), one for each job. They are written before the warm-up run,
+        take at most half of what is free there, and are removed after the last run, also after a failure or when the
+        module is killed. A file that exists is never written.
+      - Writing the files takes time of its own, which O(timeout) does not limit.
+    type: dict
+    suboptions:
+      directory:
+        description:
+          - An existing directory on the file system that is to be measured, as an absolute path.
+          - Directory, and type and device of its file system, have to be the same in both states.
+        type: path
+        required: true
+      patterns:
+        description:
+          - V(seqread) and V(seqwrite) go through the file in requests of 128 KiB, V(randread) and V(randwrite) are
+            requests of 8 KiB at random places.
+          - KiB a second decide over the first two, requests a second over the other ones.
+        type: list
+        elements: str
+        choices: [seqread, seqwrite, randread, randwrite]
+        default: [seqread, seqwrite, randread, randwrite]
+      modes:
+        description:
+          - V(buffered) goes through the page cache, V(direct) past it with one request at a time for each job, V(async)
+            past it with up to O(fio.iodepth) requests under way for each job (C(libaio)).
+          - Before each run fio drops the pages of its own files from the cache. What is written with V(buffered) is
+            on the disk at the end of its run.
+        type: list
+        elements: str
+        choices: [buffered, direct, async]
+        default: [direct, async]
+      jobs:
+        description:
+          - Numbers of jobs that work at the same time, at most 64. Each number makes one workload of each pattern in
+            each mode.
+        type: list
+        elements: int
+        default: [1]
+      size_mib:
+        description:
+          - Size of the file of one job in MiB.
+          - With V(buffered), files that fit into memory soon measure the memory.
+        type: int
+        default: 256
+      iodepth:
+        description: Requests under way for each job with V(async), at most 1024.
+        type: int
+        default: 16
+  openssl:
+    description:
+      - What is measured with O(workload=openssl), with C(openssl speed). OpenSSL 1.1.1 or later is needed.
+      - Runs last whole seconds, at least one.
+    type: dict
+    suboptions:
+      ciphers:
+        description: The ciphers; KiB a second of wall-clock time decide.
+        type: list
+        elements: str
+        choices: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc]
+        default: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc]
+      bytes:
+        description: Sizes of the messages, at most 16777216. Each size makes one workload of each cipher.
+        type: list
+        elements: int
+        default: [256, 1024, 8192]
+      processes:
+        description: Numbers of processes that work at the same time, at most 250.
+        type: list
+        elements: int
+        default: [1]
+"""
+
+EXAMPLES = r"""
+- name: A server on the peer
+  zpower.sap_tuning.workload:
+    workload: network
+    side: server
+  delegate_to: db1
+  register: server
+
+- name: The whole published matrix, one round, stored on the controller
+  zpower.sap_tuning.workload:
+    workload: network
+    side: client
+    session: "{{ server.session }}"
+    address: 10.0.0.2
+    peer: db1
+    change: rps-2026-11
+    phase: before
+    round: 1
+
+- name: The end of the server
+  zpower.sap_tuning.workload:
+    workload: network
+    side: server
+    state: stopped
+    session: "{{ server.session }}"
+  delegate_to: db1
+
+- name: A server of netperf at a port that the firewall lets through
+  zpower.sap_tuning.workload:
+    workload: network
+    side: server
+    network:
+      tool: netperf
+    port: 12865
+    control_port: 12866
+  delegate_to: db1
+  register: netserver
+
+- name: Transactions of netperf over 50 connections, runs of ten seconds, only registered
+  zpower.sap_tuning.workload:
+    workload: network
+    side: client
+    session: "{{ netserver.session }}"
+    address: 10.0.0.2
+    network:
+      kinds: [onlTrans]
+      connections: [50]
+    run_seconds: 10
+  register: quick
+
+- name: Random requests of 8 KiB from 1 and from 8 jobs on the disk of the data, one round
+  zpower.sap_tuning.workload:
+    workload: fio
+    side: client
+    fio:
+      directory: /sapdata/scratch
+      patterns: [randread, randwrite]
+      jobs: [1, 8]
+      size_mib: 4096
+    run_seconds: 10
+    change: disk-2026-11
+    phase: before
+    round: 1
+
+- name: AES-GCM with the published sizes
+  zpower.sap_tuning.workload:
+    workload: openssl
+    side: client
+    openssl:
+      ciphers: [aes-128-gcm, aes-256-gcm]
+    change: crypto-2026-11
+    phase: before
+    round: 1
+"""
+
+RETURN = r"""
+session:
+  description: What the client and the end of the server need. The token is as secret as the server is short-lived.
+  returned: when a server was started
+  type: dict
+  sample: {tool: pingpong, version: '1', address: '', port: 3298, control_port: 3298,
+    token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
+    started: '2026-11-20T10:00:00.123456Z'}
+paths:
+  description: The record files that were written.
+  returned: when O(change) is set and something was measured
+  type: list
+  elements: str
+  sample: [results/rps-2026-11/app1/before-1-pingpong-onlTrans-x10-db1.json]
+summary:
+  description:
+    - One entry for each workload with RV(ignore:workload), RV(ignore:peer), RV(ignore:control), the median over the
+      runs that count of the metric that decides, under its own name (null where all failed), RV(ignore:runs_ok),
+      RV(ignore:runs_failed), the first RV(ignore:error) and the RV(ignore:record) file.
+  returned: when something was measured
+  type: list
+  elements: dict
+  sample: [{workload: pingpong-strWrite, peer: db1, control: false, kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0,
+    error: null, record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}]
+records:
+  description: The measurement records (schema zpower.sap_tuning/measurement/1) without the raw output of the runs.
+  returned: when something was measured and O(change) is not set
+  type: list
+  elements: dict
+  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: netperf-onlTrans-x50, tool: netperf}, runs: []}]
+ansible_facts:
+  description: The last measurements of this host, added to those of earlier tasks.
+  returned: when something was measured
+  type: dict
+  contains:
+    zpower_measurements:
+      description: By workload and by peer, the metric that decides.
+      returned: when something was measured
+      type: dict
+      sample: {pingpong-strWrite: {db1: {kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0, phase: before, round: 1,
+        record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}}}
+"""
+
+import os
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import face, network_options, tools
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
+ARGUMENTS = dict(
+    workload=dict(type="str", choices=["network", "fio", "openssl"], required=True),
+    network=dict(type="dict", options=tools.OPTIONS["network"], apply_defaults=True),
+    fio=dict(type="dict", options=tools.OPTIONS["fio"]),
+    openssl=dict(type="dict", options=tools.OPTIONS["openssl"], apply_defaults=True),
+)
+
+
+def run(params, check_mode):
+    """The result of the module."""
+    search_path = os.environ.get("PATH", "")
+    if params["workload"] != "network":
+        return local(params, check_mode, search_path)
+    if params["side"] == "client":
+        return client(params, check_mode, search_path)
+    if params["state"] == "stopped":
+        return face.server(params, check_mode, None, None)
+    tool, version, how = network_options.server_of(params["network"], tools.NETWORK, params["path"], search_path)
+    return face.server(params, check_mode, tool, version, **how)
+
+
+def client(params, check_mode, search_path):
+    """Measure one round of network workloads."""
+    if not params["session"] or not params["address"]:
+        raise MeasureError("workload network takes the session of a started server and its address")
+    workloads = network_options.workloads(params["network"], tools.NETWORK, params, search_path)
+    return face.client(params, check_mode, workloads)
+
+
+def local(params, check_mode, search_path):
+    """Measure one round of workloads of this host alone."""
+    chosen = params["workload"]
+    if params["side"] == "server":
+        raise MeasureError("workload %s has no server: take side client" % chosen)
+    workloads = tools.LOCAL[chosen].workloads(params[chosen], params["path"], search_path)
+    return face.client(dict(params, session=None), check_mode, workloads)
+
+
+def main():
+    rules = [("state", "stopped", ("session",)), ("workload", "fio", ("fio",))]
+    face.run_module(ARGUMENTS, run, required_if=rules)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU seconds of a window from samples of any file: elapsed time x utilization, as the studies did by hand.
+
+A reader (nmon, sysstat) makes a stream of samples of its file; what is here knows no format. Times are those of the
+file, without zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from typing import Any, NamedTuple
+
+SMC_R_HIDES = "SMC-R goes past the network counters that nmon reads: they do not show its traffic"
+SHARES = ("user", "system", "softirq", "wait", "idle", "steal")
+"""Percentages as a file has them; ``softirq`` with interrupts."""
+
+PARTS = ("user", "system", "softirq", "steal")
+GAP = 2.0
+"""Intervals without a sample from which on it is said; recorders are a little late at times."""
+
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+
+
+class CpuFileError(ValueError):
+    """A file that is not of its format, or that cannot be used, as one sentence."""
+
+
+class Used(NamedTuple):
+    """Processors in use, which is CPU seconds a second. ``busy`` is all but steal; parts where the file has them.
+
+    ``cpus``: how many processors there were; None where the file does not say.
+    """
+
+    busy: float
+    user: float | None = None
+    system: float | None = None
+    softirq: float | None = None
+    steal: float | None = None
+    cpus: float | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a file says about the time from ``begin`` to ``end``."""
+
+    begin: datetime
+    end: datetime
+    sources: Mapping[str, Used | None]
+    """By where the figures come from, the best one first; the same names in every sample of a file."""
+    shares: Mapping[str, float]
+    """Percentages of all CPUs by the names of SHARES; a figure that is missing or no number is left out."""
+    gap: bool = False
+    """The file has nothing of its own about a part of this time."""
+    physc: float | None = None
+    entitled: float | None = None
+    network: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """kB a second by interface: read_kb, write_kb."""
+
+
+@dataclass
+class About:
+    """What a file says about itself; readers fill it before the first sample."""
+
+    format: str
+    host: str | None = None
+    system: str | None = None
+    level: str | None = None
+    version: str | None = None
+    utc: bool = False
+    """Its times are UTC; else the local time of the recorded host, without zone."""
+    has_network: bool = False
+
+
+class Wanted(NamedTuple):
+    """What the user asks for; ``begin`` and ``end`` as text, None for the whole file."""
+
+    begin: str | None = None
+    end: str | None = None
+    cpus: float | None = None
+    smc_r: bool | None = None
+
+
+def cpu_seconds(elapsed_s: float, busy_pct: float, cpus: float = 1.0) -> float:
+    """Elapsed time x utilization x CPUs that the utilization is a share of."""
+    return elapsed_s * busy_pct / 100.0 * cpus
+
+
+def moment(text: str, first: datetime) -> datetime:
+    """``16:30``, ``16:30:00`` (on the day of ``first``) or ``2026-11-20 16:30:00``; CpuFileError for anything else."""
+    try:
+        if _CLOCK.fullmatch(text.strip()):
+            clock = time.fromisoformat(text.strip().zfill(5 if text.count(":") == 1 else 8))
+            return datetime.combine(first.date(), clock)
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is not None:
+        raise CpuFileError(f"{text!r} is no time of the file, which has no zone: 16:30:00 or 2026-11-20 16:30:00")
+    return found
+
+
+@dataclass
+class Mean:
+    """A mean over time of what is known in some samples only; None where it is in none."""
+
+    total: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, value: float | None, seconds: float) -> None:
+        if value is not None:
+            self.total += value * seconds
+            self.seconds += seconds
+
+    @property
+    def value(self) -> float | None:
+        return self.total / self.seconds if self.seconds > 0 else None
+
+
+class Piece(NamedTuple):
+    """The part of a sample that lies in the window."""
+
+    begin: datetime
+    end: datetime
+    sample: Sample
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.begin).total_seconds()
+
+
+class Window:
+    """The samples of a file that lie in a window, and what they add up to."""
+
+    def __init__(self, about: About, samples: Iterable[Sample], wanted: Wanted) -> None:
+        self.about = about
+        self._wanted = wanted
+        self._pieces: list[Piece] = []
+        self._remarks: list[str] = []
+        self._begin: datetime | None = None
+        self._end: datetime | None = None
+        self._first: datetime | None = None
+        self._last: datetime | None = None
+        self.begin: datetime
+        self.end: datetime
+        self.source: str | None
+        for sample in samples:
+            self._add(sample)
+        if self._first is None or self._last is None:
+            raise CpuFileError("the file has no sample of the CPUs")
+        self.begin, self.end = self._begin or self._first, self._end or self._last
+        if not self._pieces:
+            raise CpuFileError(
+                f"the file is about {self._first} to {self._last}, the window is {self.begin} to {self.end}"
+            )
+        self.source = self._best()
+
+    def _add(self, sample: Sample) -> None:
+        if self._first is None:
+            self._first = sample.begin
+            self._limits(sample)
+        if self._last is not None and sample.begin > self._last:
+            self._remarks.append(f"no sample between {self._last} and {sample.begin}")
+        self._last = sample.end
+        piece = Piece(max(sample.begin, self._begin or sample.begin), min(sample.end, self._end or sample.end), sample)
+        if piece.seconds > 0:
+            if sample.gap:
+                self._remarks.append(f"no sample between {sample.begin} and {sample.end}")
+            self._pieces.append(piece)
+
+    def _limits(self, sample: Sample) -> None:
+        """Times of day are meant on the day on which the first sample ends."""
+        wanted = self._wanted
+        self._begin = moment(wanted.begin, sample.end) if wanted.begin else None
+        self._end = moment(wanted.end, sample.end) if wanted.end else None
+        if self._begin and self._end and self._end <= self._begin:
+            if not _CLOCK.fullmatch((wanted.end or "").strip()):
+                raise CpuFileError(f"the window ends at {self._end}, which is not after its begin at {self._begin}")
+            self._end += timedelta(days=1)
+
+    def _best(self) -> str | None:
+        """The source that covers most; the first of those that cover the same."""
+        covered = {name: self._covered(name) for name in self._pieces[0].sample.sources}
+        name = max(covered, key=lambda item: covered[item])
+        return name if covered[name] > 0 else None
+
+    def _covered(self, name: str) -> float:
+        return sum(piece.seconds for piece in self._pieces if piece.sample.sources[name] is not None)
+
+    def used(self) -> list[tuple[Piece, Used]]:
+        """The pieces that the best source says something about."""
+        found = []
+        for piece in self._pieces:
+            used = piece.sample.sources[self.source] if self.source else None
+            if used is not None:
+                found.append((piece, used))
+        return found
+
+    def result(self) -> dict[str, Any]:
+        """The window as plain data."""
+        used = self.used()
+        covered = sum(piece.seconds for piece, _used in used)
+        elapsed = (self.end - self.begin).total_seconds()
+        shares = {name: self._mean(lambda sample, name=name: sample.shares.get(name)) for name in SHARES}
+        return {
+            "format": self.about.format,
+            "host": self.about.host,
+            "system": self.about.system,
+            "level": self.about.level,
+            "version": self.about.version,
+            "zone": "UTC" if self.about.utc else "local",
+            "begin": self.begin.isoformat(sep=" "),
+            "end": self.end.isoformat(sep=" "),
+            "elapsed_s": elapsed,
+            "covered_s": covered,
+            "samples": len(self._pieces),
+            "source": self.source,
+            "cpu_s": _rounded(sum(item.busy * piece.seconds for piece, item in used)) if used else None,
+            **{f"{name}_s": _part(used, name) for name in PARTS},
+            "cpus": _mean_cpus(used),
+            **{f"{name}_pct": _rounded(share) for name, share in shares.items()},
+            "busy_pct": _rounded(_sum(shares["user"], shares["system"], shares["softirq"])),
+            "physc": _rounded(self._mean(lambda sample: sample.physc)),
+            "entitlement": _rounded(self._mean(lambda sample: sample.entitled)),
+            "network": self._seen() if self.about.has_network else None,
+            "remarks": self._remarks + self._missing(elapsed, covered),
+        }
+
+    def _mean(self, figure: Any) -> float | None:
+        mean = Mean()
+        for piece in self._pieces:
+            mean.add(figure(piece.sample), piece.seconds)
+        return mean.value
+
+    def _seen(self) -> dict[str, Any]:
+        """Network counters, and whether they mean anything."""
+        smc_r = self._wanted.smc_r
+        if smc_r:
+            return {"applicable": False, "reason": SMC_R_HIDES, "interfaces": {}}
+        unknown = smc_r is None and self.about.system == "AIX"
+        reason = f"it is not said whether SMC-R was on; {SMC_R_HIDES}" if unknown else None
+        interfaces: dict[str, dict[str, float]] = {}
+        for piece in self._pieces:
+            for name, rates in piece.sample.network.items():
+                entry = interfaces.setdefault(name, {})
+                for key, rate in rates.items():
+                    entry[key] = entry.get(key, 0.0) + rate * piece.seconds
+        rounded = {name: {key: _rounded(value) for key, value in entry.items()} for name, entry in interfaces.items()}
+        return {"applicable": None if unknown else True, "reason": reason, "interfaces": rounded}
+
+    def _missing(self, elapsed: float, covered: float) -> list[str]:
+        if covered <= 0 and any("user" in piece.sample.shares for piece in self._pieces):
+            return ["the file does not say of how many processors its percentages are: give cpus"]
+        if covered <= 0:
+            return ["the file has no figures of the CPUs with user and system time in this window"]
+        found = []
+        if covered < elapsed:
+            found.append(f"{covered:g} s of {elapsed:g} s are covered, and the figures are about those")
+        if self.source == "PhysicalCPU":
+            found.append("cpu_s is what the partition consumed, idle turns too: LPAR has no EC_User% and EC_Sys%")
+        return found
+
+
+def _part(used: Sequence[tuple[Piece, Used]], name: str) -> float | None:
+    """The CPU seconds of a part, only where every sample says it."""
+    rates = [(piece.seconds, getattr(item, name)) for piece, item in used]
+    if not rates or any(rate is None for _seconds, rate in rates):
+        return None
+    return _rounded(sum(seconds * rate for seconds, rate in rates))
+
+
+def _mean_cpus(used: Sequence[tuple[Piece, Used]]) -> float | None:
+    mean = Mean()
+    for piece, item in used:
+        mean.add(item.cpus, piece.seconds)
+    return _rounded(mean.value)
+
+
+def _sum(user: float | None, system: float | None, softirq: float | None) -> float | None:
+    return None if user is None or system is None else user + system + (softirq or 0.0)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

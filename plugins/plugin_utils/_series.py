@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the actions trend and scaling have in common: changes are read from the results folder, files written there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import Written, write_formats
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, one_line
+
+PROBLEMS_SHOWN = 5
+PHASES = ("before", "after")
+
+
+def load(results: str, change: str) -> _records.Loaded:
+    """The records of a change; AnsibleActionFail where there are none."""
+    try:
+        loaded = _records.load_change(results, change)
+    except (OSError, ValueError) as error:
+        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from error
+    if not loaded.records:
+        why = f": {one_line(loaded.problems[0])}" if loaded.problems else ""
+        raise AnsibleActionFail(f"there is no measurement record of change {change} below {results}{why}")
+    return loaded
+
+
+def in_order_of_time(results: str) -> list[str]:
+    """The changes below ``results`` that have records of both phases, in the order in which they were measured."""
+    found = []
+    try:
+        names = sorted(entry.name for entry in Path(results).iterdir() if entry.is_dir() and not entry.is_symlink())
+    except OSError as error:
+        raise AnsibleActionFail(f"{results} on the controller cannot be read: {error.strerror or error}") from error
+    for name in names:
+        try:
+            _records.check_slug("change", name)
+        except ValueError:
+            continue
+        records = _records.load_change(results, name).records
+        starts = [item.started for item in records if item.started is not None]
+        if starts and set(PHASES) <= {item.phase for item in records}:
+            found.append((min(starts), name))
+    return [name for _start, name in sorted(found)]
+
+
+def compared(loaded: _records.Loaded, before: str, after: str, options: _compare.Options) -> Report:
+    """The report on two phases of a change, whatever they are called."""
+    if (before, after) != PHASES or loaded.experiment:
+        states = {before: "before", after: "after"}
+        records = [replace(item, phase=states[item.phase]) for item in loaded.records if item.phase in states]
+        tunings = [{**item, "phase": states[item["phase"]]} for item in loaded.tunings if item["phase"] in states]
+        loaded = replace(loaded, records=records, tunings=tunings, experiment=None)
+    return _compare.compare_change(loaded, options=options)
+
+
+def write(
+    report: Report,
+    formats: Mapping[str, Callable[[Report], Iterator[str]]],
+    place: tuple[Path, str],
+    wanted: Sequence[str],
+    check: bool,
+) -> Written:
+    """Write the formats wanted as ``<stem>.<format>``; ``place``: folder and stem."""
+    folder, stem = place
+    pieces = {form: partial(renderer, report) for form, renderer in formats.items()}
+    try:
+        return write_formats(pieces, folder, stem, wanted, check)
+    except OSError as error:
+        raise AnsibleActionFail(
+            f"{stem} cannot be written into {folder}: {error.strerror or error}; "
+            "the user who runs ansible-playbook must be able to write there"
+        ) from error
+    except ValueError as error:
+        raise AnsibleActionFail(f"{stem} cannot be written: {error}") from error
+
+
+def outcome(report: Report, written: Written) -> dict[str, Any]:
+    """What the task returns; texts go to a terminal, so control characters are taken out of them."""
+    problems = [one_line(problem) for problem in report["problems"]]
+    shown = problems[:PROBLEMS_SHOWN]
+    if len(problems) > PROBLEMS_SHOWN:
+        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems stand in the files")
+    headline = one_line(report["headline"])
+    result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
+    return {**result, **({"warnings": shown} if shown else {})}

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every page that the collection writes, on a local port."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend, render
+from report_samples import NAMES, fleet, sample
+from series_samples import banking, connections, virtualization
+
+REPORTS = [*NAMES, "fleet"]
+SERIES = {
+    "trend": lambda: of_trend.html(banking()),
+    "scaling": lambda: of_scaling.html(connections()),
+    "guests": lambda: of_scaling.html(virtualization()),
+}
+PAGES = [*REPORTS, *SERIES]
+
+
+def page(name: str) -> bytes:
+    """One of PAGES."""
+    if name in SERIES:
+        return "".join(SERIES[name]()).encode()
+    return render(fleet(200) if name == "fleet" else sample(name), "html").encode()
+
+
+class Site:
+    """The pages on a local port, and the path of every request that came."""
+
+    def __init__(self) -> None:
+        self.pages = {f"/{name}/report.html": page(name) for name in PAGES}
+        self.requests: list[str] = []
+        site = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.requests.append(self.path)
+                body = site.pages.get(self.path, b"")
+                self.send_response(200 if body else 404)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """The requests are kept, not printed."""
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}/{name}/report.html"
+
+
+@contextmanager
+def serving() -> Iterator[Site]:
+    """The site while the block runs."""
+    site = Site()
+    site.thread.start()
+    try:
+        yield site
+    finally:
+        site.server.shutdown()
+        site.thread.join()
+        site.server.server_close()

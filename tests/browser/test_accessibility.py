@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every page checked by axe-core, as it is seen in light, dark, on paper, small and at 200 % zoom."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devtools import Browser
+from site_of_pages import PAGES, Site
+
+AXE = Path(__file__).resolve().parents[2] / ".cache" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+VIEWS: dict[str, dict[str, Any]] = {
+    "light": {},
+    "dark": {"scheme": "dark"},
+    "print": {"media": "print", "width": 720},
+    "zoomed": {"zoom": 2},
+    "phone": {"width": 390},
+}
+
+
+@pytest.fixture(name="axe", scope="module")
+def fixture_axe() -> str:
+    if AXE.is_file():
+        return AXE.read_text(encoding="utf-8")
+    missing = f"{AXE} is not there; tests/setup.sh test installs it"
+    if os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+def violations(browser: Browser, axe: str) -> list[str]:
+    """One line a rule that is broken, with the first places."""
+    browser.value(f"{axe}; true")
+    options = f"{{resultTypes: ['violations'], preload: false, runOnly: {{type: 'tag', values: {TAGS}}}}}"
+    found = browser.value(
+        f"axe.run(document, {options}).then(r => [r.passes.length, r.violations.map(v =>"
+        " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')}`)])",
+        wait=True,
+    )
+    assert found[0] > 20, "axe has hardly looked at anything"
+    lines: list[str] = found[1]
+    return lines
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(browser: Browser, site: Site, axe: str, name: str, view: str) -> None:
+    browser.show(**VIEWS[view])
+    browser.open(site.url(name))
+    browser.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert violations(browser, axe) == []
+
+
+def test_axe_finds_something_where_there_is_something(browser: Browser, site: Site, axe: str) -> None:
+    browser.show()
+    browser.open(site.url("improved"))
+    browser.value("document.querySelector('h1').style.color = '#ddd'; document.querySelector('svg').remove(); true")
+    browser.value("document.querySelector('table').insertAdjacentHTML('beforebegin', '<img src=\"data:,\">'); true")
+    found = violations(browser, axe)
+    assert {line.partition(":")[0] for line in found} >= {"color-contrast", "image-alt"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_at_200_percent_nothing_is_lost_and_the_page_does_not_scroll_sideways(
+    browser: Browser, site: Site, name: str
+) -> None:
+    browser.show(zoom=2)
+    browser.open(site.url(name))
+    assert browser.value("window.innerWidth") == 640
+    assert browser.value("document.scrollingElement.scrollWidth") <= 640
+    # what is wider than the window lies in a region of its own that scrolls and that the keyboard reaches
+    wide = (
+        "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > 641"
+        " && !e.closest('.scroll') && getComputedStyle(e).visibility !== 'hidden').map(e => e.outerHTML.slice(0, 80))"
+    )
+    assert browser.value(wide) == []

@@ -1,0 +1,141 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stand-in for SAP's enqueue servers, for tests on machines without an SAP kernel. It is not SAP's program.
+
+    enqueue_server.py <port>      serve in the foreground, on every address
+
+It holds a real lock table for clients over TCP, the stand-ins enqt and enq_admin; locks stay until they are released,
+whoever made them, as in an SAP system. What goes over the wire is JSON lines of its own. ENQ_STANDIN_MAXIMUM is the
+number of locks that it has room for.
+"""
+
+import collections
+import json
+import os
+import socketserver
+import sys
+import threading
+import time
+
+MAXIMUM = 250000
+FIELDS = ("type", "owner1", "owner2", "name", "argument")
+Lock = collections.namedtuple("Lock", FIELDS)
+
+
+class Table:
+    """The locks, in the order in which they came, and what was ever counted."""
+
+    def __init__(self, maximum):
+        self.maximum = maximum
+        self.locks = collections.OrderedDict()  # {Lock: how often}
+        self.by_object = {}  # {(name, argument): {Lock}}
+        self.peak = 0
+        self.counted = collections.Counter()
+        self.lock_time = 0.0
+        self.tenths = collections.Counter()  # {tenths of a second: operations}
+        self.started = time.monotonic()
+        self.guard = threading.Lock()
+
+    def set(self, wanted):
+        """Set one lock; None, or why not."""
+        begin = time.monotonic()
+        self._count("enqueue_requests")
+        held = self.by_object.setdefault((wanted.name, wanted.argument), set())
+        for lock in held:
+            same = (lock.owner1, lock.owner2) == (wanted.owner1, wanted.owner2)
+            readers = {lock.type, wanted.type} <= {"S", "O"}
+            if "X" in (lock.type, wanted.type) or not (same or readers):
+                self._count("enqueue_rejects")
+                return "held by " + lock.owner1
+        if wanted not in self.locks and len(self.locks) >= self.maximum:
+            self._count("enqueue_errors")
+            return "lock table overflow"
+        self.locks[wanted] = self.locks.get(wanted, 0) + 1
+        held.add(wanted)
+        self.peak = max(self.peak, len(self.locks))
+        self.lock_time += time.monotonic() - begin
+        return None
+
+    def release(self, lock):
+        self._count("dequeue_requests")
+        if lock in self.locks:
+            del self.locks[lock]
+            self.by_object[(lock.name, lock.argument)].discard(lock)
+
+    def _count(self, name):
+        self.counted[name] += 1
+        self.tenths[int(time.monotonic() * 10)] += 1
+
+    def per_minute(self, seconds):
+        """Operations a minute over the last seconds, or since the start."""
+        now = time.monotonic()
+        span = min(float(seconds), max(0.1, now - self.started))
+        return int(round(sum(self.tenths[int(now * 10) - back] for back in range(int(span * 10))) * 60.0 / span))
+
+    def statistics(self):
+        values = {"locks_now": len(self.locks), "locks_high": self.peak, "locks_max": self.maximum}
+        values.update((name, self.counted[name]) for name in ("enqueue_requests", "enqueue_rejects", "enqueue_errors"))
+        values.update(dequeue_requests=self.counted["dequeue_requests"], dequeue_errors=0)
+        values.update(lock_time="%.6f" % self.lock_time, lock_wait_time="0.000000", server_time="%.6f" % self.lock_time)
+        return values
+
+    def rates(self):
+        return [self.per_minute(seconds) for seconds in (1, 10, 60, 300)]
+
+
+class Client(socketserver.StreamRequestHandler):
+    def handle(self):
+        table = self.server.table
+        for line in self.rfile:
+            asked = json.loads(line.decode())
+            with table.guard:
+                answer = getattr(self, "do_" + asked["op"])(table, asked)
+            self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+    def do_set(self, table, asked):
+        """count locks of one pattern, in which %u is a running number; all or as many as go."""
+        done = 0
+        for lock in self._locks(asked):
+            problem = table.set(lock)
+            if problem:
+                return {"done": done, "problem": problem}
+            done += 1
+        return {"done": done, "problem": None}
+
+    def do_release(self, table, asked):
+        for lock in self._locks(asked):
+            table.release(lock)
+        return {}
+
+    @staticmethod
+    def _locks(asked):
+        for number in range(asked.get("count", 1)):
+            yield Lock(*(asked[field].replace("%u", str(number)) for field in FIELDS))
+
+    def do_list(self, table, _asked):
+        locks = [list(lock) + [count] for lock, count in table.locks.items()]
+        return {"locks": locks, "peak": table.peak, "maximum": table.maximum}
+
+    def do_count(self, table, _asked):
+        return {"locks": len(table.locks)}
+
+    def do_statistics(self, table, _asked):
+        return {"values": table.statistics(), "rates": table.rates()}
+
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, port):
+        super().__init__(("0.0.0.0", port), Client)
+        self.table = Table(int(os.environ.get("ENQ_STANDIN_MAXIMUM", MAXIMUM)))
+
+
+def start(port):
+    """Serve in the background of this process."""
+    threading.Thread(target=Server(port).serve_forever, daemon=True).start()
+
+
+if __name__ == "__main__":
+    Server(int(sys.argv[1])).serve_forever()

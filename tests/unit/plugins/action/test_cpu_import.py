@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import cpu_import
+from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_import as module
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _cpu_files, _records
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "nmon"
+AIX = str(FIXTURES / "aix_shared.nmon")
+
+
+def run(check_mode=False, **arguments):
+    task = SimpleNamespace(
+        args=arguments, check_mode=check_mode, async_val=0, action="cpu_import", diff=False, environment=[]
+    )
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp"))
+    action = cpu_import.ActionModule(task, connection, SimpleNamespace(check_mode=check_mode), None, None, None)
+    return action.run(task_vars={"inventory_hostname": "aixapp1"})
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_a_window_comes_back_as_data(check_mode):
+    result = run(check_mode, src=AIX, begin="23:59:49", end="23:59:59", smc_r="yes")
+    assert result["changed"] is False and "warnings" not in result
+    assert (result["cpu"]["cpu_s"], result["cpu"]["network"]["applicable"]) == (9, False)
+
+
+def test_the_documentation_names_options_and_figures_as_they_are():
+    documented, returned = yaml.safe_load(module.DOCUMENTATION), yaml.safe_load(module.RETURN)
+    for name, option in cpu_import.ARGUMENTS.items():
+        assert documented["options"][name]["type"] == option["type"]
+    assert set(documented["options"]) == set(cpu_import.ARGUMENTS)
+    assert set(returned["cpu"]["contains"]) == set(run(src=AIX)["cpu"])
+
+
+def test_remarks_are_warnings():
+    result = run(src=AIX, end="2026-11-20 01:00:00")
+    assert result["warnings"] == [f"{AIX}: {result['cpu']['remarks'][0]}"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"src": "/nowhere/x.nmon"}, "/nowhere/x.nmon on the controller cannot be read: No such file"),
+        ({"src": "/dev/zero"}, "no regular file"),
+        ({"src": str(FIXTURES)}, "no regular file"),
+        ({"src": __file__}, "test_cpu_import.py: this is neither a file of nmon"),
+        ({"src": AIX, "begin": "tomorrow"}, "no time of the file"),
+        ({"src": AIX, "cpus": 0}, "cpus is 0; it has to be above 0"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(arguments, message):
+    with pytest.raises(AnsibleActionFail, match=message):
+        run(**arguments)
+
+
+def test_a_file_without_ends_of_lines_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(_cpu_files, "LONGEST_LINE", 100)
+    path = tmp_path / "x.nmon"
+    path.write_text("AAA," + "x" * 1000)
+    with pytest.raises(AnsibleActionFail, match="no sample"):
+        run(src=str(path))
+    assert len(next(_cpu_files.lines_of(str(path)))) == 100
+
+
+KEEP = {"src": AIX, "change": "smc-r-2026-11", "utc_offset": "+01:00"}
+
+
+def test_the_intervals_are_kept_beside_the_records_of_a_host(tmp_path):
+    result = run(**KEEP, results=str(tmp_path))
+    path = tmp_path / "smc-r-2026-11" / "aixapp1" / "cpu-client.json"
+    assert (result["changed"], result["path"], result["intervals"]) == (True, str(path), 3)
+    kept = path.read_bytes()
+    again = run(**KEEP, results=str(tmp_path))
+    assert again["changed"] is False and path.read_bytes() == kept
+    annex = _records.read_annex(tmp_path, {"change": "smc-r-2026-11", "host": "aixapp1", "end": "client"})
+    assert annex["files"][0]["intervals"][0]["begin"] == "2026-11-19T22:59:39.000000Z"
+    other = run(**KEEP, results=str(tmp_path), host="lnxapp2", side="server", replace=True)
+    assert other["path"].endswith("lnxapp2/cpu-server.json")
+
+
+def test_check_mode_says_what_would_change_and_writes_nothing(tmp_path):
+    result = run(check_mode=True, **KEEP, results=str(tmp_path / "results"))
+    assert result["changed"] is True and result["path"].endswith("aixapp1/cpu-client.json")
+    assert not (tmp_path / "results").exists()
+    run(**KEEP, results=str(tmp_path / "results"))
+    assert run(check_mode=True, **KEEP, results=str(tmp_path / "results"))["changed"] is False
+
+
+def test_files_in_utc_need_no_offset(tmp_path):
+    sadf = str(FIXTURES.parent / "sysstat" / "sadf.json")
+    result = run(src=sadf, change="x", results=str(tmp_path))
+    assert (result["cpu"]["zone"], result["intervals"]) == ("UTC", 6)
+    annex = _records.read_annex(tmp_path, {"change": "x", "host": "aixapp1", "end": "client"})
+    assert annex["files"][0]["intervals"][0]["begin"].startswith("2026-11-20T19:13:3")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"src": AIX, "change": "x"}, "could not be kept: its times are local ones: give utc_offset"),
+        ({"src": AIX, "change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; what local time is ahead"),
+        ({"src": AIX, "change": "../x", "utc_offset": "Z"}, "change is '../x'; it has to begin with a letter"),
+    ],
+)
+def test_what_cannot_be_kept_is_one_sentence(tmp_path, arguments, message):
+    with pytest.raises(AnsibleActionFail, match=message):
+        run(**arguments, results=str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_annex_that_is_broken_is_left_alone(tmp_path):
+    path = tmp_path / "smc-r-2026-11" / "aixapp1" / "cpu-client.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema": 1}')
+    with pytest.raises(AnsibleActionFail, match="this version reads an object with schema zpower.sap_tuning/cpu/1"):
+        run(**KEEP, results=str(tmp_path))
+    assert path.read_text() == '{"schema": 1}'

@@ -1,0 +1,220 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action that stores imported records: what is written, what is left alone, and what is refused."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
+from ansible_collections.zpower.sap_tuning.plugins.modules import measurement_import as module
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_fields import FIELDS, WHOLE
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import load_change
+
+CSV = """\
+phase,started,elapsed_s,units,client.utilization_pct,client.cpus_online,server.utilization_pct
+before,2026-11-09T22:00:00+01:00,9399,60000000,80,128,44
+after,2026-11-10T22:00:00+01:00,9008,60000000,83,128,46
+"""
+DEFAULTS = {
+    "host": "app1",
+    "peer": "db1",
+    "workload": "settlement",
+    "source": {"kind": "sap_job_log"},
+    "context": {"jobs": 128},
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("settlement.csv").write_text(CSV)
+    return tmp_path
+
+
+def run(check_mode=False, **arguments):
+    task = SimpleNamespace(
+        args=arguments, check_mode=check_mode, async_val=0, action="measurement_import", diff=False, environment=[]
+    )
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp"))
+    context = SimpleNamespace(check_mode=check_mode)
+    action = measurement_import.ActionModule(task, connection, context, None, None, None)
+    return action.run(task_vars={"inventory_hostname": "localhost"})
+
+
+def imported(**changes):
+    return run(**{"change": "rps", "src": "settlement.csv", "defaults": DEFAULTS, **changes})
+
+
+def test_a_file_becomes_records_that_a_report_can_read(folder):
+    result = imported()
+    assert (result["changed"], result["created"], result["replaced"], result["unchanged"]) == (True, 2, 0, 0)
+    paths = [f"results/rps/app1/{phase}-1-settlement-db1.json" for phase in ("before", "after")]
+    assert result["paths"] == paths and all(Path(path).is_file() for path in paths)
+    loaded = load_change("results", "rps")
+    assert loaded.problems == []
+    assert [(item.phase, item.median) for item in loaded.records] == [("after", 9008.0), ("before", 9399.0)]
+    record = json.loads(Path(paths[0]).read_text())
+    assert record["source"] == {"kind": "sap_job_log", "file": "settlement.csv"}
+    assert set(record["collector"]) == {"collection", "ansible_core"}
+
+
+def test_the_result_tells_etr_and_itr_of_every_state(folder):
+    before, after = imported()["states"]
+    assert (before["phase"], before["median"], after["median"]) == ("before", 9399.0, 9008.0)
+    assert before["etr_per_h"] == pytest.approx(22.98e6, abs=5e3)
+    assert before["client"]["itr_per_h"] == pytest.approx(28.73e6, abs=5e3)
+    assert before["client"]["cpu_us_per_unit"] == pytest.approx(16040.96)
+    # Nobody said how many processors the database has: its share is known, its CPU time is not.
+    assert before["server"]["itr_per_h"] == pytest.approx(52.23e6, abs=5e3)
+    assert [before["server"][name] for name in ("cpu_s", "cpu_us_per_unit")] == [None, None]
+
+
+def test_importing_again_changes_nothing_also_with_another_version_of_the_collection(folder, monkeypatch):
+    first = imported()
+    bytes_before = [Path(path).read_bytes() for path in first["paths"]]
+    monkeypatch.setattr(measurement_import, "collection_version", lambda _top: "9.9.9")
+    again = imported()
+    assert (again["changed"], again["unchanged"]) == (False, 2)
+    assert [Path(path).read_bytes() for path in again["paths"]] == bytes_before
+
+
+def test_rows_that_are_added_to_a_file_leave_the_others_as_they_are(folder):
+    imported()
+    Path("settlement.csv").write_text(CSV + "after,2026-11-11T22:00:00+01:00,8990,60000000,83,128,46\n")
+    result = imported()
+    assert (result["created"], result["replaced"], result["unchanged"]) == (1, 0, 2)
+
+
+def test_check_mode_predicts_and_writes_nothing(folder):
+    result = imported(check_mode=True)
+    assert (result["changed"], result["created"]) == (True, 2)
+    assert not Path("results").exists()
+    imported()
+    assert imported(check_mode=True)["changed"] is False
+
+
+def test_a_corrected_row_needs_replace(folder):
+    imported()
+    Path("settlement.csv").write_text(CSV.replace("9008", "9010"))
+    with pytest.raises(AnsibleActionFail, match="after-1-settlement-db1.json was imported before and differs in .*cpu"):
+        imported()
+    assert load_change("results", "rps").records[0].median == 9008.0
+    result = imported(replace=True)
+    assert (result["changed"], result["created"], result["replaced"], result["unchanged"]) == (True, 0, 1, 1)
+    assert load_change("results", "rps").records[0].median == 9010.0
+
+
+def test_a_measured_record_is_never_replaced(folder):
+    path = Path(imported()["paths"][0])
+    record = json.loads(path.read_text())
+    record["workload"]["tool"] = "niping"
+    path.write_text(json.dumps(record))
+    with pytest.raises(AnsibleActionFail, match="was not imported; name another change or workload"):
+        imported(replace=True)
+
+
+def test_what_lies_in_the_place_of_a_record_and_is_none_is_left_alone(folder):
+    path = Path(imported()["paths"][0])
+    path.write_text("[]")
+    with pytest.raises(AnsibleActionFail, match="was not imported"):
+        imported(replace=True)
+    path.write_text("{")
+    with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):
+        imported()
+
+
+def test_one_bad_row_and_nothing_is_written(folder):
+    Path("settlement.csv").write_text(CSV + "after,,9,0,,,\n" * 30)
+    with pytest.raises(AnsibleActionFail) as error:
+        imported()
+    said = str(error.value)
+    assert said.startswith("settlement.csv: nothing was imported. line 4: units is '0'; a number above 0 belongs there")
+    assert said.count("belongs there") == measurement_import.PROBLEMS_SHOWN
+    assert said.endswith("10 more rows cannot be used.")
+    assert not Path("results").exists()
+
+
+def test_a_link_that_leads_out_of_the_results_is_not_followed(folder):
+    Path("elsewhere").mkdir()
+    Path("results/rps").mkdir(parents=True)
+    Path("results/rps/app1").symlink_to(folder / "elsewhere")
+    with pytest.raises(AnsibleActionFail, match="symbolic link"):
+        imported()
+    assert list(Path("elsewhere").iterdir()) == []
+
+
+def test_two_hosts_never_share_a_file(folder):
+    rows = [{"phase": "before", "elapsed_s": 1, "host": host} for host in ("app 1", "app_1")]
+    with pytest.raises(AnsibleActionFail, match="app_1/before-1-settlement-db1.json would hold two records"):
+        run(change="rps", rows=rows, defaults={**DEFAULTS, "source": {"kind": "rmf", "text": "x"}})
+    assert not Path("results").exists()
+
+
+def test_variables_serve_as_well(folder):
+    rows = [{"phase": "before", "latency_us": 1482, "source": "rmf"}, {"phase": "after", "latency_us": "1379"}]
+    defaults = {**DEFAULTS, "source": {"kind": "rmf", "text": "report of 2018-02-06"}}
+    result = run(change="x", rows=rows, defaults=defaults)
+    assert [state["median"] for state in result["states"]] == [1482.0, 1379.0]
+    assert result["states"][0]["metric"] == {"name": "latency_us", "unit": "µs", "better": "lower"}
+
+
+def test_rows_may_name_their_change(folder):
+    rows = [{"phase": "before", "elapsed_s": 2, "change": "first"}, {"phase": "before", "elapsed_s": 1}]
+    result = run(change="second", rows=rows, defaults={**DEFAULTS, "source": {"kind": "rmf", "text": "x"}})
+    assert [path.split("/")[1] for path in result["paths"]] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"src": "nowhere.csv"}, "nowhere.csv on the controller cannot be read: No such file or directory"),
+        ({"src": "."}, "say which format it is"),
+        ({"src": "/dev/zero", "format": "csv"}, "/dev/zero: this is no regular file"),
+        ({"src": "settlement.csv", "delimiter": ";;"}, "delimiter is ';;'; one character belongs there"),
+        ({"src": "settlement.csv", "delimiter": ";"}, "the header, is one field that holds a comma; set delimiter"),
+        ({"src": "settlement.csv", "rows": []}, "mutually exclusive"),
+        ({}, "one of the following is required: src, rows"),
+        ({"rows": []}, "there is no row"),
+        ({"rows": [{"phase": "before"}], "change": "../x"}, "the defaults: change is '../x'; it has to begin with"),
+        (
+            {"rows": [{"phase": "before"}], "defaults": {"hots": "x"}},
+            "the defaults: there is no field hots; did you mean host",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(folder, arguments, said):
+    with pytest.raises(AnsibleActionFail, match=said.replace("?", r"\?").replace("(", r"\(")):
+        run(**arguments)
+
+
+def test_the_documentation_names_options_and_fields_as_they_are():
+    options = yaml.safe_load(module.DOCUMENTATION)["options"]
+    assert set(options) == set(measurement_import.ARGUMENTS)
+    for name, argument in measurement_import.ARGUMENTS.items():
+        for part in ("type", "choices", "default", "elements"):
+            assert options[name].get(part) == argument.get(part), (name, part)
+    rows = options["rows"]["suboptions"]
+    assert set(rows) == set(FIELDS)
+    for name in ("client", "server", "metric", "source"):
+        assert set(rows[name]["suboptions"]) == set(FIELDS[name]) - {WHOLE}
+
+
+def test_the_documentation_names_the_result_as_it_is(folder):
+    returned = yaml.safe_load(module.RETURN)
+    result = imported()
+    assert set(returned) == set(result) - {"changed"}
+    state = result["states"][0]
+    assert set(returned["states"]["contains"]) == set(state)
+    assert set(returned["states"]["contains"]["server"]["contains"]) == set(state["server"])
+
+
+def test_the_examples_work(folder):
+    for task in yaml.safe_load(module.EXAMPLES):
+        arguments = dict(task["zpower.sap_tuning.measurement_import"])
+        if isinstance(arguments.get("rows"), str):
+            arguments["rows"] = task["vars"]["benchmark_rows"]
+        assert run(**arguments)["created"] == 2

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scaling action: what it writes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+import records_factory as factory
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import scaling as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_scaling import FORMATS
+from published_studies import study
+from series_samples import GUESTS, guests
+
+CHANGE = "rps-2026-11"
+
+
+def run(arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
+    """The action as a task of a play would call it; the connection may be touched by nobody."""
+    task = SimpleNamespace(
+        args=arguments, check_mode=check, async_val=0, action="zpower.sap_tuning.scaling", diff=False
+    )
+    plugin = action.ActionModule(
+        task=task,
+        connection=MagicMock(spec_set=["_shell", "become", "_load_name", "ansible_name", "has_pipelining"]),
+        play_context=MagicMock(),
+        loader=MagicMock(),
+        templar=MagicMock(),
+        shared_loader_obj=MagicMock(),
+    )
+    plugin._load_name = "scaling"  # the plugin loader of a play sets it
+    result: dict[str, Any] = plugin.run(task_vars={"inventory_hostname": "app1"})
+    return result
+
+
+@pytest.fixture(name="results")
+def fixture_results(tmp_path: Path) -> Path:
+    factory.write_change(tmp_path, guests())
+    return tmp_path
+
+
+def test_the_virtualization_study_from_records_on_disk(results: Path) -> None:
+    result = run({"results": str(results), "change": CHANGE, "x": "context.guests"})
+    assert (result["changed"], result["curves"]) == (True, len(GUESTS))
+    assert list(result["paths"]) == list(FORMATS)
+    report = json.loads((results / CHANGE / "scaling-context.guests.json").read_text())
+    found = {item["workload"]: tuple(point["pct"] for point in item["points"]) for item in report["curves"]}
+    assert found == GUESTS
+    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; the curves bend at 4."
+
+
+def test_the_files_of_a_scaling_are_no_problem_of_the_change(results: Path) -> None:
+    run({"results": str(results), "change": CHANGE, "x": "context.guests"})
+    result = run({"results": str(results), "change": CHANGE, "x": "context.guests"})
+    assert result["changed"] is False
+    assert "warnings" not in result
+
+
+def test_check_mode_predicts_and_writes_nothing(results: Path) -> None:
+    assert run({"results": str(results), "change": CHANGE, "x": "context.guests"}, check=True)["changed"] is True
+    assert not list((results / CHANGE).glob("scaling-*"))
+
+
+def test_phases_can_be_chosen(results: Path) -> None:
+    phases = ["guests-1", "guests-4"]
+    run({"results": str(results), "change": CHANGE, "x": "context.guests", "phases": phases, "workload": "mem_std"})
+    (found,) = json.loads((results / CHANGE / "scaling-context.guests.json").read_text())["curves"]
+    assert [(point["x"], point["pct"]) for point in found["points"]] == [(1.0, 100.0), (4.0, 307.0)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"x": "guests"}, "x is 'guests'; it has to be connections, params.<name> or context.<name>"),
+        ({"change": "nobody"}, "there is no measurement record of change nobody"),
+        ({"change": "../etc"}, "cannot be read: change is '../etc'"),
+        ({"phases": ["after"]}, "has no phase after; it has guests-1, guests-2"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(AnsibleActionFail) as caught:
+        run({"results": str(results), "change": CHANGE, **arguments})
+    assert said in str(caught.value)
+
+
+def test_an_x_that_nobody_noted_is_a_problem_and_no_curve(results: Path) -> None:
+    result = run({"results": str(results), "change": CHANGE, "x": "params.jobs", "workload": "mem_std"})
+    assert result["curves"] == 0
+    assert result["warnings"] == ["mem_std from app1 to app2: params.jobs is None, no number above 0."]
+
+
+def test_the_imported_virtualization_study(tmp_path: Path) -> None:
+    factory.write_change(tmp_path, study("slcs"))
+    result = run({"results": str(tmp_path), "change": "published-slcs", "x": "context.guests"})
+    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; the curves bend at 4."
+    curves = json.loads(Path(result["paths"]["json"]).read_text())["curves"]
+    assert {
+        item["workload"].removeprefix("slcs-"): tuple(p["pct"] for p in item["points"]) for item in curves
+    } == GUESTS
+    assert {item["workload"] for item in curves if item["knee"]} == {"slcs-mem_std", "slcs-mem_map"}

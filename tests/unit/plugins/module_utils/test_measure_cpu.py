@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU time of both ends in a real round: the machine's, and the part of it that the tool itself used."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from measuring import STANDIN, round_of, server
+
+SPIN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
+
+
+@pytest.mark.parametrize("tool", ["pingpong", "niping"])
+def test_both_ends_say_what_their_own_processes_used(tool):
+    binary = None if tool == "pingpong" else STANDIN
+    with server(tool, binary=binary) as session:
+        records = round_of(session, binary=binary, loops=3000, runs=1, timeout=60, control=True)
+    main = [record for record in records if not record["workload"]["control"]][0]
+    assert main["cpu_source"] == {"client": "procfs", "server": "procfs"}
+    run = main["runs"][-1]
+    assert run["ok"], run["error"]
+    for end in ("client", "server"):
+        cpu = run["cpu"][end]
+        assert 0 < cpu["process_s"] <= cpu["ncpu"] * cpu["elapsed_s"]
+    control = [record for record in records if record["workload"]["control"]][0]
+    assert control["cpu_source"] == {"client": "procfs", "server": None}
+    assert control["runs"][-1]["cpu"]["client"]["process_s"] > 0
+
+
+def test_a_neighbour_is_in_the_machines_time_and_not_in_the_tools():
+    with server() as session:
+        # A shell between us, which ends at once, so that the neighbour is none of our children.
+        started = subprocess.run(
+            ["sh", "-c", '"$0" -c "$1" >/dev/null & echo $!', sys.executable, SPIN], stdout=subprocess.PIPE, check=True
+        )
+        try:
+            record = round_of(session, loops=10000, runs=1, timeout=60)[0]
+        finally:
+            os.kill(int(started.stdout), signal.SIGKILL)
+    cpu = record["runs"][-1]["cpu"]
+    # The two ends, on one machine: what neither of them used was somebody else.
+    tools = cpu["client"]["process_s"] + cpu["server"]["process_s"]
+    busy = sum(cpu["client"][name] for name in ("user_s", "system_s", "softirq_s"))
+    assert busy - tools > 0.2 * cpu["client"]["elapsed_s"]

@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SAP's enqt, played by its stand-in: what can be sent to it, what is read of it, and that its locks always go."""
+
+import os
+import signal
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enqt
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enq_programs import Runner
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from enqueueing import ENQT, agent_of, asked, record_of, standin
+from measuring import errors, wait_until
+
+# The four published figures for one process with SMC-R, in layouts that the output may have: none is documented.
+PUBLISHED = {
+    "ops_per_min_actual": 412272,
+    "ops_per_min_10s": 412944,
+    "ops_per_min_1min": 414001,
+    "ops_per_min_5min": 385301,
+}
+TABLE = """
+Enqueue statistics of 19:05:40
+                     actual     10 sec      1 min      5 min
+Enqueue Ops/min      100000     100000     100000     100000
+Rejects/min               1          2          3          4
+19:05:45
+Enqueue Ops/min      412272     412944     414001     385301
+Rejects/min               0          0          0          0
+"""
+UNIT_ABOVE = """
+Operations per minute
+  Actual    |  10s    |  1min   |  5min
+  412,272   | 412,944 | 414,001 | 385,301
+"""
+ONE_A_LINE = """
+Ops/min (actual) : 412272
+Ops/min (10 seconds) : 412944
+Ops/min (1 minute)   : 414001
+Ops/min (5 minutes)  : 385301
+Locks in the table : 17
+"""
+ON_ONE_LINE = "ops/min: actual 412272, 10s 412944, 60s 414001, 300s 385301\n"
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    with standin(tmp_path, "ENSA1", monkeypatch) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session():
+    with agent_of("enqt") as running:
+        yield running
+
+
+def workload(server, load, **options):
+    return enqt.Enqt(asked(load, **options), ENQT, server.profile, Runner())
+
+
+def test_commands():
+    assert enqt.command("/exe/enqt", "/p", "sd_benchmark", 900) == ["/exe/enqt", "pf=/p", "10", "900"]
+    assert enqt.command("/exe/enqt", "/p", "create_locks", 10, 55000) == ["/exe/enqt", "pf=/p", "11", "10", "55000"]
+    assert enqt.command("/exe/enqt", "/p", "live_statistics", 5.0) == ["/exe/enqt", "pf=/p", "8", "5"]
+    sent = {enqt.command("e", "p", intent)[2] for intent in enqt._OPCODES}
+    assert sent == {"8", "10", "11", "12", "20"}
+
+
+@pytest.mark.parametrize("intent", [81, "81", "stall", None, "97 "])
+def test_no_other_operation_can_be_sent(intent):
+    with pytest.raises(KeyError):
+        enqt.command("e", "p", intent)
+    with pytest.raises((TypeError, ValueError)):
+        enqt.command("e", "p", "create_locks", "10; 81")
+
+
+@pytest.mark.parametrize("text", [TABLE, UNIT_ABOVE, ONE_A_LINE, ON_ONE_LINE])
+def test_rates_by_their_meaning(text):
+    assert enqt.parse_rates(text) == PUBLISHED
+
+
+def test_rates_by_second_become_rates_by_minute():
+    text = "Ops/sec  10 s  1 min\n 6871.2 6882\n"
+    assert enqt.parse_rates(text) == {"ops_per_min_10s": 6871.2 * 60, "ops_per_min_1min": 6882.0 * 60}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "everything is fine\n",
+        "actual 10 s 1 min 5 min\n1 2 3 4\n",
+        "Ops/min actual 10 s 1 min 5 min\n1 2 3\n",
+        "Ops/min\nactual 10 s 1 min 5 min\nRejects 1 2 3 4\n",
+        "Ops/min 17\n",
+        "15 min 25 min\nops/min\n3 4\n",
+    ],
+)
+def test_what_is_no_table_of_rates_is_shown(text):
+    with pytest.raises(MeasureError, match="enqt printed no rates that can be read: ") as error:
+        enqt.parse_rates(text)
+    assert all(line in str(error.value) for line in text.splitlines())
+
+
+def test_number_of_entries():
+    text = "Number of selected entries: 20\n\nNumber of selected entries: 17\n"
+    assert enqt.parse_entries(text) == 17
+    with pytest.raises(MeasureError, match="did not say how many locks there are: \\*\\*\\* ERROR"):
+        enqt.parse_entries("*** ERROR => no connection\n")
+
+
+@pytest.mark.parametrize(
+    "seconds, name",
+    [(3, "actual"), (10, "actual"), (11, "10s"), (64, "10s"), (65, "1min"), (305, "5min"), (900, "5min")],
+)
+def test_the_longest_average_that_lies_in_a_run_decides(seconds, name):
+    assert enqt.longest_average(seconds) == "ops_per_min_" + name
+
+
+def test_the_benchmarks_load(server, session):
+    record = record_of(workload(server, "sd_benchmark", processes=2, seconds=3), session, warmup=0)
+    assert errors(record) == [None] * 2 and "left_behind" not in record
+    assert record["workload"]["name"] == "enqt-sd_benchmark-x2" and record["workload"]["connections"] == 2
+    assert record["workload"]["argv"] == [ENQT, "pf=" + server.profile, "10", "3"]
+    assert record["workload"]["metric"] == {"name": "ops_per_min_actual", "unit": "operations/min", "better": "higher"}
+    for run in record["runs"]:
+        assert set(run["metrics"]) == set(PUBLISHED) | {"units"}
+        assert run["metrics"]["ops_per_min_actual"] > 1000 and run["elapsed_s"] >= 3
+        assert run["metrics"]["units"] == pytest.approx(
+            run["metrics"]["ops_per_min_actual"] * run["elapsed_s"] / 60, rel=1e-3
+        )
+        assert "Enqueue Ops/min" in run["raw"] and "orders" in run["raw"]
+    assert server.count() == 0
+
+
+@pytest.mark.parametrize("load, metric", [("create_locks", "lock_us"), ("verify_entries", "verify_us")])
+def test_a_number_of_locks(server, session, load, metric, tmp_path):
+    begun = set(os.listdir("."))
+    record = record_of(workload(server, load), session)
+    assert errors(record) == [None] * 3
+    for run in record["runs"]:
+        assert run["metrics"]["units"] == 30
+        assert run["metrics"][metric] == pytest.approx(run["elapsed_s"] * 1e6 / 30, rel=1e-3)
+    assert server.count() == 0
+    assert set(os.listdir(".")) == begun, "a trace file was left"
+
+
+def test_watching_makes_no_locks_and_minds_none(server, session):
+    server.lock_of_another()
+    record = record_of(workload(server, "live_statistics", seconds=3), session, runs=1, warmup=0)
+    assert errors(record) == [None]
+    assert set(PUBLISHED) < set(record["runs"][0]["metrics"])
+    assert server.count() == 1
+
+
+def test_an_output_that_nobody_can_read_fails_the_run_with_it(server, session):
+    server.order(no_rates=True)
+    record = record_of(workload(server, "sd_benchmark", seconds=3), session, runs=1, warmup=0)
+    assert "no rates that can be read" in errors(record)[0] and "everything is fine" in errors(record)[0]
+    assert record["runs"][0]["metrics"] == {} and server.count() == 0
+
+
+def test_locks_of_others_are_respected(server, session):
+    server.lock_of_another()
+    record = record_of(workload(server, "create_locks"), session)
+    assert all("the lock table holds 1 locks that this measurement has not made" in one for one in errors(record))
+    assert server.count() == 1
+    allowed = workload(server, "create_locks", allow_foreign_locks=True)
+    assert errors(record_of(allowed, session)) == [None] * 3
+    assert server.count() == 1
+
+
+def test_a_table_that_is_too_small_fails_the_run_and_is_emptied(tmp_path, monkeypatch, session):
+    with standin(tmp_path, "ENSA1", monkeypatch, maximum=20) as server:
+        record = record_of(workload(server, "create_locks"), session, runs=1)
+        assert all("enqt made 20 locks instead of 30" in one for one in errors(record))
+        assert all("lock table overflow" in one for one in errors(record))
+        assert server.count() == 0 and "left_behind" not in record
+
+
+def test_a_run_over_its_time_fails_and_its_locks_go(server, session):
+    server.order(hang=True)
+    record = record_of(workload(server, "create_locks"), session, runs=1, warmup=0, timeout=1.0)
+    assert "did not end within the time limit of 1 s" in errors(record)[0]
+    assert server.count() == 0
+
+
+def test_locks_that_do_not_go_are_said(server, session):
+    server.order(destroys_nothing=True)
+    record = record_of(workload(server, "create_locks"), session, runs=1, warmup=0)
+    assert "30 locks more than before the measurement stay in the lock table" in errors(record)[0]
+    assert "release them in SM12" in record["left_behind"] and server.count() == 30
+
+
+def test_no_server(tmp_path, session):
+    profile = tmp_path / "PRD_ASCS01_prdascs"
+    profile.write_text("SAPSYSTEM = 01\nenque/serverhost = 127.0.0.1\nstandin/enqueue_port = 1\n")
+    one = enqt.Enqt(asked("create_locks"), ENQT, str(profile), Runner())
+    assert "connection to enqueue server failed" in errors(record_of(one, session))[0]
+    one = enqt.Enqt(asked("create_locks"), "/nowhere/enqt", str(profile), Runner())
+    assert "/nowhere/enqt cannot be run: No such file" in errors(record_of(one, session))[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_a_measurement_that_is_ended_leaves_no_lock_and_no_program(server, session, number):
+    server.order(hang=True)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            record_of(workload(server, "create_locks"), session, timeout=60.0)
+        finally:
+            os._exit(0)
+    assert wait_until(lambda: server.count() == 10, 10), "the program has not begun"
+    os.kill(pid, number)
+    os.waitpid(pid, 0)
+    assert wait_until(lambda: server.count() == 0, 15)
+    # a program that still ran would have gone on; the guardian needs a moment to end itself
+    time.sleep(0.2)
+    assert not [name for name in os.listdir("/proc") if name.isdigit() and server.profile in words_of(name)]
+
+
+def words_of(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as stream:
+            return stream.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize(
+    "load, options, words",
+    [
+        ("create_locks", {"processes": 2}, "enqt takes create_locks with one process"),
+        ("sd_benchmark", {"seconds": 2}, "run_seconds is 2; enqt takes whole seconds, .* at least 3"),
+        ("live_statistics", {"seconds": 3.5}, "run_seconds is 3.5; enqt takes whole seconds"),
+    ],
+)
+def test_what_enqt_does_not_take(load, options, words):
+    with pytest.raises(MeasureError, match=words):
+        enqt.Enqt(asked(load, **options), ENQT, "/profile", Runner())

@@ -1,0 +1,266 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which enqueue server there is, what its own counters say, and the guardian of what a measurement owes."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    enq_request,
+    enq_statistics,
+    enqueue,
+    releasing,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enq_programs import Runner
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enqt import Enqt
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from enqueueing import ENQT, STARTS, agent_of, asked, ends_soon, record_of, standin
+from measuring import errors, wait_until
+
+PROFILES = "usr/sap/PRD/SYS/profile"
+OK = "\n20.11.2026 10:00:00\nEnqGetStatistic\nOK\n"
+
+
+def fill(root, path, text=""):
+    path = root / path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def profile(root, kind, name="ASCS01", sid="PRD"):
+    fill(root, "usr/sap/%s/SYS/profile/%s_%s_prdascs" % (sid, sid, name), STARTS[kind])
+
+
+def find(root, *named):
+    return enqueue.find_server(Host(str(root)), *named)
+
+
+@pytest.mark.parametrize("kind, tool", [("ENSA1", "enqt"), ("ENSA2", "enq_admin")])
+def test_the_server_of_the_profile(tmp_path, kind, tool):
+    profile(tmp_path, kind)
+    server = find(tmp_path)
+    assert server == enqueue.Server(
+        kind, "PRD", "ASCS01", "01", "prdascs", "/%s/PRD_ASCS01_prdascs" % PROFILES, False,
+        "profile /%s/PRD_ASCS01_prdascs" % PROFILES,
+    )  # fmt: skip
+    assert enq_request.choose_tool("auto", server) == (tool, [])
+    (tmp_path / "usr/sap/PRD/ASCS01").mkdir()
+    assert find(tmp_path, "PRD", "ASCS01").local
+
+
+def test_a_tool_of_another_server_is_refused(tmp_path):
+    profile(tmp_path, "ENSA2")
+    with pytest.raises(MeasureError, match="tool is enqt, but the enqueue server is ENSA2 .*, whose tool is enq_admin"):
+        enq_request.choose_tool("enqt", find(tmp_path))
+
+
+def test_no_sap_system(tmp_path):
+    assert find(tmp_path) is None
+    tool, warnings = enq_request.choose_tool("auto", None)
+    assert tool == "locktable" and "no SAP enqueue server was found" in warnings[0]
+    with pytest.raises(MeasureError, match="no SAP enqueue server was found: name its profile"):
+        enq_request.choose_tool("enqt", None)
+
+
+@pytest.mark.parametrize("program, kind", [("en.sapPRD_ASCS01", "ENSA1"), ("enq.sapPRD_ASCS01", "ENSA2")])
+def test_the_server_that_runs_where_the_profile_does_not_tell(tmp_path, program, kind):
+    profile(tmp_path, "none")
+    fill(tmp_path, "proc/4711/cmdline", program + "\0pf=/x\0")
+    fill(tmp_path, "proc/4711/stat", "4711 (x) S 1 " + " ".join(["0"] * 48))
+    server = find(tmp_path)
+    assert (server.kind, server.how) == (kind, "process 4711 (%s)" % program)
+
+
+def test_the_server_program_of_another_system_does_not_count(tmp_path):
+    profile(tmp_path, "none")
+    fill(tmp_path, "proc/4711/cmdline", "enq.sapQAS_ASCS01\0pf=/x\0")
+    fill(tmp_path, "proc/4711/stat", "4711 (x) S 1 " + " ".join(["0"] * 48))
+    assert find(tmp_path) is None
+
+
+def test_what_is_named_has_to_be_there(tmp_path):
+    profile(tmp_path, "none")
+    for named, words in (
+        (("PRD", "ASCS01"), "PRD_ASCS01_prdascs starts no lock server, neither enserver nor enq_server"),
+        (("QAS",), "this host has no profile of an ASCS or SCS instance of QAS"),
+        ((None, "D00"), "instance is D00; it takes the name of central services"),
+        ((None, None, "/nowhere"), "profile /nowhere is not there"),
+    ):
+        with pytest.raises(MeasureError, match=words):
+            find(tmp_path, *named)
+
+
+def test_several_servers(tmp_path):
+    profile(tmp_path, "ENSA1")
+    profile(tmp_path, "ENSA2", "SCS02")
+    with pytest.raises(MeasureError, match="several enqueue servers may be meant .*: name one with sid and instance"):
+        find(tmp_path)
+    assert find(tmp_path, "PRD", "SCS02").kind == "ENSA2"
+    profile(tmp_path, "ENSA2", "ASCS01", "QAS")
+    assert find(tmp_path, "QAS").sid == "QAS"
+
+
+def test_a_profile_of_any_name(tmp_path):
+    fill(tmp_path, "etc/own", "SAPSYSTEMNAME = C11\nSAPSYSTEM = 03\nINSTANCE_NAME = SCS03\n" + STARTS["ENSA2"])
+    server = find(tmp_path, None, None, "/etc/own")
+    assert (server.kind, server.sid, server.instance, server.number) == ("ENSA2", "C11", "SCS03", "03")
+
+
+# the server's own counters
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "locks_now: 3\nenqueue_requests: 1000\nlock_time: 174.574351\nreplication_state: SAPControl-GRAY\n",
+        "locks-now: 3\nenqueue-requests: 1000\nlock-time: 174.574351\n",
+        "0 locks_now: 3\n0 enqueue_requests: 1000\n0 lock_time: 174.574351\n",
+        "locks_now, enqueue_requests, lock_time, replication_state\n3, 1000, 174.574351, SAPControl-GRAY\n",
+        "locks_now = 3\nenqueue_requests = 1000\nlock_time = 174.574351\n",
+    ],
+)
+def test_counters_in_any_layout(rows):
+    assert enq_statistics.parse(OK + rows) == {"enqueue_requests": 1000, "lock_time": 174.574351}
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (OK.replace("OK", "FAIL: NIECONN_REFUSED (Connection refused)"), "failed: NIECONN_REFUSED"),
+        (OK + "everything is fine\n", "printed no known counter: 20.11.2026"),
+        ("sapcontrol: not found\n", "printed no answer: sapcontrol: not found"),
+    ],
+)
+def test_no_counters(text, words):
+    with pytest.raises(MeasureError, match=words):
+        enq_statistics.parse(text)
+
+
+def test_a_difference_needs_a_server_that_went_on():
+    between = enq_statistics.Source.between
+    before = {"enqueue_requests": 10, "lock_time": 1.5}
+    after = {"enqueue_requests": 25, "lock_time": 1.75, "dequeue_requests": 3}
+    assert between(before, after) == {"enqueue_requests": 15, "lock_time_s": 0.25}
+    assert between(after, before) == {}
+
+
+def server_at(local):
+    return enqueue.Server("ENSA1", "PRD", "ASCS01", "01", "prdascs", "/p", local, "profile /p")
+
+
+def test_how_sapcontrol_is_asked():
+    command = enq_statistics.command("/exe/sapcontrol", server_at(True), "10.0.0.9")
+    assert command == ["/exe/sapcontrol", "-nr", "01", "-function", "EnqGetStatistic"]
+    command = enq_statistics.command("/exe/sapcontrol", server_at(False), "10.0.0.9")
+    assert command[1:] == ["-nr", "01", "-host", "10.0.0.9", "-function", "EnqGetStatistic"]
+
+
+def counting(tmp_path, text):
+    """A Source whose sapcontrol prints what the text of a shell says."""
+    program = tmp_path / "sapcontrol"
+    program.write_text("#!/bin/sh\n" + text)
+    program.chmod(0o755)
+    return enq_statistics.Source([str(program)], Runner())
+
+
+def test_the_counters_become_metrics_of_each_run(tmp_path, monkeypatch):
+    number = tmp_path / "number"
+    number.write_text("100")
+    counters = counting(
+        tmp_path,
+        "n=$(cat %s); echo $((n + 30)) > %s\nprintf '%s\\nenqueue_requests: %%s\\n' $n\n"
+        % (number, number, OK.replace("\n", "\\n")),
+    )
+    with standin(tmp_path, "ENSA1", monkeypatch) as server, agent_of("enqt") as session:
+        one = Enqt(asked("create_locks"), ENQT, server.profile, Runner(), counters)
+        record = record_of(one, session, runs=2, warmup=0)
+    assert errors(record) == [None] * 2
+    assert [run["metrics"]["enqueue_requests"] for run in record["runs"]] == [30, 30]
+    assert counters.problem is None
+
+
+def test_counters_that_cannot_be_had_are_no_metric_and_fail_no_run(tmp_path, monkeypatch):
+    counters = counting(tmp_path, "echo 'FAIL: HTTP error, HTTP/1.1 401 Unauthorized'\nexit 1\n")
+    with standin(tmp_path, "ENSA1", monkeypatch) as server, agent_of("enqt") as session:
+        one = Enqt(asked("create_locks"), ENQT, server.profile, Runner(), counters)
+        record = record_of(one, session, runs=1, warmup=0)
+    assert errors(record) == [None] and set(record["runs"][0]["metrics"]) == {"units", "lock_us"}
+    assert "401 Unauthorized" in counters.problem
+
+
+# programs and the guardian
+
+
+def test_a_program_that_cannot_be_had_or_dies():
+    with pytest.raises(MeasureError, match="/nowhere/enqt cannot be run"):
+        Runner().ask(["/nowhere/enqt"], 5)
+    with pytest.raises(MeasureError, match="sh was ended by signal 9"):
+        Runner().ask(["sh", "-c", "kill -9 $$"], 5)
+
+
+def test_very_much_text_keeps_its_beginning_and_its_end():
+    text = Runner().ask([sys.executable, "-c", "print('begin' + 'x' * 2000000 + 'end')"], 20)
+    assert text.startswith("begin") and text.rstrip().endswith("end") and len(text) < 600000
+
+
+def test_a_watched_program_is_read_while_it_runs_and_ended():
+    with Runner().watched(["sh", "-c", "echo one; echo $$; sleep 60"]) as seen:
+        assert wait_until(lambda: "".join(seen).count("\n") == 2)
+    pid = int("".join(seen).split()[1])
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("owes, said", [(True, True), (False, False)])
+def test_the_guardian_gives_back_what_is_owed_when_its_measurement_was_killed(tmp_path, owes, said):
+    mark = tmp_path / "given back"
+    pid = os.fork()
+    if pid == 0:
+        guardian = releasing.Guardian(lambda: mark.write_text("yes"))
+        guardian.owes(True)
+        guardian.owes(owes)
+        (tmp_path / "pid").write_text(str(guardian._pid))
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert ends_soon(int((tmp_path / "pid").read_text()))
+    assert mark.exists() is said
+
+
+def test_the_guardian_sees_the_end_though_another_process_holds_its_line(tmp_path):
+    mark = tmp_path / "given back"
+    pid = os.fork()
+    if pid == 0:
+        guardian = releasing.Guardian(lambda: mark.write_text("yes"))
+        guardian.owes(True)
+        if os.fork() == 0:
+            time.sleep(8)
+            os._exit(0)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert wait_until(mark.exists, 5)
+
+
+def test_the_guardian_tries_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(releasing, "_BETWEEN_TRIES_S", 0.1)
+    tried = tmp_path / "tried"
+
+    def release():
+        tried.write_text((tried.read_text() if tried.exists() else "") + "x")
+        if tried.read_text() != "xxx":
+            raise MeasureError("not yet")
+
+    releasing._give_back(release)
+    assert tried.read_text() == "xxx"
+
+
+def test_a_guardian_that_is_not_needed_ends_at_once():
+    guardian = releasing.Guardian(lambda: None)
+    pid = guardian._pid
+    guardian.close()
+    guardian.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

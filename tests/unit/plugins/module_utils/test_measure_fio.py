@@ -1,0 +1,234 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""fio: its JSON (printed by fio 3.33 of Debian 12), its command lines, and the program itself where it is installed."""
+
+import json
+import os
+import shutil
+import signal
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fio, rounds, scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import ALONE, UNIT, errors, plan, wait_until
+
+FIXTURES = os.path.join(UNIT, "fixtures", "fio")
+OPTIONS = {
+    "directory": "/data",
+    "patterns": ["randread"],
+    "modes": ["direct"],
+    "jobs": [1],
+    "size_mib": 1,
+    "iodepth": 16,
+}
+needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")
+
+
+def text_of(name):
+    with open(os.path.join(FIXTURES, name)) as stream:
+        return stream.read()
+
+
+def options(**changed):
+    return dict(OPTIONS, **changed)
+
+
+def shape(pattern, mode, jobs=1, **changed):
+    return fio.Fio("/usr/bin/fio", "3.33", options(**changed), pattern, mode, jobs)
+
+
+def test_figures_of_two_jobs_that_read():
+    metrics, job = fio.parse(text_of("randread_direct_x2.txt"), writes=False)
+    assert metrics == {
+        "units": 12625,
+        "kib_per_s": 201596.806,
+        "iops": 25199.601,
+        "lat_mean_us": 79.018,
+        "max_us": 2993.486,
+    }
+    assert job["job options"]["numjobs"] == "2"
+    # 8 KiB each: the figures belong to each other.
+    assert metrics["kib_per_s"] == pytest.approx(metrics["iops"] * 8, rel=1e-4)
+    assert metrics["units"] / (job["read"]["runtime"] / 1000.0) == pytest.approx(metrics["iops"], rel=1e-4)
+
+
+@pytest.mark.parametrize("name, units, kib", [("seqwrite_buffered.txt", 67518, 128), ("randwrite_async.txt", 58022, 8)])
+def test_figures_of_writing(name, units, kib):
+    metrics, _job = fio.parse(text_of(name), writes=True)
+    assert metrics["units"] == units
+    assert metrics["kib_per_s"] == pytest.approx(metrics["iops"] * kib, rel=1e-4)
+
+
+def test_the_side_that_did_nothing_has_no_figures():
+    with pytest.raises(MeasureError, match="no I/O at all"):
+        fio.parse(text_of("randread_direct_x2.txt"), writes=True)
+
+
+def test_remarks_before_the_json_do_not_matter():
+    text = text_of("randwrite_async.txt")
+    assert fio.parse("note: both iodepth >= 1 and ...\n" + text + "\n", True) == fio.parse(text, True)
+
+
+def test_an_error_of_a_job_is_its_sentence():
+    text = text_of("randread_direct_x2.txt").replace('"error" : 0', '"error" : 28', 1)
+    with pytest.raises(MeasureError, match=r"error 28 \(No space left on device\): fio: io_u error on file"):
+        fio.parse("fio: io_u error on file job.0.0: No space left\n" + text, False)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("fio: engine nosuch not loadable\n", "no result: fio: engine nosuch not loadable"),
+        ("", "nothing was printed"),
+        ('{"jobs": []}', "cannot be read .*fio 3.0 or later"),
+        ('{"jobs": [{"error": 0, "read": {"lat": {}}}]}', "cannot be read .*lat_ns"),
+        ('{"jobs": [{"error"', "cannot be read"),
+    ],
+)
+def test_what_is_no_result_is_never_a_figure(text, words):
+    with pytest.raises(MeasureError, match=words):
+        fio.parse(text, writes=False)
+
+
+def test_the_text_of_a_run_fits_a_record_of_six_runs():
+    text = text_of("randwrite_async.txt")
+    short = fio.shortened(text, fio.parse(text, True)[1], True)
+    assert len(short.encode("utf-8")) <= 2048
+    assert json.loads(short)["jobs"][0]["write"]["total_ios"] == 58022
+    # What was kept is still a result of fio.
+    assert fio.parse(short, True)[0] == fio.parse(text, True)[0]
+
+
+def test_names_of_the_shapes():
+    given = {"directory": "/data", "patterns": "seqread,randwrite", "jobs": ["1", 8]}
+    assert fio.names(given) == [
+        "fio-seqread-direct",
+        "fio-randwrite-direct",
+        "fio-seqread-async",
+        "fio-randwrite-async",
+        "fio-seqread-direct-x8",
+        "fio-randwrite-direct-x8",
+        "fio-seqread-async-x8",
+        "fio-randwrite-async-x8",
+    ]
+    assert len(fio.names({})) == 8
+
+
+@pytest.mark.parametrize(
+    "pattern, mode, there, missing",
+    [
+        ("seqread", "buffered", {"--bs=131072", "--rw=read", "--direct=0", "--readonly"}, {"--overwrite=1"}),
+        ("randread", "direct", {"--bs=8192", "--rw=randread", "--direct=1", "--ioengine=psync"}, {"--end_fsync=1"}),
+        ("randwrite", "async", {"--rw=randwrite", "--iodepth=16", "--ioengine=libaio"}, {"--readonly"}),
+        ("seqwrite", "buffered", {"--rw=write", "--end_fsync=1", "--overwrite=1", "--iodepth=1"}, {"--readonly"}),
+    ],
+)
+def test_commands(pattern, mode, there, missing):
+    argv = shape(pattern, mode).argv
+    assert there <= set(argv) and not missing & set(argv)
+    # Killed, nothing of it goes on.
+    assert "--thread" in argv
+
+
+def test_what_has_to_be_equal_in_both_states():
+    made = shape("randread", "async", 4)
+    assert made.params == {
+        "directory": "/data",
+        "file_system": "unknown",
+        "iodepth": 16,
+        "ioengine": "libaio",
+        "mode": "async",
+        "pattern": "randread",
+        "size_mib": 1,
+    }
+    assert (made.name, made.bytes, made.connections, made.unit) == ("fio-randread-async-x4", 8192, 4, "read of 8 KiB")
+    assert shape("seqread", "direct").metric.name == "kib_per_s" and made.metric == ("iops", "requests/s", "higher")
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"directory": "data"}, 'fio.directory is "data"; it has to be an absolute path'),
+        ({"directory": "/data:/dev/dasda"}, "absolute path without :"),
+        ({"directory": "/data/$jobname"}, "absolute path without :"),
+        ({"patterns": []}, "fio.patterns is .*at least one"),
+        ({"modes": ["direct", "direct"]}, "fio.modes is .*only once"),
+        ({"jobs": [0]}, "fio.jobs has 0; it has to be from 1 to 64"),
+        ({"jobs": [1, 65]}, "fio.jobs has 65"),
+        ({"size_mib": 0}, "fio.size_mib has 0"),
+        ({"iodepth": 1025}, "fio.iodepth has 1025"),
+    ],
+)
+def test_options_out_of_their_limits(changed, words):
+    with pytest.raises(MeasureError, match=words):
+        fio.workloads(options(**changed), None, "")
+
+
+def test_no_fio_is_said():
+    with pytest.raises(MeasureError, match="fio was not found in /nowhere, /neither: install it"):
+        fio.workloads(options(), None, "/nowhere:/neither")
+
+
+def test_another_program_is_no_fio():
+    with pytest.raises(MeasureError, match="/bin/echo is no fio, it said: "):
+        fio.version("/bin/echo")
+
+
+def measured(directory, **changed):
+    workloads = fio.workloads(options(directory=str(directory), **changed), None, os.environ["PATH"])
+    return [rounds.measure_workload(workload, plan(run_seconds=0.1, timeout=30.0), ALONE) for workload in workloads]
+
+
+@needs_fio
+def test_the_real_fio_in_every_shape(tmp_path):
+    (tmp_path / "job.0.0").write_text("the user's own")
+    records = measured(
+        tmp_path, patterns=["seqread", "seqwrite", "randread", "randwrite"], modes=["buffered", "direct"], jobs=[2]
+    )
+    assert [errors(record) for record in records] == [[None] * 3] * 8
+    for record in records:
+        for run in record["runs"]:
+            assert run["metrics"]["units"] > 0 and run["metrics"]["max_us"] >= run["metrics"]["lat_mean_us"] > 0
+            assert run["cpu"]["client"]["ncpu"] > 0 and 0.09 <= run["elapsed_s"] < 5
+        assert record["workload"]["params"]["file_system"] != "unknown"
+        assert "left_behind" not in record
+    assert os.listdir(str(tmp_path)) == ["job.0.0"] and (tmp_path / "job.0.0").read_text() == "the user's own"
+
+
+@needs_fio
+def test_the_real_fio_with_many_requests_under_way(tmp_path):
+    record = measured(tmp_path, modes=["async"])[0]
+    assert errors(record) == [None] * 3
+    assert json.loads(record["runs"][1]["raw"])["jobs"][0]["job options"]["iodepth"] == "16"
+
+
+@needs_fio
+def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setitem(fio._ENGINES, "direct", "nosuch")
+    record = measured(tmp_path)[0]
+    assert all("could not write its files: " in error and "nosuch" in error for error in errors(record))
+    assert os.listdir(str(tmp_path)) == []
+
+
+@needs_fio
+def test_without_room_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch, "free_bytes", lambda directory: 2 * fio.MIB - 1)
+    record = measured(tmp_path)[0]
+    assert all(error.startswith("not begun: 1 MiB of files in ") for error in errors(record))
+    assert os.listdir(str(tmp_path)) == [] and all(run["metrics"] == {} for run in record["runs"])
+
+
+@needs_fio
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ended_while_fio_works_its_files_go(tmp_path, number):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            workloads = fio.workloads(options(directory=str(tmp_path)), None, os.environ["PATH"])
+            rounds.measure_round(plan(run_seconds=1.0, timeout=30.0), workloads)
+        finally:
+            os._exit(1)
+    at_work = wait_until(lambda: any(files for _path, _folders, files in os.walk(str(tmp_path))))
+    os.kill(pid, number)
+    os.waitpid(pid, 0)
+    assert at_work and wait_until(lambda: os.listdir(str(tmp_path)) == [])

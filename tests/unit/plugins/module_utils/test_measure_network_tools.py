@@ -1,0 +1,250 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""netperf, sockperf, qperf and uperf: what they print, how they are called, and the programs themselves where they are.
+
+Printed by netperf 2.7.0, sockperf 3.7 and qperf 0.4.11 as Debian 12 has them, over loopback. The output of uperf is
+written after published output of it: uperf itself was not to be had.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    agent,
+    face,
+    netperf,
+    network,
+    network_options,
+    processes,
+    qperf,
+    sockperf,
+    tools,
+    uperf,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import OPTIONS, UNIT, errors, free_port
+
+FIXTURES = os.path.join(UNIT, "fixtures", "network")
+
+
+def text_of(name):
+    with open(os.path.join(FIXTURES, name)) as stream:
+        return stream.read()
+
+
+def workload(tool, kind, connections=1):
+    """A workload of a tool as it would run against 10.0.0.2."""
+    where = ("10.0.0.2", 3298)
+    return tool.Workload("/opt/" + tool.TOOL, "1.0", where, network.kind_named(kind), connections)
+
+
+def figures(tool, kind, *names):
+    return workload(tool, kind, len(names)).read([text_of(name) for name in names])
+
+
+def test_netperf_transactions():
+    metrics, elapsed = figures(netperf, "onlTrans", "netperf_rr.txt")
+    assert metrics == {
+        "avg_us": pytest.approx(1e6 / 43385.969, abs=1e-3),
+        "transactions_per_s": 43385.969,
+        "units": 43392,
+        "max_us": 1511,
+        "min_us": 11,
+        "p50_us": 12,
+    }
+    assert elapsed == pytest.approx(43392 / 43385.969)
+
+
+def test_netperf_several_clients_together():
+    metrics, _elapsed = figures(netperf, "onlTrans", "netperf_rr.txt", "netperf_rr.txt")
+    # each of two clients takes as long as alone, and both together do twice as much
+    assert metrics["avg_us"] == pytest.approx(1e6 / 43385.969, abs=1e-3)
+    assert metrics["transactions_per_s"] == pytest.approx(2 * 43385.969)
+    assert metrics["units"] == 2 * 43392 and "p50_us" not in metrics
+
+
+def test_netperf_streams():
+    metrics, elapsed = figures(netperf, "strWrite", "netperf_stream.txt")
+    assert metrics["kib_per_s"] == pytest.approx(24586.93e6 / 8 / 1024) and elapsed == 1.0
+    assert metrics["units"] == 100064
+    # the count and the rate were printed independently of each other
+    assert metrics["units"] * 30 / elapsed == pytest.approx(metrics["kib_per_s"], rel=5e-3)
+    metrics, elapsed = figures(netperf, "strRead", "netperf_maerts.txt")
+    assert metrics["kib_per_s"] == pytest.approx(26738.89e6 / 8 / 1024) and metrics["units"] == 109017
+
+
+def test_sockperf_ping_pong():
+    metrics, elapsed = figures(sockperf, "latency", "sockperf_ping_pong.txt")
+    assert metrics == {"avg_us": 12.197, "p50_us": 11.947, "max_us": 4239.135, "min_us": 11.126, "units": 82233}
+    assert elapsed == 1.0
+
+
+def test_sockperf_throughput():
+    metrics, elapsed = figures(sockperf, "strWrite", "sockperf_throughput.txt")
+    assert (metrics["units"], elapsed) == (60571, 1.0)
+    # sockperf's own figure of the bandwidth, in units of 1,048,576 bytes
+    assert metrics["kib_per_s"] == pytest.approx(1773.691 * 1024, rel=1e-3)
+
+
+def test_qperf():
+    metrics, elapsed = figures(qperf, "latency", "qperf_tcp_lat.txt")
+    # what qperf calls latency is one way
+    assert metrics["avg_us"] == pytest.approx(2 * 7.44613, abs=1e-4) and elapsed == 1.0
+    assert metrics["units"] == round(1e6 / (2 * 7.44613))
+    metrics, elapsed = figures(qperf, "strWrite", "qperf_tcp_bw.txt")
+    assert metrics["kib_per_s"] == pytest.approx(2897879040 / 1024.0)
+    assert metrics["units"] == round(2897879040 / 30720.0)
+
+
+def test_uperf():
+    assert uperf.parse(text_of("uperf_rr.txt")) == (188436, 531.45, pytest.approx(12410), 88.10)
+    metrics, elapsed = workload(uperf, "onlTrans", 10).read([text_of("uperf_rr.txt")])
+    assert metrics["avg_us"] == 531.45 and metrics["max_us"] == pytest.approx(12410)
+    # uperf's own line counts the two operations of a transaction
+    assert metrics["transactions_per_s"] == pytest.approx(37612 / 2.0, rel=2e-3)
+    assert elapsed == pytest.approx(10.02, rel=2e-3)
+    metrics, _elapsed = workload(uperf, "strRead", 10).read([text_of("uperf_rr.txt")])
+    assert metrics["kib_per_s"] == pytest.approx(10 * 30 / 531.45e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "tool, kind, text, words",
+    [
+        (netperf, "latency", "", "netperf printed no TRANSACTION_RATE, its output began: nothing was printed"),
+        (netperf, "latency", "TRANSACTION_RATE=nan\n", "no TRANSACTION_RATE"),
+        (netperf, "latency", text_of("netperf_rr.txt").replace("43385.969", "0.000"), "no transactions"),
+        (netperf, "strWrite", text_of("netperf_stream.txt").replace("10^6bits/s", "Trans/s"), "in 10.6bits/s"),
+        (netperf, "strRead", text_of("netperf_stream.txt"), "no REMOTE_SEND_CALLS"),
+        (netperf, "strWrite", text_of("netperf_stream.txt").replace("24586.93", "0.00"), "no throughput"),
+        (sockperf, "latency", text_of("sockperf_refused.txt"), "sockperf: Can`t connect socket .*Connection refused"),
+        (sockperf, "latency", text_of("sockperf_no_answer.txt"), "sockperf: No messages were received from the server"),
+        (sockperf, "latency", "sockperf: Summary: Round trip is 1.2.3 usec", "sockperf printed no"),
+        (sockperf, "strWrite", text_of("sockperf_ping_pong.txt"), "no number of messages"),
+        (sockperf, "strWrite", "sockperf: Total of 0 messages sent in 1.000 sec", "no number of messages"),
+        (qperf, "latency", "tcp_lat:\n    latency  =  0 ns\n", "qperf printed no latency in ns"),
+        (qperf, "latency", "tcp_lat:\n    latency  =  26.3 us\n", "no latency in ns"),
+        (qperf, "strWrite", text_of("qperf_tcp_lat.txt"), "no bw in bytes/sec"),
+        (uperf, "latency", "*** Slave aborted! ***\n" + text_of("uperf_rr.txt"), "uperf: Slave aborted!"),
+        (uperf, "latency", "Error connecting to db1\n", "uperf: Error connecting to db1"),
+        (uperf, "latency", text_of("uperf_rr.txt").split("Txn  ")[0], "uperf printed no table of transactions"),
+        (uperf, "latency", text_of("uperf_rr.txt").replace("188436", "0"), "no table of transactions"),
+        (uperf, "latency", text_of("uperf_rr.txt").replace("531.45us", "0.00ns"), "no average time"),
+    ],
+)
+def test_output_that_does_not_fit_is_an_error_and_never_a_figure(tool, kind, text, words):
+    with pytest.raises(MeasureError, match=words):
+        workload(tool, kind).read([text])
+
+
+def test_command_lines():
+    assert workload(netperf, "database").argv == [
+        "/opt/netperf", "-P", "0", "-H", "10.0.0.2", "-p", "3298", "-t", "TCP_RR", "-l", "1", "--",
+        "-r", "200,30720", "-D", "-k", "TRANSACTION_RATE,LOCAL_SEND_CALLS,MIN_LATENCY,P50_LATENCY,MAX_LATENCY",
+    ]  # fmt: skip
+    assert workload(netperf, "strRead").argv[8:16] == ["TCP_MAERTS", "-l", "1", "--", "-M", "30720", "-m", ",30720"]
+    assert workload(netperf, "strWrite").argv[8:14] == ["TCP_STREAM", "-l", "1", "--", "-m", "30720"]
+    assert netperf.server_argv("/opt/netserver", 12865) == ["/opt/netserver", "-D", "-p", "12865"]
+    assert len(workload(netperf, "latency", 50).argvs()) == 50
+    assert workload(sockperf, "latency").argv == [
+        "/opt/sockperf", "ping-pong", "--full-rtt", "--tcp", "-i", "10.0.0.2", "-p", "3298", "-m", "14", "-t", "1"
+    ]  # fmt: skip
+    assert workload(sockperf, "latency").params == {"kind": "latency", "request_bytes": 14, "response_bytes": 14}
+    assert workload(sockperf, "strWrite").argv[1] == "throughput"
+    assert workload(qperf, "latency").argv == [
+        "/opt/qperf", "10.0.0.2", "--listen_port", "3298", "--time", "1", "--msg_size", "1", "--precision", "6",
+        "--unify_units", "tcp_lat",
+    ]  # fmt: skip
+    assert workload(qperf, "strWrite").argv[-1] == "tcp_bw"
+    assert workload(uperf, "latency", 50).argvs() == [["/opt/uperf", "-m", "<profile>", "-P", "3298", "-t"]]
+    assert uperf.server_argv("/opt/uperf", 20000) == ["/opt/uperf", "-s", "-P", "20000"]
+
+
+def test_names_are_resolved_for_sockperf():
+    assert sockperf.numeric("localhost") in ("127.0.0.1", "::1")
+    assert sockperf.numeric("no.such.invalid") == "no.such.invalid"
+
+
+def test_profile_of_uperf():
+    profile = ElementTree.fromstring(uperf.profile(network.kind_named("database"), 50, "10.0.0.2", 10))
+    group = profile.find("group")
+    assert group.get("nthreads") == "50"
+    steps = group.findall("transaction")
+    assert [step.attrib for step in steps] == [{"iterations": "1"}, {"duration": "10s"}, {"iterations": "1"}]
+    operations = [[(one.get("type"), one.get("options")) for one in step] for step in steps]
+    assert operations == [
+        [("connect", "remotehost=10.0.0.2 protocol=tcp tcp_nodelay")],
+        [("write", "size=200"), ("read", "size=30720")],
+        [("disconnect", None)],
+    ]
+    stream = ElementTree.fromstring(uperf.profile(network.kind_named("strRead"), 1, "db1", 1))
+    assert [one.get("type") for one in stream.findall("group/transaction")[1]] == ["read"]
+    for address in ("", "db1 protocol=udp", "$HOME", "a=b"):
+        with pytest.raises(MeasureError, match="cannot stand in a profile of uperf"):
+            uperf.profile(network.kind_named("latency"), 1, address, 1)
+
+
+STANDIN = """#!{python}
+import os, sys
+assert sys.argv[1] == "-m" and sys.argv[5:] == ["-t"], sys.argv
+print("profile", sys.argv[2], open(sys.argv[2]).read().count("flowop"))
+sys.stdout.write(open({output!r}).read())
+sys.exit({code})
+"""
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_uperf_is_given_its_profile_and_leaves_nothing(tmp_path, code):
+    """Against a stand-in that prints what a test says."""
+    program = tmp_path / "uperf"
+    program.write_text(STANDIN.format(python=sys.executable, output=os.path.join(FIXTURES, "uperf_rr.txt"), code=code))
+    program.chmod(stat.S_IRWXU)
+    plan = face.plan(dict(OPTIONS, run_seconds=0.3))
+    made = uperf.Workload(str(program), "1.0.7", ("10.0.0.2", 3298), network.kind_named("onlTrans"), 10)
+    made.prepare(plan, None)
+    if code:
+        with pytest.raises(MeasureError, match="uperf failed with exit code 1: profile .*uperf-.*xml 4 "):
+            made.run(plan, contextlib.ExitStack())
+    else:
+        outcome = made.run(plan, contextlib.ExitStack())
+        assert outcome.metrics["units"] == 188436
+        path = outcome.raw.split()[1]
+        assert path.endswith(".xml") and not os.path.exists(path)
+    assert made.argv[2] == "<profile>"
+
+
+@contextlib.contextmanager
+def real_server(tool, search_path):
+    """A server of a program of this machine, ended in every case."""
+    options = {"tool": tool, "transport": "tcp"}
+    _tool, version, how = network_options.server_of(options, tools.NETWORK, None, search_path)
+    assert version != "unknown"
+    running = agent.start(tool, version=version, port=free_port(), lifetime=60, **how)
+    try:
+        yield running
+    finally:
+        agent.stop(running)
+        assert not processes.is_same(running["pid"], running["start_time"])
+
+
+@pytest.mark.parametrize("tool", [netperf, qperf, sockperf])
+def test_the_programs_themselves(tool):
+    search_path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+    if shutil.which(tool.SERVER, path=search_path) is None:
+        pytest.skip("no %s on this machine" % tool.SERVER)
+    chosen = {"tool": tool.TOOL, "kinds": list(tool.Workload.kinds), "connections": [1], "transport": "tcp"}
+    with real_server(tool.TOOL, search_path) as running:
+        params = dict(OPTIONS, session=running, path=None, runs=1, warmup=0)
+        made = network_options.workloads(chosen, tools.NETWORK, params, search_path)
+        records = face.measure(params, made)
+    assert [record["workload"]["params"]["kind"] for record in records] == chosen["kinds"]
+    for record in records:
+        workload_, run = record["workload"], record["runs"][0]
+        assert errors(record) == [None]
+        assert run["metrics"][workload_["metric"]["name"]] > 0 and run["metrics"]["units"] > 10
+        assert 0.5 < run["elapsed_s"] < 2 and "\x1b" not in run["raw"]
+        assert workload_["version"] == workload_["params"]["server_version"] != "unknown"

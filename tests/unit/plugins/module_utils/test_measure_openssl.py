@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""openssl speed: the lines of -mr (printed by OpenSSL 3.0.19 of Debian 12), and the program itself."""
+
+import os
+import shutil
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import openssl, rounds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import ALONE, UNIT, errors, plan
+
+FIXTURES = os.path.join(UNIT, "fixtures", "openssl")
+OPTIONS = {"ciphers": ["aes-128-gcm"], "bytes": [1024], "processes": [1]}
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on this machine")
+
+
+def text_of(name):
+    with open(os.path.join(FIXTURES, name)) as stream:
+        return stream.read()
+
+
+def test_figures_of_one_process():
+    metrics, elapsed = openssl.parse(text_of("aes-128-gcm_1024_x1.txt"), "aes-128-gcm", 1024, 1)
+    assert metrics == {"units": 2148111, "kib_per_s": 2148111.0, "operations_per_s": 2148111.0}
+    assert elapsed == 1.0
+
+
+def test_figures_of_two_processes_are_the_sum():
+    metrics, elapsed = openssl.parse(text_of("aes-256-cbc_256_x2.txt"), "aes-256-cbc", 256, 2)
+    assert metrics == {"units": 2241964 + 2243926, "kib_per_s": 1121472.5, "operations_per_s": 4485890.0}
+    assert elapsed == 1.0
+
+
+def test_a_longer_time_counts():
+    text = text_of("aes-128-xts_8192_x1.txt").replace(":1.000000", ":2.50").replace("12032368640", "4812947456")
+    metrics, elapsed = openssl.parse(text, "aes-128-xts", 8192, 1)
+    assert elapsed == 2.5 and metrics["operations_per_s"] == pytest.approx(1468795 / 2.5)
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("+R:", "-R:", "no result for aes-128-gcm with 1 process, its output began: .DT:AES-128-GCM"),
+        ("+F:25", "-F:25", "no result"),
+        ("AES-128-GCM", "AES-128-CBC", "no result"),
+        ("+R:2148111", "+R:0", "no result"),
+        ("+R:2148111", "+R:1148111", "does not fit itself: 2199665664 bytes a second, but its counts make 1175665664"),
+        (":1.000000", ":0.000000", "no result"),
+        ("2199665664.00", "nan", "no result"),
+    ],
+)
+def test_what_is_missing_or_does_not_fit_is_never_a_figure(old, new, words):
+    text = text_of("aes-128-gcm_1024_x1.txt")
+    assert old in text
+    with pytest.raises(MeasureError, match=words):
+        openssl.parse(text.replace(old, new), "aes-128-gcm", 1024, 1)
+
+
+def test_a_process_that_is_missing_is_no_sum():
+    text = text_of("aes-256-cbc_256_x2.txt").replace("+R:2241964:AES-256-CBC:1.000000\n", "")
+    with pytest.raises(MeasureError, match="with 2 processes"):
+        openssl.parse(text, "aes-256-cbc", 256, 2)
+
+
+def test_names_are_the_published_shapes():
+    names = openssl.names({})
+    assert len(names) == 18 and len(set(names)) == 18
+    assert names[:3] == ["openssl-aes-128-gcm-256B", "openssl-aes-128-gcm-1024B", "openssl-aes-128-gcm-8192B"]
+    assert openssl.names({"ciphers": ["aes-256-xts"], "bytes": 8192, "processes": "4"}) == [
+        "openssl-aes-256-xts-8192B-x4"
+    ]
+    with pytest.raises(ValueError):
+        openssl.names({"bytes": ["many"]})
+
+
+def test_commands():
+    begin = ["/o", "speed", "-mr", "-elapsed", "-seconds", "1", "-bytes", "256"]
+    assert openssl.Speed("/o", "v", "aes-128-cbc", 256, 1).argv == begin + ["-evp", "aes-128-cbc"]
+    assert openssl.Speed("/o", "v", "aes-128-cbc", 256, 3).argv == begin + ["-multi", "3", "-evp", "aes-128-cbc"]
+
+
+@pytest.mark.parametrize("wanted, seconds", [(0.1, "1"), (1.0, "1"), (2.6, "3"), (10.0, "10")])
+def test_whole_seconds(wanted, seconds):
+    speed = openssl.Speed("/o", "v", "aes-128-cbc", 256, 1)
+    speed.prepare(plan(run_seconds=wanted), ALONE)
+    assert speed.argv[speed.argv.index("-seconds") + 1] == seconds
+
+
+@pytest.mark.parametrize(
+    "text, version",
+    [
+        ("OpenSSL 3.0.19 27 Jan 2026 (Library: OpenSSL 3.0.19 27 Jan 2026)\n", "OpenSSL 3.0.19 27 Jan 2026"),
+        (
+            "OpenSSL 1.1.1l  24 Aug 2021 SUSE release 150500.17.1\n",
+            "OpenSSL 1.1.1l 24 Aug 2021 SUSE release 150500.17.1",
+        ),
+    ],
+)
+def test_version_with_the_build_of_the_distribution(text, version):
+    assert openssl.parse_version(text, "openssl") == version
+
+
+def test_another_program_is_no_openssl():
+    with pytest.raises(MeasureError, match="/bin/echo is no openssl, it said: version"):
+        openssl.version("/bin/echo")
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"ciphers": []}, "openssl.ciphers is"),
+        ({"bytes": [256, 256]}, "openssl.bytes is .*only once"),
+        ({"bytes": [0]}, "openssl.bytes has 0; it has to be from 1 to 16777216"),
+        ({"processes": [251]}, "openssl.processes has 251"),
+    ],
+)
+def test_options_out_of_their_limits(changed, words):
+    with pytest.raises(MeasureError, match=words):
+        openssl.workloads(dict(OPTIONS, **changed), None, "")
+
+
+def test_no_openssl_is_said():
+    with pytest.raises(MeasureError, match="openssl was not found in /nowhere: install it"):
+        openssl.workloads(OPTIONS, None, "/nowhere")
+
+
+def measured(workload):
+    return rounds.measure_workload(workload, plan(run_seconds=1.0, runs=1, warmup=0, timeout=20.0), ALONE)
+
+
+@needs_openssl
+def test_the_real_openssl():
+    options = dict(OPTIONS, bytes=[8192], processes=[2])
+    record = measured(openssl.workloads(options, None, os.environ["PATH"])[0])
+    assert errors(record) == [None]
+    run = record["runs"][0]
+    assert run["metrics"]["kib_per_s"] == pytest.approx(run["metrics"]["operations_per_s"] * 8, rel=1e-4)
+    assert run["metrics"]["units"] > 1000 and 0.9 < run["elapsed_s"] < 5
+    # Two processes for a second, less what other work on this machine takes from them.
+    assert run["cpu"]["client"]["user_s"] > 0.5
+    assert record["workload"]["version"].startswith("OpenSSL")
+
+
+@needs_openssl
+def test_a_refusal_of_the_real_openssl_is_its_sentence():
+    record = measured(openssl.Speed(shutil.which("openssl"), "v", "aes-128-nosuch", 1024, 1))
+    assert "openssl ended with 1: " in errors(record)[0] and "aes-128-nosuch" in errors(record)[0]

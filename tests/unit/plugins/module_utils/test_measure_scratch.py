@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The folder for files of a measurement: nothing of the user is touched, and nothing of it stays."""
+
+import os
+import signal
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import wait_until
+
+MOUNTS = """\
+22 1 94:1 / / rw,relatime shared:1 - btrfs /dev/dasda1 rw,ssd
+31 22 94:5 / /data rw,relatime shared:4 master:2 - ext4 /dev/dasdb1 rw
+40 22 0:41 / /dev/shm rw - tmpfs tmpfs rw,size=1024k
+broken line
+"""
+
+
+def write(path, text="mine"):
+    with open(str(path), "w") as stream:
+        stream.write(text)
+
+
+def names(folder):
+    return sorted(os.listdir(str(folder)))
+
+
+def test_the_folder_is_new_and_goes_with_all_that_is_in_it(tmp_path):
+    write(tmp_path / "work-mine")
+    made = scratch.Scratch(str(tmp_path), "work-", 1000)
+    assert os.path.dirname(made.path) == str(tmp_path) and os.listdir(made.path) == []
+    assert os.stat(made.path).st_mode & 0o077 == 0
+    os.mkdir(os.path.join(made.path, "deep"))
+    write(os.path.join(made.path, "deep", "file"))
+    made.remove()
+    assert names(tmp_path) == ["work-mine"]
+
+
+def test_killed_without_a_word_it_goes_all_the_same(tmp_path):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            write(os.path.join(scratch.Scratch(str(tmp_path), "work-", 1000).path, "file"))
+            os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
+    assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+    assert wait_until(lambda: names(tmp_path) == [])
+
+
+def test_what_an_earlier_one_left_goes_and_what_is_in_use_stays(tmp_path):
+    used = scratch.Scratch(str(tmp_path), "work-", 1000)
+    (tmp_path / "work-left").mkdir()
+    write(tmp_path / "work-left" / "file")
+    (tmp_path / "other-left").mkdir()
+    write(tmp_path / "work-a-file")
+    (tmp_path / "work-link").symlink_to(tmp_path / "other-left")
+    later = scratch.Scratch(str(tmp_path), "work-", 1000)
+    stays = ["other-left", "work-a-file", "work-link"]
+    assert names(tmp_path) == sorted(stays + [os.path.basename(made.path) for made in (used, later)])
+    later.remove()
+    used.remove()
+    assert names(tmp_path) == stays
+
+
+def test_a_folder_of_another_user_is_left_alone(tmp_path, monkeypatch):
+    (tmp_path / "work-left").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    scratch.remove_leftovers(str(tmp_path), "work-")
+    assert names(tmp_path) == ["work-left"]
+
+
+def test_a_folder_that_stays_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch.shutil, "rmtree", lambda path, ignore_errors: None)
+    monkeypatch.setattr(scratch, "_REMOVE_SECONDS", 0)
+    made = scratch.Scratch(str(tmp_path), "work-", 1000)
+    with pytest.raises(MeasureError, match="%s could not be removed" % made.path):
+        made.remove()
+
+
+def test_half_of_what_is_free_is_the_most():
+    scratch.check_room("/data", 500, 1000)
+    with pytest.raises(MeasureError, match="512 MiB of files in /data .*half of the 1023 MiB"):
+        scratch.check_room("/data", 512 * scratch.MIB, 1023 * scratch.MIB)
+
+
+def test_too_little_room_is_said_before_anything_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch, "free_bytes", lambda directory: 999)
+    with pytest.raises(MeasureError, match="more than half"):
+        scratch.Scratch(str(tmp_path), "work-", 500)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file"])
+def test_no_directory_no_folder(tmp_path, name):
+    write(tmp_path / "file")
+    with pytest.raises(MeasureError, match="%s is no directory" % name):
+        scratch.Scratch(str(tmp_path / name), "work-", 1)
+
+
+@pytest.mark.parametrize(
+    "device, mount",
+    [("94:5", "ext4 /dev/dasdb1"), ("0:41", "tmpfs tmpfs"), ("94:1", "btrfs /dev/dasda1"), ("8:1", "unknown")],
+)
+def test_what_is_mounted(device, mount):
+    assert scratch.parse_mount(MOUNTS, device) == mount
+
+
+def test_where_a_directory_lies(tmp_path):
+    if os.path.exists("/proc/self/mountinfo"):
+        assert scratch.file_system("/proc").startswith("proc ")
+    assert scratch.file_system(str(tmp_path / "nowhere")) == "unknown"

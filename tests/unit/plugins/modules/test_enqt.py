@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The face: which tool it takes and says, a round with each, check mode, and what a wrong call hears."""
+
+import json
+
+import pytest
+from ansible.module_utils import basic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.modules import enqt
+from enqueueing import ENQ_ADMIN, ENQT, agent_of, lock_table, standin
+from modules import caller
+
+QUICK = {
+    "side": "client",
+    "address": "127.0.0.1",
+    "users": 2,
+    "locks_per_user": 5,
+    "runs": 1,
+    "warmup": 0,
+    "idle_seconds": 0,
+    "control": False,
+    "run_seconds": 0.1,
+}
+SESSION = {"tool": "locktable", "port": 1, "control_port": 2, "token": "0123456789abcdef"}
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    return caller(enqt.main, monkeypatch, capsys)
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    """The warnings of a call; ansible-core itself keeps them for the life of a process."""
+    warnings = []
+    monkeypatch.setattr(basic.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
+    return warnings
+
+
+def test_start_measure_stop(call, warned):
+    started = call(side="server", lifetime=60, profile=None)
+    session = started["session"]
+    try:
+        assert started["changed"] and session["tool"] == "locktable" and started["enqueue"]["kind"] is None
+        assert "no SAP enqueue server was found" in warned[0]
+        measured = call(session=session, **QUICK)
+        assert measured["changed"] is False and measured["enqueue"]["tool"] == "locktable"
+        (record,) = measured["records"]
+        assert record["workload"]["name"] == "locktable-sd_benchmark" and record["runs"][0]["ok"]
+        assert session["token"] not in json.dumps(record)
+    finally:
+        stopped = call(side="server", state="stopped", session=session)
+    assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
+
+
+@pytest.mark.parametrize("kind, tool, program", [("ENSA1", "enqt", ENQT), ("ENSA2", "enq_admin", ENQ_ADMIN)])
+def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypatch, kind, tool, program):
+    with standin(tmp_path, kind, monkeypatch) as server:
+        started = call(side="server", address="127.0.0.1", lifetime=60, profile=server.profile)
+        session = started["session"]
+        try:
+            assert (session["tool"], started["enqueue"]["kind"]) == (tool, kind)
+            assert started["enqueue"]["how"] == "profile " + server.profile
+            options = dict(QUICK, session=session, profile=server.profile, path=program, load="create_locks")
+            measured = call(**options)
+        finally:
+            call(side="server", state="stopped", session=session)
+        (record,) = measured["records"]
+        assert record["workload"]["name"] == tool + "-create_locks" and record["runs"][0]["ok"]
+        assert record["fingerprint"]["server"]["hostname"]
+        assert measured["enqueue"]["instance"] == "ASCS01"
+        assert server.count() == 0
+
+
+def test_counters_of_the_server_that_cannot_be_had_are_said(call, tmp_path, monkeypatch):
+    program = tmp_path / "sapcontrol"
+    program.write_text("#!/bin/sh\necho 'FAIL: NIECONN_REFUSED (Connection refused)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with standin(tmp_path, "ENSA1", monkeypatch) as server, agent_of("enqt") as session:
+        measured = call(session=session, profile=server.profile, path=ENQT, load="create_locks", **QUICK)
+    assert "NIECONN_REFUSED" in measured["enqueue"]["statistics"]
+    assert measured["records"][0]["runs"][0]["ok"]
+
+
+def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
+    with standin(tmp_path, "ENSA2", monkeypatch) as server:
+        predicted = call(side="server", profile=server.profile, _ansible_check_mode=True)
+        assert predicted["changed"] and predicted["session"]["tool"] == "enq_admin"
+        assert predicted["session"]["token"] == "" and predicted["session"]["pid"] is None
+        session = dict(SESSION, tool="enq_admin")
+        nothing = call(session=session, profile=server.profile, path=ENQ_ADMIN, _ansible_check_mode=True, **QUICK)
+        assert nothing["records"] == [] and nothing["enqueue"]["kind"] == "ENSA2"
+        assert server.ask("statistics")["values"]["enqueue_requests"] == 0
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"users": 0}, "users is 0; it has to be from 1 to 1000"),
+        ({"processes": 251}, "processes is 251"),
+        ({"locks_per_user": 10000000}, "locks_per_user is 10000000"),
+        ({"tool": "enqt"}, "tool is enqt, but the server of the session serves locktable"),
+        ({"session": dict(SESSION, tool="niping")}, "the session is that of niping, which measures no locks"),
+        ({"load": "live_statistics"}, "locktable has no load live_statistics"),
+        ({"load": "stall"}, "value of load must be one of"),
+        ({"load": "sd_benchmark", "processes": 3}, "processes is 3 and users 2"),
+        ({"session": dict(SESSION, tool="enqt"), "profile": "/nowhere"}, "profile /nowhere is not there"),
+        ({"session": dict(SESSION, tool="enqt")}, "no SAP enqueue server was found: name its profile"),
+        ({"run_seconds": 200.0}, "timeout is shorter than run_seconds"),
+    ],
+)
+def test_a_wrong_call_hears_one_sentence(call, options, words):
+    result = call(**dict(dict(QUICK, session=SESSION), **options))
+    assert result["failed"] and words in result["msg"]
+
+
+def test_a_program_that_is_not_there(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with standin(tmp_path, "ENSA1", monkeypatch) as server:
+        session = dict(SESSION, tool="enqt")
+        result = call(session=session, profile=server.profile, **QUICK)
+        assert "SAP's enqt was not found in /usr/sap/PRD/ASCS01/exe, " in result["msg"]
+        result = call(session=session, profile=server.profile, path="/nowhere/enqt", **QUICK)
+        assert "/nowhere/enqt is no executable file" in result["msg"]
+        result = call(session=dict(SESSION, tool="enq_admin"), profile=server.profile, **QUICK)
+        assert "whose tool is enqt" in result["msg"]
+
+
+def test_an_agent_without_the_table(call):
+    """A server that is gone is a record of failed runs, as with every tool."""
+    with lock_table() as session:
+        pass
+    (record,) = call(session=session, **QUICK)["records"]
+    assert "connection refused" in record["runs"][0]["error"]

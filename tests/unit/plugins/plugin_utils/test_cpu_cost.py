@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU cost of a comparison: neighbours are flagged and never credited, and an improvement that costs more is told."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import CpuSum, kpi
+from comparing import BETTER, SAME, main, records_of, report_of, spoil
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SETTINGS = settings(max_examples=200, derandomize=True, database=None, deadline=None)
+NOT_ALONE = "a difference in CPU cost is not the change's alone."
+
+
+def busier(share, runs=True, idle=True, ends=("client", "server")):
+    """A neighbour that takes a share of both CPUs, in the idle windows, the runs, or both."""
+
+    def change(record):
+        windows = [record["idle"]] if idle else []
+        windows += [run["cpu"] for run in record["runs"]] if runs else []
+        for window in windows:
+            for end in ends:
+                window[end]["user_s"] += share * 2 * window[end]["elapsed_s"]
+
+    return change
+
+
+def cheaper(factor):
+    """A unit of work costs another amount of CPU time."""
+
+    def change(record):
+        for run in record["runs"]:
+            for end in run["cpu"].values():
+                for name in ("user_s", "system_s", "softirq_s"):
+                    end[name] *= factor
+
+    return change
+
+
+def test_nothing_is_said_where_nothing_moved():
+    found = main(report_of(records_of(SAME)))
+    assert found["verdict"] == "UNCHANGED"
+    assert not [flag for flag in found["flags"] if "CPU" in flag] and found["guards"] == []
+    assert [entry["flag"] for entry in found["secondary"]] == [None, None]
+
+
+def test_a_lower_cost_is_credited_where_the_machine_was_alone():
+    found = main(report_of(spoil(records_of(SAME), cheaper(0.7), "after")))
+    for entry in found["secondary"]:
+        assert (
+            entry["flag"].startswith("the CPU time of one round trip changed by -3") and "credited" not in entry["flag"]
+        )
+    assert found["guards"] == []
+
+
+@pytest.mark.parametrize("phase", ["before", "after"])
+def test_a_busy_neighbour_is_flagged_and_its_cost_is_not_credited(phase):
+    """It slows the tool's own CPU time down as well, as a busy sibling thread does."""
+    records = spoil(spoil(records_of(SAME), busier(0.4), phase), cheaper(1.2), phase)
+    found = main(report_of(records))
+    assert sum(NOT_ALONE in flag for flag in found["flags"]) == 2
+    assert "the idle client was " in " ".join(found["flags"])
+    for entry in found["secondary"]:
+        assert entry["flag"].endswith("after Holm), which is not credited: other work moved as well.")
+    assert found["verdict"] == "UNCHANGED"
+
+
+def test_an_improvement_that_came_as_a_neighbour_left_gets_a_guard():
+    found = main(report_of(spoil(records_of(BETTER), busier(0.4), "before")))
+    assert (found["verdict"], found["warnings"]) == ("IMPROVED", True)
+    assert sum("what became better may be that." in guard for guard in found["guards"]) == 2
+    come = main(report_of(spoil(records_of(BETTER), busier(0.4), "after")))
+    assert not any("may be that" in guard for guard in come["guards"])
+
+
+def test_a_background_that_moved_by_a_part_of_the_cost_is_flagged():
+    """A tenth of 40 % of one CPU, though it is under 5 % of the machine."""
+    found = main(report_of(spoil(records_of(SAME), busier(0.02), "after")))
+    assert sum(NOT_ALONE in flag for flag in found["flags"]) == 2
+    assert not any("may be that" in guard for guard in found["guards"])
+    little = main(report_of(spoil(records_of(SAME), busier(0.002), "after")))
+    assert not any(NOT_ALONE in flag for flag in little["flags"])
+
+
+def test_a_neighbour_that_only_came_for_the_runs_is_seen_beside_the_tools_processes():
+    def own(record):
+        for run in record["runs"]:
+            for end in run["cpu"].values():
+                end["process_s"] = end["user_s"] + end["system_s"]
+
+    records = spoil(spoil(records_of(BETTER), own), busier(0.4, idle=False), "before")
+    found = main(report_of(records))
+    assert [flag for flag in found["flags"] if NOT_ALONE in flag] == [
+        "processes other than the tool's took 0.0 % of the client's CPUs during the runs before the change and 0.0 %"
+        f" after: {NOT_ALONE}".replace("0.0 %", "40.0 %", 1)
+    ]
+    assert found["warnings"] and "what became better may be that." in found["guards"][-1]
+    quiet = main(report_of(spoil(records_of(SAME), own)))
+    assert not any(NOT_ALONE in flag for flag in quiet["flags"])
+
+
+def test_both_ends_on_one_kernel_are_one_machine():
+    def share(record):
+        for end in ("client", "server"):
+            record["fingerprint"][end]["boot_id"] = "one"
+        for run in record["runs"]:
+            busy = sum(run["cpu"]["client"][name] for name in ("user_s", "system_s"))
+            for end in ("client", "server"):
+                run["cpu"][end]["process_s"] = busy / 2
+
+    found = main(report_of(spoil(records_of(SAME), share)))
+    assert not any(NOT_ALONE in flag for flag in found["flags"])
+    found = main(report_of(spoil(spoil(records_of(SAME), share), busier(0.4, idle=False), "after")))
+    assert sum(NOT_ALONE in flag for flag in found["flags"]) == 1
+
+
+def test_an_improvement_that_costs_more_gets_a_guard():
+    found = main(report_of(spoil(records_of(BETTER), cheaper(1.2), "after")))
+    assert (found["verdict"], found["warnings"]) == ("IMPROVED", True)
+    assert len(found["guards"]) == 2
+    for guard, end in zip(found["guards"], ("client", "server"), strict=True):
+        assert guard.startswith("one round trip costs 2") and guard.endswith(f"% more CPU time on the {end}.")
+    less = main(report_of(spoil(records_of(BETTER), cheaper(1.01), "after")))
+    assert less["guards"] == [] and not less["warnings"]
+
+
+def test_the_material_change_of_the_cost_can_be_set():
+    records = spoil(records_of(BETTER), cheaper(1.2), "after")
+    wide = {"cpu_us_per_unit_client": 40.0, "cpu_us_per_unit_server": 40.0}
+    found = main(report_of(records, material_pct_of=wide))
+    assert found["guards"] == []
+
+
+def test_figures_of_two_sources_are_not_compared():
+    def of_nmon(record):
+        record["cpu_source"] = {"client": "nmon", "server": "procfs"}
+
+    found = main(report_of(spoil(spoil(records_of(SAME), of_nmon, "after"), cheaper(0.5), "after")))
+    assert [flag for flag in found["flags"] if "not comparable" in flag] == [
+        "the CPU time of the client comes from the measurement itself before the change and from nmon after: the costs"
+        " are not comparable."
+    ]
+    report = report_of(spoil(records_of(SAME), of_nmon))
+    assert [(item["name"], item["values"]) for item in report["context"] if item["kind"] == "source"] == [
+        ("CPU time of the client", {"after": ["nmon"], "before": ["nmon"]})
+    ]
+    assert "not credited" in found["secondary"][0]["flag"] and "credited" not in found["secondary"][1]["flag"]
+
+
+def test_a_background_that_is_known_in_one_state_only():
+    def no_idle(record):
+        record["idle"] = {"client": None, "server": None}
+
+    found = main(report_of(spoil(records_of(SAME), no_idle, "after")))
+    assert sum("idle windows of the" in flag and "only before the change" in flag for flag in found["flags"]) == 2
+    neither = main(report_of(spoil(records_of(SAME), no_idle)))
+    assert not any("idle windows" in flag for flag in neither["flags"])
+
+
+AMOUNT = st.floats(0.001, 1000)
+
+
+@SETTINGS
+@given(busy=AMOUNT, elapsed=AMOUNT, cpus=st.integers(1, 256), units=st.floats(1, 1e9), idle=st.floats(0, 10))
+def test_what_the_idle_machine_uses_does_not_change_the_cost(busy, elapsed, cpus, units, idle):
+    capacity = cpus * elapsed
+    alone = kpi(CpuSum(busy, None, elapsed, capacity, elapsed, units), 0.0)
+    beside = kpi(CpuSum(busy + idle * elapsed, None, elapsed, capacity, elapsed, units), idle)
+    assert alone.cpu_us_per_unit == pytest.approx(1e6 * busy / units)
+    assert beside.cpu_us_per_unit == pytest.approx(alone.cpu_us_per_unit, rel=1e-4)
+    assert beside.etr_per_h == alone.etr_per_h
+
+
+@SETTINGS
+@given(busy=AMOUNT, elapsed=AMOUNT, cpus=st.integers(1, 256), units=st.floats(1, 1e9))
+def test_the_kpis_agree_with_each_other(busy, elapsed, cpus, units):
+    found = kpi(CpuSum(busy, 0.0, elapsed, cpus * elapsed, elapsed, units, softirq_s=busy / 4), None)
+    # CPU time of a unit x units an hour = the CPUs in use
+    in_use = found.cpu_us_per_unit * found.etr_per_h / 3.6e9
+    assert found.utilization_pct == pytest.approx(100 * in_use / cpus)
+    assert found.softirq_pct == pytest.approx(found.utilization_pct / 4)
+    if found.utilization_pct >= 5.0:
+        assert found.itr_reason is None
+        # ITR is the ETR of a machine that is fully used: all its CPU time divided by the cost of a unit
+        assert found.itr_per_h == pytest.approx(3.6e9 * cpus / found.cpu_us_per_unit)
+    else:
+        assert found.itr_per_h is None
+        assert found.itr_reason.endswith("is under 5 %") and "utilization 5" not in found.itr_reason

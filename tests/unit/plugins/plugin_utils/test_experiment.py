@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What comes of an experiment: the winner, why there is none, and how far it came."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import experiments
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import steps
+from experiments import make_plan, make_records, make_tunings
+from jsonschema import Draft202012Validator
+from scipy import stats
+
+SCHEMAS = Path(__file__).resolve().parents[4] / "docs" / "schemas"
+
+NOTHING = {"all": 0.0}
+BETTER = {"all": -0.05, "every-2": -0.12, "every-4": -0.25}
+
+
+def report(plan: dict[str, Any], effects: dict[str, float], done: Any = None, spoil: Any = None) -> dict[str, Any]:
+    """The report of an experiment with these true effects."""
+    records = list(make_records(plan, effects, done))
+    for record in records:
+        if spoil is not None:
+            spoil(record)
+    loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
+    return compare_change(loaded)
+
+
+def outcome(*arguments: Any, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = report(*arguments, **more)["experiment"]
+    return found
+
+
+def rows(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in found["levels"]}
+
+
+def test_the_best_level_wins() -> None:
+    found = outcome(make_plan(), BETTER)
+    assert found["winner"] == "every-4"
+    assert found["reason"].startswith("every-4 is better than off, by 33.")
+    assert "do not tell it from" not in found["reason"]
+    levels = rows(found)
+    assert levels["every-4"]["ratio"] == pytest.approx(1 / 0.75, rel=0.02)
+    assert levels["every-4"]["low"] < levels["every-4"]["ratio"] < levels["every-4"]["high"]
+    assert levels["every-2"]["candidate"] and levels["every-2"]["ratio"] == pytest.approx(1 / 0.88, rel=0.02)
+    assert levels["off"]["baseline"] and levels["off"]["comparisons"] == 0 and levels["off"]["ratio"] is None
+    assert found["progress"]["complete"] and found["progress"]["done"] == found["progress"]["steps"] == 24
+
+
+def test_the_whole_report_says_improved_where_a_level_won_though_another_is_worse() -> None:
+    whole = report(make_plan(), {"all": 0.30, "every-4": -0.20})
+    assert (whole["verdict"], whole["experiment"]["winner"]) == ("IMPROVED", "every-4")
+    assert rows(whole["experiment"])["all"]["verdicts"] == {"REGRESSED": 2}
+
+
+@pytest.mark.parametrize("effects", [{}, {"all": -0.02, "every-2": 0.01}, {"all": 0.3, "every-2": 0.2, "every-4": 0.1}])
+def test_nothing_is_better_so_nothing_wins(effects: dict[str, float]) -> None:
+    found = outcome(make_plan(), effects)
+    assert found["winner"] is None
+    assert found["reason"].startswith("No level is better than off beyond doubt")
+
+
+def test_two_levels_that_cannot_be_told_apart_are_named() -> None:
+    found = outcome(make_plan(), {"every-2": -0.200, "every-4": -0.201})
+    assert found["winner"] in ("every-2", "every-4")
+    other = {"every-2": "every-4", "every-4": "every-2"}[found["winner"]]
+    assert found["reason"].endswith(f"these data do not tell it from {other}.")
+
+
+def test_another_baseline_turns_the_question() -> None:
+    found = outcome(make_plan(baseline="every-4"), BETTER)
+    assert found["winner"] is None
+    assert rows(found)["off"]["verdicts"] == {"REGRESSED": 2}
+
+
+def test_a_guard_keeps_a_level_from_winning() -> None:
+    def retransmits(record: dict[str, Any]) -> None:
+        if record["phase"] == "every-4":
+            for run in record["runs"]:
+                run["net"]["client"]["retransmits"] = 50
+
+    found = outcome(make_plan(), BETTER, spoil=retransmits)
+    assert found["winner"] == "every-2"
+    assert any("retransmit" in sentence for sentence in rows(found)["every-4"]["guards"])
+    assert not rows(found)["every-4"]["candidate"]
+
+
+def test_a_level_that_helps_one_host_and_harms_the_other_does_not_win() -> None:
+    def harm(record: dict[str, Any]) -> None:
+        if record["phase"] == "every-4" and record["host"] == "app2" and not record["workload"]["control"]:
+            for run in record["runs"]:
+                run["metrics"]["av2_us"] *= 2
+
+    found = outcome(make_plan(), {"every-4": -0.25}, spoil=harm)
+    assert found["winner"] is None
+    assert rows(found)["every-4"]["verdicts"] == {"IMPROVED": 1, "REGRESSED": 1}
+
+
+def test_before_the_last_step_nothing_wins_and_it_says_how_far_it_came() -> None:
+    plan = make_plan(rounds=8)
+    found = outcome(plan, BETTER, steps(plan)[:26])
+    assert found["winner"] is None
+    assert found["reason"] == (
+        "The experiment is not complete (app1 26, app2 26): the same command goes on where it ended, of 32 steps."
+    )
+    assert rows(found)["every-4"]["candidate"], "the data would do, but whoever looks every day finds something"
+    assert found["progress"]["done"] == 26 and not found["progress"]["complete"]
+
+
+def test_a_host_without_any_record_is_behind() -> None:
+    plan = make_plan()
+    plan["sessions"][0]["hosts"] = ["app1", "app2", "app3"]
+    found = outcome(plan, BETTER)
+    assert found["winner"] is None and "(app3 0)" in found["reason"]
+    assert {"host": "app3", "done": 0, "steps": 24, "measures": False} in found["progress"]["hosts"]
+
+
+def test_nothing_measured_at_all() -> None:
+    found = outcome(make_plan(), {}, [])
+    assert found["winner"] is None and found["progress"]["done"] == 0
+    assert all(row["ratio"] is None for row in found["levels"])
+
+
+def test_the_confidence_of_a_contrast_is_corrected_for_their_number() -> None:
+    plan = make_plan()
+    assert _experiment.confidence_pct(plan, 95.0) == pytest.approx(100.0 - 5.0 / 3)
+    found = report(plan, BETTER)
+    assert found["thresholds"]["confidence_pct"] == pytest.approx(98.3333, abs=1e-3)
+    assert found["experiment"]["confidence_pct"] == pytest.approx(98.3333, abs=1e-3)
+    assert [entry["contrast"] for entry in found["comparisons"] if not entry["control"]] == [
+        name for name in ("all", "every-2", "every-4") for _host in experiments.HOSTS
+    ]
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 12, 40])
+def test_with_the_rounds_that_are_asked_for_a_winner_is_possible_and_with_fewer_not(levels: int) -> None:
+    many = {"name": "rps", "levels": [experiments.level(f"n{number}", number) for number in range(1, levels + 1)]}
+    plan = make_plan(many)
+    rounds = _experiment.rounds_for(plan, 95.0)
+    share = 1.0 - _experiment.confidence_pct(plan, 95.0) / 100.0
+
+    def least(count: int) -> float:
+        return float(stats.mannwhitneyu(range(count), range(count, 2 * count), method="exact").pvalue)
+
+    assert least(rounds) <= share
+    assert rounds == 5 or least(rounds - 1) > share
+
+
+def test_false_winners_are_rare_although_there_are_many_levels() -> None:
+    plan = make_plan(rounds=6)
+    won = 0
+    for seed in range(40):
+        records = list(make_records({**plan, "order": make_plan(seed=seed)["order"]}, {}, noise=0.05 + seed / 1e6))
+        loaded = replace(factory.load(records, make_tunings(plan)), experiment=plan)
+        won += compare_change(loaded)["experiment"]["winner"] is not None
+    assert won <= 2
+
+
+@pytest.mark.parametrize("done", [None, 3])
+def test_the_section_is_as_the_schema_of_the_report_says(done: int | None) -> None:
+    schema = json.loads((SCHEMAS / "report-1.schema.json").read_text(encoding="utf-8"))
+    section = {**schema["properties"]["experiment"], "$defs": schema["$defs"]}
+    plan = make_plan()
+    found = outcome(plan, BETTER, None if done is None else steps(plan)[:done])
+    Draft202012Validator(section).validate(found)
+    assert not Draft202012Validator(section).is_valid({**found, "seed": "x"})

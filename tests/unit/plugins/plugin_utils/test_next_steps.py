@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What to do next: the commands, for whom they are, and what never gets into one."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import Expected, Options, compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import steps as all_steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._next_steps import command, following
+from experiments import make_plan, make_records, make_tunings
+from published_studies import study
+
+REPEAT = "ansible-playbook -i 'my inventory' --limit sap zpower.sap_tuning.before_after\n# with the --extra-vars"
+SMALL = factory.Plan(hosts=("app1", "app2", "app3"))
+
+
+def steps_of(plan: factory.Plan, repeat: str = REPEAT, expected: Expected | None = None) -> list[str]:
+    loaded = factory.load(factory.make_change(plan))
+    found: list[str] = compare_change(loaded, expected, Options(repeat=repeat))["next_steps"]
+    return found
+
+
+def commands(steps: list[str]) -> list[str]:
+    return [part for step in steps for part in step.split("`")[1::2]]
+
+
+def test_what_got_worse_is_taken_back_on_its_hosts_alone() -> None:
+    records = [
+        record
+        for plan in (replace(SMALL, effect=0.3), SMALL)
+        for record in factory.make_change(plan)
+        if (record["host"] == "app2") == (plan.effect > 0)
+    ]
+    steps = compare_change(factory.load(records), options=Options(repeat=REPEAT))["next_steps"]
+    assert commands(steps)[0] == "ansible-playbook -i 'my inventory' --limit app2 zpower.sap_tuning.rollback"
+    assert steps[0].startswith("Take the change back where it made things worse: `")
+
+
+def test_what_got_better_is_watched_on_the_hosts_of_the_run() -> None:
+    found = commands(steps_of(replace(SMALL, effect=-0.3)))
+    assert found == ["ansible-playbook -i 'my inventory' --limit sap zpower.sap_tuning.verify"]
+
+
+def test_what_made_no_difference_can_go() -> None:
+    (found,) = commands(steps_of(replace(SMALL, session_noise=0.001, run_noise=0.001)))
+    assert found.endswith("zpower.sap_tuning.rollback")
+
+
+def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
+    few = commands(steps_of(replace(SMALL, rounds=3)))
+    assert few[0].endswith("zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2 -e measure_rounds=6")
+    noisy = [
+        next(step for step in steps_of(replace(SMALL, session_noise=noise, control=False)) if "noisy" in step)
+        for noise in (0.05, 0.2)
+    ]
+    assert "would take about 22 rounds" in noisy[0] and noisy[0].endswith(" -e measure_rounds=22`.")
+    assert "would take over 50 rounds" in noisy[1] and "measure_rounds" not in noisy[1]
+
+
+def test_without_any_record_the_measurement_is_named() -> None:
+    report = compare_change(factory.load([]), Expected(hosts=["app1"]))
+    assert report["next_steps"] == [
+        "See Not measured for the hosts that are missing, and why.",
+        "Measure both states: `ansible-playbook zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2`.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "limit"),
+    [
+        (["b", "a", "a"], "a,b"),
+        (["a;reboot"], "sap"),  # no name of a host: the limit of the run stays
+        (["-x"], "sap"),
+        (["a`id`"], "sap"),
+        ([f"h{number}" for number in range(9)], "sap"),  # too many to read
+        ([], "sap"),
+    ],
+)
+def test_only_plain_names_get_into_a_command(hosts: list[str], limit: str) -> None:
+    words = shlex.split(command(REPEAT, "rollback", hosts).strip("`"))
+    assert words == ["ansible-playbook", "-i", "my inventory", "--limit", limit, "zpower.sap_tuning.rollback"]
+
+
+@pytest.mark.parametrize("repeat", ["", "sh -c 'rm'", "ansible-playbook 'open", "ansible-playbook `id` x"])
+def test_a_repeat_that_is_no_command_of_ours_is_not_repeated(repeat: str) -> None:
+    assert command(repeat, "verify") == "`ansible-playbook zpower.sap_tuning.verify`"
+    assert commands(steps_of(replace(SMALL, rounds=3), repeat))[0].startswith(
+        "ansible-playbook zpower.sap_tuning.before_after -e"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [("rps", "rps-2"), ("rps-2", "rps-3"), ("rps-2026-11", "rps-2026-11-2"), ("rps-2026-11-2", "rps-2026-11-2-2")],
+)
+def test_every_measurement_is_a_change_of_its_own(change: str, after: str) -> None:
+    assert following(change) == after
+
+
+def test_what_was_measured_elsewhere_has_no_command_of_ours() -> None:
+    records = study("banking")
+    loaded = factory.load(item for item in records if item["change"] == "published-banking-rps-all")
+    assert compare_change(loaded)["next_steps"] == ["Measure at least 5 rounds of each state."]
+
+
+class TestExperiment:
+    def steps(self, done: Any = None, **session: Any) -> list[str]:
+        plan = make_plan()
+        plan["sessions"][0].update(session)
+        records = make_records(plan, {"every-4": -0.2}, done)
+        loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
+        repeat = "ansible-playbook -i inv zpower.sap_tuning.experiment"
+        found: list[str] = compare_change(loaded, options=Options(repeat=repeat))["next_steps"]
+        return found
+
+    def test_a_kept_winner_is_written_down_and_watched(self) -> None:
+        (step,) = self.steps(kept="every-4")
+        assert step.startswith("Write the settings of every-4 into the inventory")
+        assert commands([step]) == ["ansible-playbook -i inv zpower.sap_tuning.verify"]
+
+    def test_a_winner_that_was_not_kept_can_be_set(self) -> None:
+        (found,) = commands(self.steps())
+        assert shlex.split(found) == [
+            "ansible-playbook",
+            "-i",
+            "inv",
+            "zpower.sap_tuning.site",
+            "-e",
+            '{"rps_every": 4, "rps_state": "present"}',
+        ]
+
+    def test_an_experiment_that_ended_early_goes_on(self) -> None:
+        (found,) = commands(self.steps(done=all_steps(make_plan())[:9]))
+        assert found == "ansible-playbook -i inv zpower.sap_tuning.experiment -e zpower_change=rps-2026-11"

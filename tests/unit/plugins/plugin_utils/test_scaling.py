@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scaling: normalized to the first point, efficiency, the knee, and which rounds make a curve."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._scaling import (
+    Knee,
+    Measured,
+    Point,
+    curve,
+    knee,
+    number,
+    scaling,
+)
+from series_samples import GUESTS, connections, guests, record, rounds, virtualization
+
+
+def points(values: dict[float, float], better: Any = "higher", work: Any = "each") -> list[Point]:
+    return curve([Measured(x, [value]) for x, value in values.items()], better, work)
+
+
+class TestPublished:
+    """The virtualization study: percent of the one-guest value, on 16 cores with guests of four CPUs."""
+
+    def test_every_percentage_comes_out_again(self) -> None:
+        found = {item["workload"]: [point["pct"] for point in item["points"]] for item in virtualization()["curves"]}
+        assert found == {name: [float(value) for value in values] for name, values in GUESTS.items()}
+
+    def test_memory_bends_where_the_cores_end(self) -> None:
+        bends = {item["workload"]: item["knee"] and item["knee"]["x"] for item in virtualization()["curves"]}
+        # four guests of four CPUs fill the sixteen cores; what waits for the database goes on
+        assert bends == {"db_create": None, "db_load": None, "db_update": None, "mem_std": 4.0, "mem_map": 4.0}
+
+    def test_efficiency(self) -> None:
+        curve = next(item for item in virtualization()["curves"] if item["workload"] == "mem_std")
+        assert [round(point["efficiency_pct"]) for point in curve["points"]] == [100, 96, 86, 77, 63, 54, 47, 41]
+
+    def test_percentages_that_are_not_of_one_are_normalized(self) -> None:
+        scaled = guests(["mem_std"])
+        for item in scaled:
+            item["runs"][1]["metrics"]["mem_std"] *= 37.5
+        (found,) = scaling("c", rounds(scaled), "context.guests")["curves"]
+        assert tuple(round(point["pct"]) for point in found["points"]) == GUESTS["mem_std"]
+
+
+class TestWork:
+    def test_a_rate_of_the_whole_is_the_work_itself(self) -> None:
+        assert [point.speedup for point in points({1: 10, 2: 18, 4: 30})] == [1.0, 1.8, 3.0]
+        assert [point.efficiency_pct for point in points({1: 10, 2: 18, 4: 30})] == [100.0, 90.0, 75.0]
+
+    def test_a_time_that_each_needs_goes_with_their_number(self) -> None:
+        found = points({1: 50, 10: 50, 50: 100}, "lower", "each")
+        assert [point.speedup for point in found] == [1.0, 10.0, 25.0]
+        assert [point.efficiency_pct for point in found] == [100.0, 100.0, 50.0]
+
+    def test_a_time_of_the_whole_falls_where_the_work_is_divided(self) -> None:
+        found = points({1: 100, 2: 50, 4: 50}, "lower", "whole")
+        assert [point.speedup for point in found] == [1.0, 2.0, 2.0]
+        assert [point.efficiency_pct for point in found] == [100.0, 100.0, 50.0]
+
+    def test_x_need_not_begin_at_one(self) -> None:
+        assert [point.efficiency_pct for point in points({16: 10, 32: 20})] == [100.0, 100.0]
+
+    def test_the_interval_is_that_of_the_work(self) -> None:
+        first, second = [50, 51, 52, 53, 54, 55.0], [60, 61, 62, 63, 64, 65.0]
+        found = curve([Measured(10, second), Measured(1, first)], "lower", "each")
+        assert (found[0].low, found[0].high) == (1.0, 1.0)
+        low, high = found[1].low, found[1].high
+        assert low is not None and high is not None
+        assert 10 * 50 / 65 < low < found[1].speedup < high < 10 * 55 / 60
+
+
+class TestKnee:
+    def test_it_is_where_the_curve_leaves_the_straight_line_farthest(self) -> None:
+        assert knee(points({1: 10, 2: 20, 4: 40, 8: 42, 16: 43})) == Knee(
+            4.0, pytest.approx(100 * (3 - 3 * 3.3 / 15) / 3.3)
+        )
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {1: 10, 2: 20, 4: 40, 8: 80},  # straight
+            {1: 10, 2: 11, 4: 20, 8: 80},  # bends upwards
+            {1: 10, 2: 10, 4: 10},  # level
+            {1: 10, 2: 12},  # a line
+            {1: 100, 2: 112, 3: 120, 4: 125, 5: 131, 6: 131, 7: 139, 8: 152},  # 9.8 % above, under the tenth
+        ],
+    )
+    def test_none(self, values: dict[float, float]) -> None:
+        assert knee(points(values)) is None
+
+    def test_a_curve_that_falls_again_has_its_knee_before(self) -> None:
+        found = knee(points({1: 10, 4: 40, 16: 20, 64: 10}))
+        assert found is not None and found.x == 4.0
+
+
+class TestCurves:
+    def test_phases_that_measured_every_x_have_a_curve_each(self) -> None:
+        report = connections()
+        assert [(item["phases"], item["workload"]) for item in report["curves"]] == [
+            (["before"], "pingpong-onlTrans"),
+            (["after"], "pingpong-onlTrans"),
+        ]
+        assert report["headline"] == "At 250 connections, 13.9 to 30.4 times the work of 1; the curves bend at 50."
+        assert [point["x"] for point in report["curves"][0]["points"]] == [1.0, 10.0, 50.0, 250.0]
+        assert {point["rounds"] for item in report["curves"] for point in item["points"]} == {5}
+        before = next(item for item in report["curves"] if item["phases"] == ["before"])
+        assert [round(point["speedup"], 1) for point in before["points"]] == [1.0, 8.1, 13.2, 13.9]
+        assert before["knee"]["x"] == 50.0
+
+    def test_other_parameters_are_other_curves(self) -> None:
+        made = [
+            record(50, connections=count, name=f"pingpong-{kind}-x{count}", params={"response": size})
+            for kind, size in (("onlTrans", 1000), ("database", 30720))
+            for count in (1, 10)
+        ]
+        found = scaling("c", rounds(made), "connections")["curves"]
+        assert [item["workload"] for item in found] == ["pingpong-database", "pingpong-onlTrans"]
+
+    def test_a_parameter_can_be_x(self) -> None:
+        made = [
+            record(value, metric=("iops", "1/s", "higher"), name=f"fio-randread-{jobs}", params={"jobs": jobs, "bs": 8})
+            for jobs, value in ((1, 100), (2, 190), (4, 200))
+        ]
+        (found,) = scaling("c", rounds(made), "params.jobs")["curves"]
+        assert [point["x"] for point in found["points"]] == [1.0, 2.0, 4.0]
+        assert found["workload"] == "fio-randread"
+
+    def test_workloads_that_only_their_names_tell_apart_are_curves_of_their_own(self) -> None:
+        made = [record(50, connections=count, name=f"{kind}-x{count}") for count in (1, 10) for kind in "ab"]
+        found = scaling("c", rounds(made), "connections")["curves"]
+        assert [item["workload"] for item in found] == ["a", "b"]
+        assert [len(item["points"]) for item in found] == [2, 2]
+        assert len(scaling("c", rounds(made), "connections", workload="a-*")["curves"]) == 1
+
+    def test_a_number_in_a_name_is_no_x_where_there_is_nothing_to_tell_apart(self) -> None:
+        made = [
+            record(value, metric=("kib_per_s", "KiB/s", "higher"), name="openssl-sha1", params={"processes": count})
+            for count, value in ((1, 100), (4, 300))
+        ]
+        (found,) = scaling("c", rounds(made), "params.processes")["curves"]
+        assert (found["workload"], len(found["points"])) == ("openssl-sha1", 2)
+
+    def test_what_is_no_number_and_what_failed_is_said(self) -> None:
+        made = [record(50, context={"guests": "many"}), record(50, phase="p2", context={"guests": "2"})]
+        failed = record(50, phase="p3", context={"guests": 3})
+        failed["runs"][1].update(ok=False, error="refused", metrics={})
+        report = scaling("c", rounds([*made, failed]), "context.guests")
+        assert report["problems"] == [
+            "pingpong-onlTrans from app1 to app2: context.guests is 'many', no number above 0.",
+            "pingpong-onlTrans from app1 to app2: no run succeeded at context.guests 3.",
+        ]
+        assert [point["x"] for point in report["curves"][0]["points"]] == [2.0]
+
+    def test_controls_stay_out(self) -> None:
+        made = [record(50, connections=count) for count in (1, 10)]
+        for item in made:
+            item["workload"]["control"] = True
+        assert scaling("c", rounds(made), "connections")["curves"] == []
+
+    @pytest.mark.parametrize("x", ["", "params.", "context", "bytes", "loops.x"])
+    def test_an_x_that_is_none(self, x: str) -> None:
+        with pytest.raises(ValueError, match="it has to be connections, params"):
+            scaling("c", [], x)
+
+    @pytest.mark.parametrize(
+        ("value", "found"), [(3, 3.0), ("2.5", 2.5), ("x", None), (True, None), (0, None), (None, None), ("inf", None)]
+    )
+    def test_numbers(self, value: object, found: float | None) -> None:
+        assert number(value) == found

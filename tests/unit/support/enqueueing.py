@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Enqueue servers for tests: the stand-in with its profile on loopback, and what is in its lock table."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    agent,
+    enqueue,
+    face,
+    locktable,
+    processes,
+)
+from measuring import OPTIONS, free_port, listens, wait_until
+
+UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAMS = os.path.join(os.path.dirname(UNIT), "standins", "sap")
+ENQT, ENQ_ADMIN = (os.path.join(PROGRAMS, name) for name in ("enqt", "enq_admin"))
+STARTS = {
+    "ENSA1": "_EN = en.sap$(SAPSYSTEMNAME)_$(INSTANCE_NAME)\nStart_Program_01 = local $(_EN) pf=$(_PF)\n",
+    "ENSA2": "_ENQ = enq.sap$(SAPSYSTEMNAME)_$(INSTANCE_NAME)\nStart_Program_01 = local $(_ENQ) pf=$(_PF)\n",
+    "none": "Start_Program_00 = local ms.sapPRD_ASCS01 pf=$(_PF)\n",
+}
+HEAD = "SAPSYSTEMNAME = PRD\nSAPSYSTEM = 01\nINSTANCE_NAME = ASCS01\nenque/serverhost = 127.0.0.1\n"
+LOCK = {"type": "E", "owner1": "other", "owner2": "", "name": "VBAK", "argument": "1"}
+
+
+class Standin:
+    """A running stand-in of an enqueue server. profile: the path of its profile."""
+
+    def __init__(self, folder, kind, port):
+        self.profile = os.path.join(str(folder), "PRD_ASCS01_prdascs")
+        self.orders = os.path.join(str(folder), "orders.json")
+        self._port = port
+        with open(self.profile, "w") as stream:
+            stream.write("%sstandin/enqueue_port = %d\n%s" % (HEAD, port, STARTS[kind]))
+
+    def ask(self, operation, **details):
+        with socket.create_connection(("127.0.0.1", self._port), 5) as sock:
+            sock.sendall(json.dumps(dict(details, op=operation)).encode() + b"\n")
+            with sock.makefile("rb") as stream:
+                return json.loads(stream.readline().decode())
+
+    def count(self):
+        return self.ask("count")["locks"]
+
+    def lock_of_another(self):
+        assert self.ask("set", **LOCK)["done"] == 1
+
+    def order(self, **orders):
+        with open(self.orders, "w") as stream:
+            json.dump(orders, stream)
+
+
+@contextlib.contextmanager
+def standin(folder, kind, monkeypatch, maximum=250000):
+    """A Standin for the length of a block."""
+    running = Standin(folder, kind, free_port())
+    monkeypatch.setenv("ENQ_STANDIN_ORDERS", running.orders)
+    environment = dict(os.environ, ENQ_STANDIN_MAXIMUM=str(maximum))
+    program = os.path.join(PROGRAMS, "enqueue_server.py")
+    process = subprocess.Popen([sys.executable, program, str(running._port)], env=environment)
+    try:
+        assert wait_until(lambda: listens(running._port), 10)
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+
+
+def asked(load="sd_benchmark", **options):
+    values = {"users": 3, "locks_per_user": 10, "processes": 1, "seconds": 1, "allow_foreign_locks": False}
+    return enqueue.Asked(load, **dict(values, **options))
+
+
+@contextlib.contextmanager
+def agent_of(tool, **how):
+    """The session of an agent on loopback, which is ended afterwards; with nothing else, beside a server that runs."""
+    session = agent.start(tool, "127.0.0.1", **how)
+    try:
+        yield session
+    finally:
+        processes.end(session["pid"], session["start_time"])
+
+
+def lock_table():
+    """The session of an agent with the embedded lock table, as a context."""
+    return agent_of(locktable.TOOL, engine=locktable.serve)
+
+
+def record_of(workload, session, **options):
+    """The record of one short round."""
+    params = dict(OPTIONS, session=session, timeout=20.0)
+    params.update(options)
+    return face.measure(params, [workload])[0]
+
+
+def ends_soon(pid, seconds=15.0):
+    """Whether a process of another parent ends in time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            with open("/proc/%d/stat" % pid) as stream:
+                if stream.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False

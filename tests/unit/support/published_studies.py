@@ -1,0 +1,260 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The published studies of docs/published, imported and calculated again: the tables of docs/published.md.
+
+``python tests/unit/support/published_studies.py`` writes the tables into the page; a test sees that they are current.
+"""
+
+import re
+import sys
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+CHECKOUT = HERE.parents[3]
+if __name__ == "__main__":
+    sys.path.insert(0, str(CHECKOUT / ".cache" / "collections"))
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import differences  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_records import records_of  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_rows import from_file  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_summary import states_of  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer  # noqa: E402
+
+FOLDER = CHECKOUT / "docs" / "published"
+PAGE = CHECKOUT / "docs" / "published.md"
+NAMES = ("banking", "crm", "smc_r", "slcs", "z14")
+KPIS = ("etr_million_per_h", "itr_client", "itr_server")
+
+# What the banking study's text says of the elapsed time of its comparisons: section, words, whole percent less.
+# None: the words hold no number.
+BANKING = {
+    "hipersockets": ("5.1", "2 to 4 % less", 2),
+    "hipersockets-smt": ("5.1", "2 to 4 % less", 4),
+    "z14": ("5.2", "6 to 8 % less", 8),
+    "z14-smt": ("5.2", "6 to 8 % less", 6),
+    "one-zvm": ("5.3", "equal", None),
+    "topology": ("5.4", "-", None),
+    "topology-smt": ("5.4", "takes the growth by SMT away", None),
+    "native": ("5.5", "7 to 22 % less", 7),
+    "native-smt": ("5.5", "7 to 22 % less", 22),
+    "polarization": ("5.6", "under 1 % less", None),
+    "sched-rr": ("5.7", "6 % less", 6),
+    "rps-all": ("5.8", "4 to 6 % less", 4),
+    "rps-every-2": ("5.8", "4 to 6 % less", 5),
+    "rps-every-4": ("5.8", "4 to 6 % less", 6),
+    "sles12sp3": ("5.9", "equal", None),
+    "sles12sp3-smt": ("5.9", "equal", None),
+    "128-ifl": ("5.10", "34 % less", 34),
+    "128-ifl-against-smt": ("5.10", "18 % less", 18),
+    "sched-rr-128": ("5.11", "slower", None),
+    "rps-all-128": ("5.11", "best of three", None),
+}
+
+
+def study(name):
+    """All records of a study, imported as the module does it."""
+    path = FOLDER / (name + ".yml")
+    imported = records_of(from_file(path), {"source": {"file": path.name}})
+    assert imported.problems == []
+    return imported.records
+
+
+def states(name):
+    """{(change, workload, phase): what the module returns of it}, with the figures of its one run as ``figures``."""
+    records = study(name)
+    found = {}
+    for record, state in zip(records, states_of(records), strict=True):
+        state["figures"] = record["runs"][0]["metrics"]
+        state["records"] = [record]
+        found[state["change"], state["workload"], state["phase"]] = state
+    return found
+
+
+def rounded(value, digits):
+    """Half up, as people and office programs do it; ``value`` is cut to 12 digits first, where floats end."""
+    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+
+
+def less_pct(before, after):
+    """How much less ``after`` is, in percent of ``before``."""
+    return 100 * (Decimal(str(before)) - Decimal(str(after))) / Decimal(str(before))
+
+
+def kpis(state):
+    """ETR in million units an hour and both ITRs, with two digits as printed."""
+    values = (state["etr_per_h"], state["client"]["itr_per_h"], state["server"]["itr_per_h"])
+    return [rounded(value / 1e6, 2) for value in values]
+
+
+def printed_kpis(state):
+    """The same as the study printed them."""
+    return [rounded(state["figures"]["printed_" + name], 2) for name in KPIS]
+
+
+def pairs(name):
+    """(change, workload, state before, state after) of each comparison of a study."""
+    found = states(name)
+    return [
+        (change, workload, state, found[change, workload, "after"])
+        for (change, workload, phase), state in found.items()
+        if phase == "before"
+    ]
+
+
+def runs(name):
+    """The states of a study whose runs are phases of their own."""
+    return {phase: state for (change, _workload, phase), state in states(name).items() if change == "published-" + name}
+
+
+def table(header, rows):
+    """A Markdown table."""
+    lines = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in [header, *rows]]
+    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])
+
+
+def runs_table(name):
+    """Every run: what is printed beside what comes out."""
+    header = ["run", "elapsed s", "utilization app, db", "ETR printed", "here"]
+    header += ["ITR app printed", "here", "ITR db printed", "here"]
+    rows = []
+    for phase, state in runs(name).items():
+        used = [state["figures"]["utilization_pct_" + side] for side in ("client", "server")]
+        both = [cell for pair in zip(printed_kpis(state), kpis(state), strict=True) for cell in pair]
+        rows.append([phase, state["figures"]["elapsed_s"], "{} %, {} %".format(*used), *both])
+    return table(header, rows)
+
+
+def to_declare(before, after):
+    """What differs between two states besides the tuning, and would make them NOT COMPARABLE."""
+    rounds = [[Reducer().reduce(record) for record in state["records"]] for state in (before, after)]
+    return [item.item for item in differences(*rounds) if item.must_match]
+
+
+def banking_changes():
+    """The comparisons of the banking study."""
+    rows = []
+    for change, _workload, before, after in pairs("banking"):
+        name = change[len("published-banking-") :]
+        section, words, _number = BANKING[name]
+        times = [state["figures"]["elapsed_s"] for state in (before, after)]
+        rows.append([name, section, *times, f"{rounded(less_pct(*times), 2)} %", words])
+        rows[-1].append(", ".join(f"`{item}`" for item in to_declare(before, after)) or "-")
+    header = ["change", "section", "before s", "after s", "less elapsed time", "printed", "to be declared"]
+    return table(header, rows)
+
+
+def crm_changes():
+    """The comparisons of the CRM study: its text speaks of the throughput."""
+    rows = []
+    for (change, _workload, before, after), words in zip(pairs("crm"), ("no change", "3 % more"), strict=True):
+        more = 100 * (after["etr_per_h"] / before["etr_per_h"] - 1)
+        rows.append([change[len("published-crm-") :], f"{rounded(more, 2)} %", words])
+    return table(["change", "more throughput (ETR)", "printed"], rows)
+
+
+def smc_r_gains():
+    """Round trip and throughput of niping with the optimized attributes against none."""
+    rows = []
+    for change, _workload, before, after in pairs("smc_r"):
+        if change == "published-smc-r-optimized":
+            old, new = before["figures"], after["figures"]
+            rows.append(
+                [
+                    before["records"][0]["workload"]["bytes"],
+                    *(f"{value / 1000:.3f}" for value in (old["av2_us"], new["av2_us"])),
+                    f"{rounded(new['printed_av2_gain_pct'], 2)} %",
+                    f"{rounded(less_pct(old['av2_us'], new['av2_us']), 2)} %",
+                    *(f"{state['tr2_kib_per_s']:.3f}" for state in (old, new)),
+                    f"{rounded(new['printed_tr2_gain_pct'], 2)} %",
+                    f"{rounded(less_pct(new['tr2_kib_per_s'], old['tr2_kib_per_s']), 2)} %",
+                ]
+            )
+    header = ["bytes", "av2 off ms", "on, optimized", "gain printed", "here"]
+    return table([*header, "tr2 off KiB/s", "on, optimized", "gain printed", "here"], rows)
+
+
+def smc_r_cpu():
+    """CPU of niping: do the printed parts add up, and what are CPU seconds."""
+    rows = []
+    for (change, workload, phase), state in states("smc_r").items():
+        figures = state["figures"]
+        if change == "published-smc-r-load" and "printed_user_pct" in figures:
+            user, system, idle = (Decimal(str(figures[f"printed_{part}_pct"])) for part in ("user", "system", "idle"))
+            rows.append(
+                [
+                    workload,
+                    "on" if phase == "after" else "off",
+                    figures["elapsed_s"],
+                    user + system + idle,
+                    figures["utilization_pct_client"],
+                    user + system,
+                    100 - idle,
+                    rounded(state["client"]["cpu_s"], 2),
+                ]
+            )
+    header = ["workload", "SMC-R", "elapsed s", "user + system + idle", "CPU % printed", "user + system", "100 - idle"]
+    return table([*header, "CPU s"], rows)
+
+
+def smc_r_enqt():
+    """Operations per minute of enqt: the gain in percent of the value without, and of the value with SMC-R."""
+    rows = []
+    for _change, workload, before, after in pairs("smc_r"):
+        if workload.startswith("enqt-sd"):
+            for name in ("actual", "10s", "1min", "5min"):
+                old, new = (state["figures"]["ops_per_min_" + name] for state in (before, after))
+                more = [rounded(-less_pct(old, new), 2), rounded(less_pct(new, old), 2)]
+                rows.append([workload, name, old, new, f"{more[0]} %", f"{more[1]} %"])
+    return table(["workload", "average of", "off 1/min", "on 1/min", "more, of off", "more, of on"], rows)
+
+
+def slcs():
+    """Percent of the value with one guest."""
+    found = states("slcs")
+    workloads = list(dict.fromkeys(workload for _change, workload, _phase in found))
+    rows = []
+    for guests in range(1, 9):
+        line = [found["published-slcs", workload, f"guests-{guests}"] for workload in workloads]
+        bases = [found["published-slcs", workload, "guests-1"] for workload in workloads]
+        here = [rounded(100 * state["median"] / base["median"], 0) for state, base in zip(line, bases, strict=True)]
+        rows.append([guests, line[0]["figures"]["printed_host_pct"], *here])
+    return table(["guests", "host %", *(workload[len("slcs-") :] for workload in workloads)], rows)
+
+
+def z14():
+    """The gains of the z14 study."""
+    rows = [
+        [workload, after["figures"]["printed_gain_pct"], rounded(100 * (after["median"] / before["median"] - 1), 0)]
+        for _change, workload, before, after in pairs("z14")
+    ]
+    return table(["workload", "gain % printed", "here"], rows)
+
+
+TABLES = {
+    "banking runs": lambda: runs_table("banking"),
+    "banking changes": banking_changes,
+    "crm runs": lambda: runs_table("crm"),
+    "crm changes": crm_changes,
+    "smc_r gains": smc_r_gains,
+    "smc_r cpu": smc_r_cpu,
+    "smc_r enqt": smc_r_enqt,
+    "slcs": slcs,
+    "z14": z14,
+}
+
+
+def with_tables(page):
+    """The page with every table between its marks made anew."""
+    for name, make in TABLES.items():
+        begin, end = f"<!-- table: {name} -->\n", "<!-- end of table -->"
+        pattern = re.escape(begin) + ".*?" + re.escape(end)
+        made = begin + make() + "\n" + end
+        page, count = re.subn(pattern, lambda _found, made=made: made, page, flags=re.DOTALL)
+        if count != 1:
+            raise ValueError(f"the page has {count} places for the table {name}")
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
