@@ -35,7 +35,8 @@ options:
   changes:
     description:
       - The changes in their order. An entry is the name of a change, or a dict of C(change) and, where wanted, C(label)
-        (how the trend calls it), C(before) and C(after) (the phases that are its two states).
+        (how the trend calls it), C(before) and C(after) (the phases that are its two states; of an experiment, the
+        names of two levels).
       - By default all changes of O(results) that have records of the phases C(before) and C(after) with their times, in
         the order in which they were measured.
     type: list

@@ -237,5 +237,7 @@ def _outcome(texts, elapsed):
     times = sorted(parse(text).response_us for text in texts)
     middle = len(times) // 2
     median = times[middle] if len(times) % 2 else (times[middle - 1] + times[middle]) / 2.0
+    if median <= 0:
+        raise MeasureError("enq_admin printed a response time of 0: raise locks_per_user")
     metrics = {"response_us": median, "response_max_us": times[-1], "units": len(texts)}
     return Outcome(metrics, "\n".join(texts[:2] + texts[-1:]), elapsed, None)

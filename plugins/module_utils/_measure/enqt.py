@@ -193,7 +193,7 @@ class Enqt(enqueue.LockWorkload):
 
     def _live_statistics(self, setting, window):
         begin = time.monotonic()
-        with self._runner.watched(self.argv) as watched, window:
+        with window, self._runner.watched(self.argv) as watched:
             time.sleep(self.asked.seconds)
             elapsed = time.monotonic() - begin
         raw = "".join(watched)
@@ -204,6 +204,8 @@ class Enqt(enqueue.LockWorkload):
         rate = metrics.get(self.metric.name)
         if rate is None:
             raise MeasureError("enqt printed no %s: %s" % (self.metric.name, programs.first_lines(raw)))
+        if rate <= 0:
+            raise MeasureError("enqt printed a rate of 0: nobody worked with the enqueue server")
         return Outcome(dict(metrics, units=int(round(rate * elapsed / 60.0))), raw, elapsed, None)
 
     def _wanted(self):

@@ -24,7 +24,7 @@ import time
 TOOL = "locktable"
 VERSION = "1"
 MODES = ("X", "E", "S", "O")
-# A lock takes about 400 bytes of the server's memory.
+# A lock takes about 600 bytes of the memory of the process that serves.
 MAX_LOCKS = 1000 * 1000
 MAX_CLIENTS = 256
 _MAX_LINE = 512

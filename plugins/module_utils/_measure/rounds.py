@@ -9,7 +9,6 @@ the round fails at once instead of waiting for a time limit each.
 import contextlib
 import signal
 import socket
-import sys
 import time
 from collections import namedtuple
 
@@ -171,11 +170,15 @@ def _begin(ends, channel):
         return both, ends.sample_alone()
 
 
+def _end(number, _frame):
+    raise SystemExit(128 + number)
+
+
 @contextlib.contextmanager
 def _ending_in_order():
     """Let a signal that ends this module run what takes things back (SIGKILL runs nothing)."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, lambda number, _frame: sys.exit(128 + number)) for number in numbers]
+    before = [signal.signal(number, _end) for number in numbers]
     try:
         yield
     finally:

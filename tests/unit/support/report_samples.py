@@ -88,7 +88,9 @@ def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
                     "workload": f"pingpong-{10**index}B",
                     "bytes": 10**index,
                     "verdict": "REGRESSED" if bad else "IMPROVED",
-                    "ratio": 0.9 if bad else 1.1 + number / 10 / hosts,
+                    "ratio": (ratio := 0.9 if bad else 1.1 + number / 10 / hosts),
+                    "low": ratio * 0.97,
+                    "high": ratio * 1.03,
                 }
             )
     change = report["changes"][0]
@@ -97,5 +99,9 @@ def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
     report["runs"] = []
     regressed = sum(1 for item in comparisons if item["verdict"] == "REGRESSED")
     report["counts"].update(IMPROVED=len(comparisons) - regressed, REGRESSED=regressed, UNCHANGED=0)
+    report["hosts"] = {"measured": hosts, "not_measured": hosts}
+    if regressed:
+        report["verdict"] = "REGRESSED"
+        report["headline"] = f"{regressed} of {len(comparisons)} comparisons got worse, by 10.0 % in the median."
     report["not_measured"] = [{"host": f"db{number:04d}", "reason": "unreachable"} for number in range(hosts)]
     return report

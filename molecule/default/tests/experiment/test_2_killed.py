@@ -9,8 +9,6 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
 CHECKOUT = Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 FOLDER = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
 RESULTS = FOLDER / "results"
@@ -18,7 +16,8 @@ LOOK = (
     "grep -r . --include=rps_cpus /sys/class/net/hsi0/queues | sort;"
     " find /etc/udev/rules.d /var/lib/zpower_sap_tuning -type f ! -name '*.lock' | sort | xargs -r sha256sum"
 )
-LEASE = 40  # longer than a step of both hosts under load, and short enough to wait for
+HOW = {"app1": signal.SIGKILL, "app2": signal.SIGINT}
+LEASE = 30  # longer than a step of one host under load, and short enough to wait for
 LEVELS = {"off": {"rps_state": "off", "rps_cpus": "all"}, "first": {"rps_state": "present", "rps_cpus": "0"}}
 PLAY = {
     "zpower_results": str(RESULTS),
@@ -45,9 +44,9 @@ def wait(what, seconds):
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play, how):
-    change = f"gone-{how.name.lower()}-{name}"
+def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play):
+    how = HOW[name]
+    change = f"gone-{name}"
     folder = RESULTS / change / name
     found = host.check_output(LOOK)
     command = ["ansible-playbook", "zpower.sap_tuning.experiment", *arguments(change, name)]

@@ -16,7 +16,9 @@ import pytest
 import records_factory as factory
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import trend as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_trend import FORMATS
+from experiments import CHANGE, make_plan, make_records
 from published_studies import study
 
 SMALL = factory.Plan(hosts=("app1",), control=False)
@@ -134,3 +136,16 @@ def test_the_imported_banking_study(tmp_path: Path) -> None:
     (series,) = json.loads(Path(undeclared["paths"]["json"]).read_text())["series"]
     assert "NOT COMPARABLE" in {step["verdict"] for step in series["steps"]}
     assert series["whole"]["steps_ratio"] is None and series["whole"]["change_pct"] == pytest.approx(-59.4823)
+
+
+def test_two_levels_of_an_experiment_are_a_step(tmp_path: Path) -> None:
+    plan = make_plan()
+    factory.write_change(tmp_path, make_records(plan, {"every-4": -0.2}))
+    _experiment_store.write(tmp_path, plan)
+    with pytest.raises(AnsibleActionFail, match="no change with records of both phases"):
+        run({"results": str(tmp_path)})
+    changes = [{"change": CHANGE, "before": "off", "after": "every-4"}]
+    result = run({"results": str(tmp_path), "changes": changes})
+    series = json.loads(Path(result["paths"]["json"]).read_text())["series"]
+    assert [item["steps"][0]["verdict"] for item in series] == ["IMPROVED", "IMPROVED"]
+    assert series[0]["whole"]["ratio"] == pytest.approx(1.25, rel=0.02)

@@ -116,6 +116,8 @@ def test_the_response_is_the_median_of_the_footers():
     texts = [INFO.replace("281", figure) for figure in ("100", "9000", "300", "200")]
     assert enq_admin._outcome(texts, 2.0).metrics == {"response_us": 250.0, "response_max_us": 9000, "units": 4}
     assert enq_admin._outcome(texts[:3], 2.0).metrics["response_us"] == 300
+    with pytest.raises(MeasureError, match="a response time of 0"):
+        enq_admin._outcome([INFO.replace("281", "0")], 2.0)
 
 
 def test_locks_of_others_are_respected_and_never_released(server, session):

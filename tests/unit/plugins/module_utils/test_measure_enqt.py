@@ -4,13 +4,14 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enq_programs import Runner
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from enqueueing import ENQT, agent_of, asked, record_of, standin
+from enqueueing import ENQT, LOCK, agent_of, asked, record_of, standin
 from measuring import errors, wait_until
 
 # The four published figures for one process with SMC-R, in layouts that the output may have: none is documented.
@@ -148,11 +149,33 @@ def test_a_number_of_locks(server, session, load, metric, tmp_path):
 
 
 def test_watching_makes_no_locks_and_minds_none(server, session):
+    """It needs others at work, though: what nobody does has no rate."""
     server.lock_of_another()
-    record = record_of(workload(server, "live_statistics", seconds=3), session, runs=1, warmup=0)
+    over = threading.Event()
+
+    def work():
+        while not over.is_set():
+            server.ask("set", **dict(LOCK, argument="2"))
+            server.ask("release", **dict(LOCK, argument="2"))
+
+    others = threading.Thread(target=work)
+    others.start()
+    try:
+        record = record_of(workload(server, "live_statistics", seconds=3), session, runs=1, warmup=0)
+    finally:
+        over.set()
+        others.join()
     assert errors(record) == [None]
     assert set(PUBLISHED) < set(record["runs"][0]["metrics"])
     assert server.count() == 1
+
+
+def test_a_rate_of_nothing_is_no_figure():
+    one = enqt.Enqt(asked("live_statistics", seconds=3), ENQT, "/profile", Runner())
+    with pytest.raises(MeasureError, match="a rate of 0: nobody worked with the enqueue server"):
+        one._rated(enqt.parse_rates("Ops/min actual 10 s\n 0 17\n"), "", 3.0)
+    with pytest.raises(MeasureError, match="enqt printed no ops_per_min_actual: Ops/min"):
+        one._rated(enqt.parse_rates("Ops/min 1 min 10 s\n 0 17\n"), "Ops/min", 3.0)
 
 
 def test_an_output_that_nobody_can_read_fails_the_run_with_it(server, session):

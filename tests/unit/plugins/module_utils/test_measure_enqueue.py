@@ -142,10 +142,10 @@ def test_no_counters(text, words):
 
 def test_a_difference_needs_a_server_that_went_on():
     between = enq_statistics.Source.between
-    before = {"enqueue_requests": 10, "lock_time": 1.5}
-    after = {"enqueue_requests": 25, "lock_time": 1.75, "dequeue_requests": 3}
-    assert between(before, after) == {"enqueue_requests": 15, "lock_time_s": 0.25}
-    assert between(after, before) == {}
+    first = {"enqueue_requests": 10, "lock_time": 1.5}
+    then = {"enqueue_requests": 25, "lock_time": 1.75, "dequeue_requests": 3}
+    assert between(first, then) == {"enqueue_requests": 15, "lock_time_s": 0.25}
+    assert between(then, first) == {}
 
 
 def server_at(local):

@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What single sections of the report say: the decision, the experiment, the context, CPU cost, the commands."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render, text, to_html, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
+from report_samples import fleet, sample
+
+
+def section(report: dict[str, Any], ident: str) -> str:
+    """The words of one section, tags taken out; empty where the page does not have it."""
+    found = re.search(rf'<section id="{ident}".*?</section>', render(report, "html"), re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", found[0])).split()) if found else ""
+
+
+class TestDecision:
+    @pytest.mark.parametrize(
+        ("name", "decision"),
+        [
+            ("improved", "Keep the change."),
+            ("regressed", "Do not keep the change as it is."),
+            ("unchanged", "This measurement is no reason to keep the change, and none against it."),
+            ("incomparable", "Do not decide yet: the two states cannot be compared."),
+        ],
+    )
+    def test_the_first_sentences_say_it(self, name: str, decision: str) -> None:
+        page = render(sample(name), "html")
+        assert f'<p class="decision">{decision}</p>' in page[: page.index("<dl")]
+        assert f"**{decision}**" in "".join(render(sample(name), "md").split("\n")[:5])
+
+    def test_better_with_side_effects_is_no_plain_yes(self) -> None:
+        report = sample("improved")
+        report["comparisons"][0]["warnings"] = True
+        assert view.decision(report).startswith("Better, but not for nothing")
+
+    def test_an_unknown_verdict_is_never_a_yes(self) -> None:
+        assert view.decision({**sample("improved"), "verdict": "SPLENDID"}).startswith("Do not decide yet")
+
+    def test_an_experiment_decides_by_itself(self) -> None:
+        assert 'class="decision"' not in render(sample("experiment"), "html")
+
+
+class TestExperiment:
+    def test_winner_progress_and_levels(self) -> None:
+        words = section(sample("experiment"), "experiment")
+        assert "every-4 , kept on the hosts" in words
+        assert "24 of 24 steps" in words
+        assert "6 randomized blocks of 4 levels, seed 1137243539" in words
+        assert "rps_every = 4 rps_state = present" in words
+        assert "\u25bc REGRESSED 2 regressed" in words
+
+    def test_one_that_ended_early_says_how_far_it_came_and_why(self) -> None:
+        report = sample("unfinished")
+        words = section(report, "experiment")
+        assert "Winner none" in words
+        assert "9 of 24 steps, not complete" in words
+        assert "app2: the host could not be reached" in words
+        assert "9 of 24 steps" in render(report, "md")
+
+    def test_each_level_has_its_own_runs(self) -> None:
+        report = sample("experiment")
+        page = render(report, "html")
+        charts = re.findall(r'<svg class="runs".*?</svg>', page, re.DOTALL)
+        judged = [item for item in report["comparisons"] if not item["control"]]
+        drawn = [chart for chart in charts if "control" not in chart]
+        assert len(drawn) == len(judged) == 6
+        assert all("72 runs in 12 rounds" in chart for chart in drawn)  # the baseline and one level, no other
+
+    def test_a_before_after_report_has_no_such_section(self) -> None:
+        assert section(sample("improved"), "experiment") == ""
+        assert "The experiment" not in render(sample("improved"), "md")
+
+    @pytest.mark.parametrize(
+        ("verdicts", "guards", "word"),
+        [
+            ({"IMPROVED": 2}, [], "IMPROVED"),
+            ({"IMPROVED": 1, "UNCHANGED": 1}, [], "IMPROVED"),
+            ({"UNCHANGED": 2}, [], "UNCHANGED"),
+            ({"IMPROVED": 9, "REGRESSED": 1}, [], "REGRESSED"),
+            ({"IMPROVED": 9, "INCONCLUSIVE": 1}, [], "INCONCLUSIVE"),
+            ({"IMPROVED": 2}, ["retransmits"], "IMPROVED, WITH WARNINGS"),
+            ({}, [], "NO DATA"),
+        ],
+    )
+    def test_a_level_has_the_verdict_to_see_first(self, verdicts: dict[str, int], guards: list[str], word: str) -> None:
+        (level,) = view.levels_of({"levels": [{"name": "x", "verdicts": verdicts, "guards": guards}]})
+        assert text.verdict_word(level) == word
+
+
+class TestContext:
+    def test_what_differs_what_is_the_same_and_what_was_declared(self) -> None:
+        words = section(sample("incomparable"), "context")
+        assert "Declared beforehand as what may differ: kernel." in words
+        assert "packet_size before: 1000 after: 2000 \u2260 differs" in words
+        assert "parallel_jobs 32 = the same" in words
+        assert "figures source sap_job_log, jobs.csv, transaction SM37" in words
+        assert "client.kernel 6.4.0-150600 6.4.0-150600.23 \u2260 declared" in section(
+            sample("incomparable"), "comparability"
+        )
+
+    def test_what_one_state_alone_knows_is_not_the_same(self) -> None:
+        report = sample("improved")
+        report["context"] = [{"kind": "context", "name": "jobs", "values": {"after": ["32"]}}]
+        assert "jobs after: 32 \u2260 known of after only" in section(report, "context")
+
+    def test_without_any_there_is_no_section(self) -> None:
+        assert section(sample("improved"), "context") == ""
+
+
+class TestCost:
+    def test_the_chart_has_both_marks_of_every_end_with_figures(self) -> None:
+        rows = [row for item in sample("regressed")["comparisons"] for row in to_html.cpu_rows(item)]
+        rows[0]["after"] = None
+        drawn = cpu_chart("x", rows)
+        marks = {name: path.count("M") for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn)}
+        assert marks == {"change": len(rows) - 1, "before": len(rows) - 1, "after": len(rows) - 1}
+
+    def test_without_figures_there_is_no_chart(self) -> None:
+        assert cpu_chart("x", []) == ""
+
+    def test_the_reason_why_there_is_no_itr_is_said(self) -> None:
+        report = sample("improved")
+        kpi = report["comparisons"][0]["kpi"]["client"]["before"]
+        kpi.update(itr_per_h=None, itr_reason="utilization 2.1 % is under 5 %")
+        assert "No ITR: utilization 2.1 % is under 5 %." in section(report, "cpu")
+
+    def test_units_of_work_have_their_name(self) -> None:
+        report = sample("improved")
+        for item in report["comparisons"]:
+            item["unit_of_work"] = "lock"
+        assert "CPU time per unit of work (lock)" in section(report, "cpu")
+
+
+class TestCommands:
+    def test_they_stand_apart_and_can_be_copied(self) -> None:
+        page, ticket = (render(sample("improved"), form) for form in ("html", "md"))
+        command = "ansible-playbook -i inventory zpower.sap_tuning.verify"
+        assert f'<code class="command">{command}</code></li>' in page
+        assert f"stays: `{command}`.\n" in ticket
+
+    @pytest.mark.parametrize("step", ["odd ` one", "a `<script>` b", "`|`"])
+    def test_what_stands_in_them_stays_text(self, step: str) -> None:
+        report = {**sample("improved"), "next_steps": [step]}
+        assert "<script>" not in render(report, "html")
+        assert "<script>" not in re.sub(r"`[^`]*`", "", render(report, "md"))
+
+    def test_parts(self) -> None:
+        assert text.with_code("a `b` c") == [(False, "a "), (True, "b"), (False, " c")]
+        assert text.with_code("a ` b") == [(False, "a ` b")]
+
+
+def test_a_fleet_can_be_filtered_by_what_occurs_in_it() -> None:
+    page = render(fleet(100), "html")
+    assert re.findall(r'<p class="filter" id="only-(\w+)">', page) == ["regressed", "improved"]
+    assert 'href="#only-unchanged"' not in page
+    assert page.count('<tr class="v-regressed">') == 5
+    assert '<a href="#cap-all-1">' in page and 'id="cap-all-1"' in page
+    assert 'class="filter"' not in render(sample("improved"), "html")
