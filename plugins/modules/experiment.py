@@ -129,8 +129,8 @@ EXAMPLES = r"""
 RETURN = r"""
 plan:
   description: The plan, with its RV(ignore:baseline), RV(ignore:cells), RV(ignore:rounds), RV(ignore:seed) and
-    RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables with which tunings are looked
-    at that are as found.
+    RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables with which tunings are
+    looked at that are as found.
   returned: state=planned
   type: dict
   sample:

@@ -43,8 +43,8 @@ options:
     required: true
   found:
     description:
-      - Further tuning records, of calls in check mode. Of these only what the calls found is kept, as the state in which
-        the host was left on purpose.
+      - Further tuning records, of calls in check mode. Of these only what the calls found is kept, as the state in
+        which the host was left on purpose.
     type: list
     elements: dict
     default: []

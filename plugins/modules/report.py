@@ -49,7 +49,8 @@ options:
       - V(csv) has one row a run with the columns change, host, peer, workload, phase, round, run, warmup, ok,
         started, metric, value, unit, error. A text that a spreadsheet would take for a formula has an apostrophe in
         front.
-      - V(om) is OpenMetrics text, one sample a figure and comparison, for the textfile collector of a monitoring system.
+      - V(om) is OpenMetrics text, one sample a figure and comparison, for the textfile collector of a monitoring
+        system.
         What was compared stands in C(zpower_comparison_info). A figure that is not known has no sample.
     type: list
     elements: str
@@ -79,8 +80,8 @@ options:
     description:
       - Items that differ between the two states because they are what is compared, such as another kernel or machine.
         They are shown as declared. Everything else that has to match still has to, and within one state these do, too.
-      - An item is named as under Comparability in the report, V(server.kernel), or without its first part, V(kernel), for
-        both ends. C(*) and C(?) stand for characters as in names of files.
+      - An item is named as under Comparability in the report, V(server.kernel), or without its first part, V(kernel),
+        for both ends. C(*) and C(?) stand for characters as in names of files.
       - Of a fingerprint these have to match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
         V(mtu); of a workload V(version), V(bytes), V(loops), V(connections) and V(workload.params.*); of the
         application V(context.*). Tool and metric never differ in a comparison.

@@ -44,7 +44,11 @@ def planned(folder: Path, **more: Any) -> dict[str, Any]:
 
 def measured(folder: Path, done: Any = None, effects: Any = None, hosts: tuple[str, ...] = HOSTS) -> None:
     """The records of these steps on these hosts, as the role leaves them."""
-    records = [item for item in make_records(make_plan(), BETTER if effects is None else effects, done) if item["host"] in hosts]
+    records = [
+        item
+        for item in make_records(make_plan(), BETTER if effects is None else effects, done)
+        if item["host"] in hosts
+    ]
     write_change(folder, records, [item for item in make_tunings(make_plan(), done) if item["host"] in hosts])
 
 
