@@ -6,7 +6,7 @@ Each stage of the scenario measures against hosts as they are then; here the ins
 """
 
 import json
-import re
+import os
 import subprocess
 import time
 
@@ -54,11 +54,12 @@ def locks(host):
 
 def ask(where, **arguments):
     """Call the module enqt on a host of the lab: its result."""
-    command = ["ansible", where, "--one-line", "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(arguments)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-    found = re.search(r"^\w+ \| \S+ => (\{.*\})$", done.stdout, re.MULTILINE)
-    assert found, done.stdout + done.stderr
-    return json.loads(found[1])
+    command = ["ansible", where, "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(arguments)]
+    plain = dict(os.environ, ANSIBLE_FORCE_COLOR="0")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=plain)
+    text = done.stdout.partition(" => ")[2]
+    assert text.startswith("{"), done.stdout + done.stderr
+    return json.JSONDecoder().raw_decode(text)[0]
 
 
 @pytest.fixture(scope="module")
