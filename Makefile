@@ -51,7 +51,7 @@ bench: ## figures, one line each, also in bench.json
 	@tests/setup.sh bench
 	@.venv/bin/python -m nox --session bench
 
-evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, under 45 minutes; CASES='aa=2 slower' for some
+evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, about 26 minutes; CASES='aa=2 slower' for some
 	@tests/setup.sh demo
 	@.venv/bin/python tests/evidence/run.py $(CASES)
 

@@ -24,10 +24,10 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text imp
     Report,
     Runs,
     natural,
-    one_line,
     plural,
     verdict_word,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import told, writing
 
 ARGUMENTS: dict[str, Any] = {
     "results": {"type": "path", "default": "results"},
@@ -44,7 +44,6 @@ FAILING = {
     "regressed": ("REGRESSED",),
     "inconclusive": ("REGRESSED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"),
 }
-PROBLEMS_SHOWN = 5
 FAILED = "Failed or unreachable earlier in this run."
 LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
 
@@ -70,7 +69,8 @@ class ActionModule(ActionBase):
         variables = task_vars or {}
         options["check"] = self._task.check_mode
         folder, loaded = _load(options)
-        report = _compare.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), _limits(options))
+        limits = _limits(options, "experiment" if loaded.experiment else "before_after")
+        report = _compare.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
         written = _write(report, loaded_runs(loaded), folder, options)
         result.update(outcome(report, written))
         if not loaded.records:
@@ -95,8 +95,11 @@ def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> _co
     return _compare.Expected(hosts=[host for host in play if host != "localhost"], reasons=reasons)
 
 
-def repeat_command(arguments: Mapping[str, Any]) -> str:
-    """The command that measures again, from the options of the run; extra variables stay out, they may be secret."""
+def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after") -> str:
+    """The command that measures again, from the options of the run; extra variables stay out, they may be secret.
+
+    ``playbook``: what measures, where the run itself only reports.
+    """
     command = ["ansible-playbook"]
     for inventory in arguments.get("inventory") or ():
         command += ["-i", _relative(str(inventory))]
@@ -104,7 +107,7 @@ def repeat_command(arguments: Mapping[str, Any]) -> str:
         command += ["--limit", str(arguments["subset"])]
     playbooks = [str(name) for name in arguments.get("args") or ()]
     if not playbooks or playbooks[0].endswith(("zpower.sap_tuning.report", "playbooks/report.yml")):
-        playbooks = ["zpower.sap_tuning.before_after"]
+        playbooks = [f"zpower.sap_tuning.{playbook}"]
     text = shlex.join([*command, *map(_relative, playbooks)])
     return (
         f"{text}\n# with the --extra-vars of that run, left out here: they may hold secrets"
@@ -133,8 +136,8 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, _records.Loaded]:
         raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from error
 
 
-def _limits(options: Mapping[str, Any]) -> _compare.Options:
-    repeat = options["repeat"] or repeat_command(context.CLIARGS)
+def _limits(options: Mapping[str, Any], playbook: str) -> _compare.Options:
+    repeat = options["repeat"] or repeat_command(context.CLIARGS, playbook)
     try:
         return _compare.Options(
             material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
@@ -144,34 +147,19 @@ def _limits(options: Mapping[str, Any]) -> _compare.Options:
 
 
 def _write(report: Report, runs: Runs, folder: Path, options: Mapping[str, Any]) -> Written:
-    try:
+    with writing("the report", folder):
         return write_report(report, runs, folder, options["formats"], options["check"])
-    except OSError as error:
-        raise AnsibleActionFail(
-            f"the report cannot be written into {folder}: {error.strerror or error}; "
-            "the user who runs ansible-playbook must be able to write there"
-        ) from error
-    except ValueError as error:
-        raise AnsibleActionFail(f"the report cannot be written: {error}") from error
 
 
 def outcome(report: Report, written: Written) -> dict[str, Any]:
-    """What the task returns; texts go to a terminal, so control characters are taken out of them."""
-    problems = [one_line(problem) for problem in report["problems"]]
-    shown = problems[:PROBLEMS_SHOWN]
-    if len(problems) > PROBLEMS_SHOWN:
-        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems stand in the report")
+    """What the task returns."""
     return {
-        "changed": written.changed,
-        "msg": one_line(report["headline"]),
+        **told(report, written),
         "verdict": report["verdict"],
         "verdict_text": verdict_word(report),
-        "headline": one_line(report["headline"]),
         "counts": dict(report["counts"]),
-        "paths": written.paths,
         "measured": sorted({item["host"] for item in report["comparisons"]}, key=natural),
         "not_measured": [dict(entry) for entry in report["not_measured"]],
-        **({"warnings": shown} if shown else {}),
     }
 
 

@@ -11,6 +11,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records, _series
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_scaling import FORMATS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import told
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._scaling import reader, scaling
 
 ARGUMENTS: dict[str, Any] = {
@@ -48,5 +49,5 @@ class ActionModule(ActionBase):
         folder = _records.change_folder(options["results"], change)
         stem = f"scaling-{_records.file_slug(x)}"
         written = _series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
-        result.update(_series.outcome(report, written), curves=len(report["curves"]))
+        result.update(told(report, written), curves=len(report["curves"]))
         return result

@@ -13,6 +13,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records, _series
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_trend import FORMATS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import told
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._trend import Step, Wanted, trend
 
 ARGUMENTS: dict[str, Any] = {
@@ -55,7 +56,7 @@ class ActionModule(ActionBase):
         report = trend(name, steps, wanted)
         report["problems"] = [*report["problems"], *problems]
         written = _series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
-        result.update(_series.outcome(report, written), changes=[item["change"] for item in chosen])
+        result.update(told(report, written), changes=[item["change"] for item in chosen])
         return result
 
 

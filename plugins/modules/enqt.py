@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: enqt
 short_description: Measure how fast an enqueue server sets, checks and releases locks
-version_added: 0.2.0
+version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -91,9 +91,9 @@ options:
   repeat:
     description:
       - The command that the report gives for repeating the measurement.
-      - By default C(ansible-playbook) with inventory, limit and playbook of this run, or with
-        C(zpower.sap_tuning.before_after) where this run only reports. Extra variables are left out, as they may be
-        secret.
+      - By default C(ansible-playbook) with inventory, limit and playbook of this run, or, where this run only reports,
+        with C(zpower.sap_tuning.before_after) or C(zpower.sap_tuning.experiment). Extra variables are left out, as
+        they may be secret.
     type: str
 notes:
   - Under C(serial), C(run_once) runs once a batch. The report is then written again for each batch, which does no

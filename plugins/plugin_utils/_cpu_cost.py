@@ -154,12 +154,11 @@ def _costs(rounds: Sequence[Round], index: int) -> list[float]:
 
 
 def _dearer(secondary: Sequence[Mapping[str, Any]], ends: Sequence[str], work: str, limits: Limits) -> Iterator[str]:
-    """A guard for each end on which a unit of work costs more CPU time by more than material."""
+    """A guard for each end on which a unit of work costs more CPU time: beyond chance, and beyond material."""
     for entry in secondary:
-        old, new, ratio = entry["before"], entry["after"], entry["ratio"]
-        if not old or not new:
+        if entry["ratio"] is None or entry["p_holm"] >= SECONDARY_P:
             continue
-        dearer = new / old if ratio is None else 1.0 / ratio
+        dearer = 1.0 / entry["ratio"]
         if dearer > 1.0 and beyond(dearer, limits.material(str(entry["metric"]))):
             side = next((side for side in ends if str(entry["metric"]).endswith(side)), "machine")
             yield f"one {work} costs {100.0 * (dearer - 1.0):.0f} % more CPU time on the {side}."

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import Written, write_formats
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, one_line
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import writing
 
-PROBLEMS_SHOWN = 5
 PHASES = ("before", "after")
 
 
@@ -70,23 +69,5 @@ def write(
     """Write the formats wanted as ``<stem>.<format>``; ``place``: folder and stem."""
     folder, stem = place
     pieces = {form: partial(renderer, report) for form, renderer in formats.items()}
-    try:
+    with writing(stem, folder):
         return write_formats(pieces, folder, stem, wanted, check)
-    except OSError as error:
-        raise AnsibleActionFail(
-            f"{stem} cannot be written into {folder}: {error.strerror or error}; "
-            "the user who runs ansible-playbook must be able to write there"
-        ) from error
-    except ValueError as error:
-        raise AnsibleActionFail(f"{stem} cannot be written: {error}") from error
-
-
-def outcome(report: Report, written: Written) -> dict[str, Any]:
-    """What the task returns; texts go to a terminal, so control characters are taken out of them."""
-    problems = [one_line(problem) for problem in report["problems"]]
-    shown = problems[:PROBLEMS_SHOWN]
-    if len(problems) > PROBLEMS_SHOWN:
-        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems stand in the files")
-    headline = one_line(report["headline"])
-    result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
-    return {**result, **({"warnings": shown} if shown else {})}

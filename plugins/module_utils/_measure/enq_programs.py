@@ -47,7 +47,7 @@ class Runner:
                 begin = time.monotonic()
                 codes = self._run_all(argvs, outputs, folder, timeout, begin if since is None else since)
                 elapsed = time.monotonic() - begin
-            return programs.Ran([_content(output) for output in outputs], codes, elapsed)
+            return programs.Ran([programs.content(output, _MOST_BYTES) for output in outputs], codes, elapsed)
 
     def _run_all(self, argvs, outputs, folder, timeout, since):
         deadline, begun = since + timeout, []
@@ -143,17 +143,6 @@ class Runner:
                 over.set()
                 reader.join()
                 os.close(source)
-
-
-def _content(output):
-    """What was printed; of very much the beginning and the end, where the answer and its time stand."""
-    length = output.seek(0, os.SEEK_END)
-    output.seek(0)
-    data = output.read(_MOST_BYTES)
-    if length > 2 * _MOST_BYTES:
-        output.seek(length - _MOST_BYTES)
-        data += b"\n"
-    return (data + output.read()).decode("utf-8", "replace")
 
 
 def _read_all(source, text, over):

@@ -93,15 +93,6 @@ def _name(pattern, mode, jobs):
     return "%s-%s-%s%s" % (TOOL, pattern, mode, "-x%d" % jobs if jobs > 1 else "")
 
 
-def find(path, search_path):
-    """The fio to use: path, or the first one in the text of PATH; MeasureError where there is none."""
-    binary = programs.find(TOOL, path, search_path)
-    if binary is None:
-        where = ", ".join(programs.folders_of(search_path))
-        raise MeasureError("fio was not found in %s: install it, or set path" % where)
-    return binary
-
-
 def version(binary):
     """3.33 of "fio-3.33"."""
     text = programs.ask([binary, "--version"])
@@ -114,7 +105,7 @@ def version(binary):
 def workloads(options, path, search_path):
     """The Fio workloads of checked options, with the fio of this host."""
     check(options)
-    binary = find(path, search_path)
+    binary = programs.require(TOOL, path, search_path)
     number = version(binary)
     return [Fio(binary, number, options, *shape) for shape in _shapes(options)]
 

@@ -64,11 +64,7 @@ def _binary(program, path, search_path, server):
     name = program.SERVER if server else program.TOOL
     if path and os.path.basename(path) == program.TOOL:
         path = os.path.join(os.path.dirname(path), name)
-    binary = programs.find(name, path, search_path)
-    if binary is None:
-        where = ", ".join(programs.folders_of(search_path))
-        raise MeasureError("%s was not found in %s: install it, set path, or take pingpong" % (name, where))
-    return binary
+    return programs.require(name, path, search_path, ", or take pingpong")
 
 
 def server_of(chosen, tools, path, search_path):

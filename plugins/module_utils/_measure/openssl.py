@@ -57,15 +57,6 @@ def _name(cipher, size, processes):
     return "%s-%s-%dB%s" % (TOOL, cipher, size, "-x%d" % processes if processes > 1 else "")
 
 
-def find(path, search_path):
-    """The openssl to use: path, or the first one in the text of PATH; MeasureError where there is none."""
-    binary = programs.find(TOOL, path, search_path)
-    if binary is None:
-        where = ", ".join(programs.folders_of(search_path))
-        raise MeasureError("openssl was not found in %s: install it, or set path" % where)
-    return binary
-
-
 def version(binary):
     """What openssl calls itself, with the date and the distribution's build: "OpenSSL 3.0.19 27 Jan 2026"."""
     return parse_version(programs.ask([binary, "version"]), binary)
@@ -81,7 +72,7 @@ def parse_version(text, binary):
 def workloads(options, path, search_path):
     """The Speed workloads of checked options, with the openssl of this host."""
     check(options)
-    binary = find(path, search_path)
+    binary = programs.require(TOOL, path, search_path)
     number = version(binary)
     return [Speed(binary, number, *shape) for shape in _shapes(options)]
 

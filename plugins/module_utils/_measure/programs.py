@@ -42,6 +42,15 @@ def find(name, path, search_path, folders=(), root="/"):
     return None
 
 
+def require(name, path, search_path, else_take=""):
+    """As find(); MeasureError where there is none. else_take: what the user can do beside installing it."""
+    binary = find(name, path, search_path)
+    if binary is None:
+        where = ", ".join(folders_of(search_path))
+        raise MeasureError("%s was not found in %s: install it, or set path%s" % (name, where, else_take))
+    return binary
+
+
 def candidates(name, search_path, folders=(), root="/"):
     """Every place where a program may lie, in the order of preference."""
     found = []
@@ -98,7 +107,7 @@ def run_together(argvs, timeout, window=None):
             begin = time.monotonic()
             codes = _run_all(argvs, outputs, timeout)
             elapsed = time.monotonic() - begin
-        return Ran([_content(output) for output in outputs], codes, elapsed)
+        return Ran([content(output) for output in outputs], codes, elapsed)
 
 
 def _run_all(argvs, outputs, timeout):
@@ -130,13 +139,13 @@ def _run_all(argvs, outputs, timeout):
     return [process.returncode for process in running]
 
 
-def _content(output):
-    """What was printed; of very much (one line a message) the beginning and the end, where the figures stand."""
+def content(output, most=_CONTENT_BYTES):
+    """What was printed into a file; of very much the first and the last bytes, where the figures stand."""
     length = output.seek(0, os.SEEK_END)
     output.seek(0)
-    text = output.read(_CONTENT_BYTES)
-    if length > 2 * _CONTENT_BYTES:
-        output.seek(length - _CONTENT_BYTES)
+    text = output.read(most)
+    if length > 2 * most:
+        output.seek(length - most)
         text += b"\n"
     return (text + output.read()).decode("utf-8", "replace")
 

@@ -13,6 +13,7 @@ from unittest.mock import MagicMock
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible_collections.zpower.sap_tuning.plugins.action import report as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _reporting
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from records_factory import Plan, change_tunings, make_change, write_change
 
@@ -168,8 +169,8 @@ def test_a_broken_record_is_a_warning_and_a_problem(results: Path) -> None:
     for number in range(7):
         (results / CHANGE / "app1" / f"\x1b[31m{number}.txt").write_text("")
     result = run({"results": str(results), "change": CHANGE})
-    assert len(result["warnings"]) == action.PROBLEMS_SHOWN + 1
-    assert result["warnings"][-1] == "3 more problems stand in the report"
+    assert len(result["warnings"]) == _reporting.PROBLEMS_SHOWN + 1
+    assert result["warnings"][-1] == "3 more problems stand in the files"
     assert "\x1b" not in "".join(result["warnings"])
     report = json.loads((results / CHANGE / "report.json").read_text())
     assert len(report["problems"]) == 8
@@ -254,3 +255,9 @@ class TestRepeat:
     def test_what_was_given_stands_in_the_report(self, results: Path) -> None:
         run({"results": str(results), "change": CHANGE, "repeat": "make again"})
         assert "make again" in (results / CHANGE / "report.html").read_text()
+
+
+def test_the_command_that_goes_on_is_the_one_of_the_experiment() -> None:
+    run_only = {"inventory": ("site",), "args": ("zpower.sap_tuning.report",)}
+    assert action.repeat_command(run_only) == "ansible-playbook -i site zpower.sap_tuning.before_after"
+    assert action.repeat_command(run_only, "experiment") == "ansible-playbook -i site zpower.sap_tuning.experiment"

@@ -156,7 +156,7 @@ def test_the_server_refuses_what_makes_no_sense(session, request_, words):
         ("pingpong", {"tool": "netperf"}, "tool is netperf, but the server of the session serves pingpong"),
         ("niping", {}, "serves niping, which runs no network workloads"),
         ("netperf", {"transport": "smc"}, "netperf opens TCP sockets only: transport smc takes tool pingpong"),
-        ("netperf", {}, "netperf was not found in /nowhere: install it, set path, or take pingpong"),
+        ("netperf", {}, "netperf was not found in /nowhere: install it, or set path, or take pingpong"),
         ("sockperf", {}, "sockperf cannot do onlTrans: take kinds of latency, strWrite, or another tool"),
         ("qperf", {"kinds": ["strRead"]}, "qperf cannot do strRead"),
         ("qperf", {"kinds": ["latency"], "connections": [1, 10]}, r"qperf serves one connection at a time: set conn"),

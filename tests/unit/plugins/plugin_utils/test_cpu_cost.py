@@ -133,6 +133,15 @@ def test_the_material_change_of_the_cost_can_be_set():
     assert found["guards"] == []
 
 
+def test_a_cost_that_rose_by_chance_is_no_guard():
+    records = records_of(BETTER)
+    for number, factor in ((1, 1.0), (2, 2.0), (3, 1.0), (4, 2.0), (5, 1.0), (6, 2.0)):
+        spoil([r for r in records if r["round"] == number], cheaper(factor))
+    found = main(report_of(spoil([r for r in records if r["round"] == 1], cheaper(1.3), "after") and records))
+    assert all(entry["p_holm"] > 0.05 for entry in found["secondary"])
+    assert found["guards"] == []
+
+
 def test_figures_of_two_sources_are_not_compared():
     def of_nmon(record):
         record["cpu_source"] = {"client": "nmon", "server": "procfs"}
