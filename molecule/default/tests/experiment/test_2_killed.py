@@ -49,7 +49,9 @@ def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, 
     change = f"gone-{name}"
     folder = RESULTS / change / name
     found = host.check_output(LOOK)
-    command = ["ansible-playbook", "zpower.sap_tuning.experiment", *arguments(change, name)]
+    # what is started in the background ignores SIGINT, and so would all that it starts
+    listening = ["env", "--default-signal=INT"]
+    command = [*listening, "ansible-playbook", "zpower.sap_tuning.experiment", *arguments(change, name)]
     with (FOLDER / f"{change}.log").open("w") as log:
         gone = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
         try:
