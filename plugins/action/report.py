@@ -105,7 +105,9 @@ def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after")
         command += ["-i", _relative(str(inventory))]
     if arguments.get("subset"):
         command += ["--limit", str(arguments["subset"])]
-    playbooks = [str(name) for name in arguments.get("args") or ()]
+    given = arguments.get("args") or ()
+    # of the command ansible it is the pattern of hosts, as text
+    playbooks = [] if isinstance(given, str) else [str(name) for name in given]
     if not playbooks or playbooks[0].endswith(("zpower.sap_tuning.report", "playbooks/report.yml")):
         playbooks = [f"zpower.sap_tuning.{playbook}"]
     text = shlex.join([*command, *map(_relative, playbooks)])

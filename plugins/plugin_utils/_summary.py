@@ -70,14 +70,15 @@ def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int)
     counts, total = count(comparisons), sum(count(comparisons).values())
     if not total:
         return "No measurement of this change was found."
-    sentence = f"{counts[verdict]} of {total} comparisons {FACT[verdict]}"
+    subject = "The comparison" if total == 1 else f"{counts[verdict]} of {total} comparisons"
+    sentence = f"{subject} {FACT[verdict]}"
     ratios = [
         item.estimate.ratio
         for item in comparisons
         if not item.control and item.verdict == verdict and item.estimate is not None
     ]
     if verdict in (IMPROVED, REGRESSED) and ratios:
-        sentence += f", by {100.0 * abs(median(ratios) - 1.0):.1f} % in the median"
+        sentence += f", by {100.0 * abs(median(ratios) - 1.0):.1f} %{' in the median' if len(ratios) > 1 else ''}"
     warned = sum(bool(item.entry["warnings"]) for item in comparisons)
     others = [f"{number} {word}" for word, number in counts.items() if number and word != verdict]
     if warned:

@@ -104,7 +104,7 @@ def decide(found: Estimate, rounds: int, material: float, limits: Limits, metric
         return Verdict(UNCHANGED, f"{change}, all of it within {_material(material)}", "", shown)
     needed = stats.rounds_needed(rounds, width, size, band, limits.min_rounds)
     least = "nothing" if shown is None else f"no change under {shown:.1f} %"
-    reason = f"{change} is neither clearly beyond nor within {_material(material)}; these data could show {least}"
+    reason = f"{change}, neither clearly beyond nor within {_material(material)}; these data could show {least}"
     return Verdict(INCONCLUSIVE, reason, "noise", shown, needed)
 
 
@@ -156,7 +156,7 @@ def change_text(found: Estimate, metric: str, better: Better, confidence_pct: fl
     if better == "lower":
         ratio, low, high = 1.0 / ratio, 1.0 / high, math.inf if low <= 0.0 else 1.0 / low
     ends = "without ends" if low <= 0.0 or math.isinf(high) else f"{_signed(low)} to {_signed(high)}"
-    return f"{metric} {_signed(ratio)} ({confidence_pct:g} % interval {ends})"
+    return f"the change of {metric} is {_signed(ratio)} ({confidence_pct:g} % interval {ends})"
 
 
 def _signed(ratio: float) -> str:

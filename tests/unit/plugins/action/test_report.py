@@ -261,3 +261,8 @@ def test_the_command_that_goes_on_is_the_one_of_the_experiment() -> None:
     run_only = {"inventory": ("site",), "args": ("zpower.sap_tuning.report",)}
     assert action.repeat_command(run_only) == "ansible-playbook -i site zpower.sap_tuning.before_after"
     assert action.repeat_command(run_only, "experiment") == "ansible-playbook -i site zpower.sap_tuning.experiment"
+
+
+def test_the_hosts_of_an_ad_hoc_command_are_no_playbook() -> None:
+    ad_hoc = {"inventory": ("site",), "args": "localhost"}
+    assert action.repeat_command(ad_hoc) == "ansible-playbook -i site zpower.sap_tuning.before_after"

@@ -358,3 +358,8 @@ def test_a_host_that_is_measured_alone_is_one_host():
         record["fingerprint"] = dict(record["fingerprint"], server=None)
     report = compare_change(factory.load(records))
     assert report["hosts"] == {"measured": 1, "not_measured": 0} and report["verdict"] == "IMPROVED"
+
+
+def test_one_comparison_is_told_as_one():
+    text = report_of(records_of())["headline"]
+    assert text.startswith("The comparison got better, by 1") and text.endswith(" %.")
