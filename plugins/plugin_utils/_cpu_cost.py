@@ -67,8 +67,9 @@ def cpu_cost(useful: States, limits: Limits) -> CpuCost:
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
     doubts = {side: list(_doubts(useful, kpis, side, shared, limits)) for side in ends} if all(useful.values()) else {}
-    secondary = _secondary(useful, kpis, ends, {side for side, found in doubts.items() if found}, limits)
     work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
+    doubted = {side for side, found in doubts.items() if found}
+    secondary = _secondary(useful, kpis, ends, doubted, work, limits)
     found = [doubt for side in ends for doubt in doubts.get(side, ())]
     return CpuCost(
         kpis,
@@ -112,7 +113,7 @@ def _numbers(value: _kpi.Kpi) -> dict[str, Any]:
 
 
 def _secondary(
-    useful: States, kpis: Kpis, ends: Sequence[str], doubted: set[str], limits: Limits
+    useful: States, kpis: Kpis, ends: Sequence[str], doubted: set[str], work: str, limits: Limits
 ) -> list[dict[str, Any]]:
     """CPU cost of the ends, tested as one family of this comparison."""
     entries: list[dict[str, Any]] = []
@@ -135,7 +136,6 @@ def _secondary(
         costs = {phase: _costs(rounds, index) for phase, rounds in useful.items()}
         if min(len(sample) for sample in costs.values()) >= limits.min_rounds:
             tested.append((side, entry, estimate(costs["before"], costs["after"], "lower", limits.confidence_pct)))
-    work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
     for (side, entry, found), p in zip(tested, holm([found.p for _side, _entry, found in tested]), strict=True):
         entry.update(ratio=short(found.ratio), p_holm=short(p))
         if p < SECONDARY_P and moved(found, limits.material(str(entry["metric"]))):

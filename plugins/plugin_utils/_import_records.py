@@ -19,6 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_fields i
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_rows import RowsError, Table
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_values import FieldError
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import MUST_MATCH
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import PRINTED, short
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import MEASUREMENT, MOST_ROUNDS, MOST_RUNS
 
 TOOL = "import"
@@ -212,17 +213,12 @@ def _cpu(values: Mapping[str, Any], side: str) -> Values | None:
     if share is not None:
         return {
             **window,
-            **({"busy_pct": share} if ncpu is None else {"busy_s": _short(share / 100.0 * ncpu * elapsed)}),
+            **({"busy_pct": share} if ncpu is None else {"busy_s": short(share / 100.0 * ncpu * elapsed, PRINTED)}),
         }
     if known["cpu_s"] is None and ncpu is not None:
         return {**window, "user_s": known["user_s"], "system_s": known["system_s"]}
-    return {**window, "busy_s": known["cpu_s"] or _short(known["user_s"] + known["system_s"])}
+    return {**window, "busy_s": known["cpu_s"] or short(known["user_s"] + known["system_s"], PRINTED)}
 
 
 def _fingerprint(end: Mapping[str, Any]) -> Values:
     return {name: end[name] for name in MUST_MATCH if name in end}
-
-
-def _short(value: float) -> float:
-    """A product of printed figures has no more digits than these."""
-    return float(f"{value:.12g}")

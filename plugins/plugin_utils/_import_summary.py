@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer, Round
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import PRINTED, median, short
 
 Record = Mapping[str, Any]
 SIDES = ("client", "server")
@@ -50,7 +50,7 @@ def etr_per_h(runs: Iterable[Record]) -> float | None:
             return None
         units += done
         elapsed += time
-    return _short(3600.0 * units / elapsed) if elapsed else None
+    return short(3600.0 * units / elapsed, PRINTED) if elapsed else None
 
 
 def _end(runs: Sequence[Record], rounds: Sequence[Round], index: int) -> dict[str, Any] | None:
@@ -63,14 +63,9 @@ def _end(runs: Sequence[Record], rounds: Sequence[Round], index: int) -> dict[st
     known = _kpi.kpi(_kpi.add(sums), None) if sums else None
     share_only = any("busy_pct" in (window or {}) for window in given)
     return {
-        "utilization_pct": _short(_kpi.idle_pct(windows)),
-        "cpu_s": None if share_only else _short(sum(window.busy_s for window in windows)),
-        "cpu_us_per_unit": known and _short(known.cpu_us_per_unit),
-        "itr_per_h": known and _short(known.itr_per_h),
+        "utilization_pct": short(_kpi.idle_pct(windows), PRINTED),
+        "cpu_s": None if share_only else short(sum(window.busy_s for window in windows), PRINTED),
+        "cpu_us_per_unit": known and short(known.cpu_us_per_unit, PRINTED),
+        "itr_per_h": known and short(known.itr_per_h, PRINTED),
         "itr_reason": known.itr_reason if known else "the units of work are not known",
     }
-
-
-def _short(value: float | None) -> float | None:
-    """Without the last digits of a float, which are its own and not the figure's."""
-    return None if value is None else float(f"{value:.12g}")

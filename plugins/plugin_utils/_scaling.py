@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Round
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median, short
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import Better, Estimate, estimate
 
 SCHEMA = "zpower.sap_tuning/scaling/1"
@@ -29,7 +29,6 @@ KNEE_SHARE = 0.10
 """A knee stands out by more than this share of what the curve rises."""
 FEWEST_POINTS = 3
 """Two points make a line, and a line has no knee."""
-SIGNIFICANT = 6
 
 Work = Literal["each", "whole"]
 Key = tuple[Any, ...]
@@ -78,12 +77,12 @@ def curve(measured: Sequence[Measured], better: Better, work: Work = "each") -> 
             Point(
                 item.x,
                 len(item.values),
-                _short(value),
-                _short(100.0 * value / base),
-                _short(factor * ratio),
-                _short(factor * found.low) if found.low > 0 else None,
-                _short(factor * found.high) if found.high < math.inf else None,
-                _short(100.0 * factor * ratio / share),
+                short(value),
+                short(100.0 * value / base),
+                short(factor * ratio),
+                short(factor * found.low) if found.low > 0 else None,
+                short(factor * found.high) if found.high < math.inf else None,
+                short(100.0 * factor * ratio / share),
             )
         )
     return points
@@ -103,7 +102,7 @@ def knee(points: Sequence[Point]) -> Knee | None:
     highest = max(above)
     if highest <= KNEE_SHARE:
         return None
-    return Knee(points[above.index(highest)].x, _short(100.0 * highest))
+    return Knee(points[above.index(highest)].x, short(100.0 * highest))
 
 
 def scaling(change: str, rounds: Iterable[Round], x: str, work: Work = "each", workload: str = "*") -> dict[str, Any]:
@@ -259,8 +258,3 @@ def _headline(curves: Sequence[Mapping[str, Any]], x: str) -> str:
     name = x.rpartition(".")[2]
     knees = f"the curves bend at {', '.join(f'{bend:g}' for bend in bends)}" if bends else "no curve has a knee"
     return f"At {far:g} {name}, {work} times the work of {first:g}; {knees}."
-
-
-def _short(value: float) -> float:
-    """As many digits as the report's figures have."""
-    return float(f"{value:.{SIGNIFICANT}g}")

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
+from typing import overload
 
 EXACT_MOST = 40
 """Largest total number of values for which the exact distribution is built; beyond it the normal one is as good."""
@@ -21,13 +22,24 @@ EXACT_MOST = 40
 LOG_UNIT = 1e14
 """Logarithms are whole multiples of 1/LOG_UNIT: equal ratios are then equal numbers, and order cannot matter."""
 
-
 SIGNIFICANT = 6
+"""Digits of the figures in a report."""
+
+PRINTED = 12
+"""Digits that a product of printed figures can have; what follows is the float's own."""
 
 
-def short(value: float | None) -> float | None:
-    """SIGNIFICANT digits: more would be noise, and would differ between mathematical libraries."""
-    return None if value is None else float(f"{value:.{SIGNIFICANT}g}")
+@overload
+def short(value: float, digits: int = ...) -> float: ...
+
+
+@overload
+def short(value: float | None, digits: int = ...) -> float | None: ...
+
+
+def short(value: float | None, digits: int = SIGNIFICANT) -> float | None:
+    """So many significant digits: more would be noise, and would differ between mathematical libraries."""
+    return None if value is None else float(f"{value:.{digits}g}")
 
 
 def median(values: Sequence[float]) -> float:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import short
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import NO_DATA, Better, estimate
 
 SCHEMA = "zpower.sap_tuning/trend/1"
-SIGNIFICANT = 6
 
 Key = tuple[str, str, str, str]  # host, peer, workload, metric
 
@@ -102,12 +102,12 @@ def _step(
         **named,
         "before": before,
         "after": after,
-        "change_pct": None if old is None or new is None else _short(100.0 * (new / old - 1.0)),
+        "change_pct": None if old is None or new is None else short(100.0 * (new / old - 1.0)),
         "ratio": entry["ratio"],
         "low": entry["low"],
         "high": entry["high"],
-        "gap": _short(gain(known[1], old, better)),
-        "cumulative": _short(gain(known[0], new, better)),
+        "gap": short(gain(known[1], old, better)),
+        "cumulative": short(gain(known[0], new, better)),
         "verdict": entry["verdict"],
         "warnings": bool(entry.get("warnings")),
         "reason": entry["reason"],
@@ -126,17 +126,17 @@ def _whole(known: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]
     begin = next((entry["before"] for entry in known if entry["before"]["median"] is not None), None)
     end = next((entry["after"] for entry in reversed(known) if entry["after"]["median"] is not None), None)
     ratios = [step["ratio"] for step in steps]
-    product = None if None in ratios else _short(math.prod(ratios))
+    product = None if None in ratios else short(math.prod(ratios))
     if begin is None or end is None:
         return {**dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high")), "steps_ratio": product}
     found = estimate(begin["round_medians"], end["round_medians"], better)
     return {
         "before": begin["median"],
         "after": end["median"],
-        "change_pct": _short(100.0 * (end["median"] / begin["median"] - 1.0)),
-        "ratio": _short(gain(begin["median"], end["median"], better)),
-        "low": _short(found.low) if found.low > 0 else None,
-        "high": _short(found.high) if found.high < math.inf else None,
+        "change_pct": short(100.0 * (end["median"] / begin["median"] - 1.0)),
+        "ratio": short(gain(begin["median"], end["median"], better)),
+        "low": short(found.low) if found.low > 0 else None,
+        "high": short(found.high) if found.high < math.inf else None,
         "steps_ratio": product,
     }
 
@@ -174,8 +174,3 @@ def _problems(steps: Sequence[Step], found: Sequence[Mapping[Key, Any]]) -> list
         for step, entries in zip(steps, found, strict=True)
         if not entries
     ]
-
-
-def _short(value: float | None) -> float | None:
-    """As many digits as the report's figures have."""
-    return None if value is None else float(f"{value:.{SIGNIFICANT}g}")

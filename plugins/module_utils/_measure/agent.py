@@ -51,24 +51,12 @@ def _end_child(child):
 
 
 def _guard(pid):
-    """Fork a process that ends pid when this process ends in a way that runs no code (SIGKILL).
+    """Let pid end when this process does; returns what has to stay open until then.
 
-    It waits for the end of file of a pipe whose write end, returned here, only this process holds.
+    The listening sockets are not held on: a server that was killed shall refuse its clients at once.
     """
     began = processes.start_time(pid)
-    read_end, write_end = os.pipe()
-    if os.fork() == 0:
-        try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            # The listening sockets, too: a server that was killed shall refuse its clients at once.
-            daemon.close_others({read_end})
-            os.read(read_end, 1)
-            processes.end(pid, began, 2.0)
-        finally:
-            os._exit(0)
-    os.close(read_end)
-    return write_end
+    return daemon.guard(lambda: processes.end(pid, began, 2.0))[1]
 
 
 class _Forked:

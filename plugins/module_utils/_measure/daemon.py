@@ -37,13 +37,46 @@ def close_others(keep):
                 continue  # the descriptor of the listing itself
 
 
-def _detach(keep):
-    os.chdir("/")
-    os.umask(0o077)
+def keep_only(descriptors):
+    """Let a process hold nothing but these: whoever waits for the end of the module's output must not wait for it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
-    close_others(keep)
+    close_others(descriptors)
+
+
+def stand_apart(descriptors):
+    """Right after a fork: outlive what ends the session of the parent, and hold only these descriptors."""
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    keep_only(descriptors)
+
+
+def guard(act, keep=()):
+    """Fork a process that calls act() as soon as this one has ended, also in a way that runs no code (SIGKILL).
+
+    It waits for the end of file of a pipe whose write end only this process holds. keep: descriptors that it holds as
+    well. Returns its id, and that write end: closing it lets it act.
+    """
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            stand_apart({read_end} | set(keep))
+            os.read(read_end, 1)
+            act()
+        finally:
+            os._exit(0)
+    os.close(read_end)
+    return pid, write_end
+
+
+def _detach(keep):
+    os.chdir("/")
+    os.umask(0o077)
+    keep_only(keep)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -103,10 +103,7 @@ def _live(asker, processors):
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    daemon.close_others({asker.fileno()})
+    daemon.keep_only({asker.fileno()})
     relay = _Relay(asker)
     for tool in TOOLS:
         # A tool that is not there, or that only complains, leaves the place to the next one.

@@ -62,13 +62,7 @@ class Guardian:
 
 def _watch(read_end, parent, release):
     """The guardian's whole life."""
-    os.setsid()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    daemon.close_others({read_end})
+    daemon.stand_apart({read_end})
     running, owes, pending = {}, False, b""
     while True:
         if not select.select([read_end], [], [], _LOOK_EVERY_S)[0]:

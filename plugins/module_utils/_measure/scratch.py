@@ -9,7 +9,6 @@ remove (a power failure) is removed by the next measurement in the same place.
 import fcntl
 import os
 import shutil
-import signal
 import stat
 import tempfile
 import time
@@ -69,7 +68,8 @@ class Scratch:
             raise MeasureError("no folder can be made in %s: %s" % (directory, error.strerror)) from error
         # Held by this process and its guard, as a sign to others that the folder is in use.
         self._lock = _locked(self.path)
-        self._guard, self._lifeline = _guard(self.path, self._lock)
+        kept = () if self._lock is None else (self._lock,)
+        self._guard, self._lifeline = daemon.guard(lambda: _remove(self.path, _REMOVE_SECONDS), kept)
 
     def remove(self):
         """Remove the folder; MeasureError where it stays."""
@@ -123,29 +123,3 @@ def _remove(path, seconds):
         if not os.path.lexists(path) or time.monotonic() > deadline:
             return
         time.sleep(0.2)
-
-
-def _guard(path, lock):
-    """Fork a process that removes path as soon as this one has ended; return its id and the pipe that keeps it waiting.
-
-    It waits for the end of file of a pipe whose write end only this process holds.
-    """
-    read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(read_end)
-        return pid, write_end
-    try:
-        os.setsid()
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        # Whoever waits for the end of the module's output shall not wait for the guard.
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(nothing, number)
-        daemon.close_others({read_end, lock})
-        os.read(read_end, 1)
-        _remove(path, _REMOVE_SECONDS)
-    finally:
-        os._exit(0)
