@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import overload
+from typing import TypeVar
 
 EXACT_MOST = 40
 """Largest total number of values for which the exact distribution is built; beyond it the normal one is as good."""
@@ -29,15 +29,10 @@ PRINTED = 12
 """Digits that a product of printed figures can have; what follows is the float's own."""
 
 
-@overload
-def short(value: float, digits: int = ...) -> float: ...
+Figure = TypeVar("Figure", float, float | None)
 
 
-@overload
-def short(value: float | None, digits: int = ...) -> float | None: ...
-
-
-def short(value: float | None, digits: int = SIGNIFICANT) -> float | None:
+def short(value: Figure, digits: int = SIGNIFICANT) -> Figure:
     """So many significant digits: more would be noise, and would differ between mathematical libraries."""
     return None if value is None else float(f"{value:.{digits}g}")
 
