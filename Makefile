@@ -10,7 +10,8 @@
 HOSTS ?= 2
 SCENARIO ?= all
 CASES ?=
-NOX = tests/setup.sh test && .venv/bin/python -m nox --session
+# In CI the first failure ends the run: what it said is then the end of the log.
+NOX = tests/setup.sh test && .venv/bin/python -m nox $(if $(filter true,$(CI)),--stop-on-first-error) --session
 # How a person goes on from a lab that stands: its program, its inventory, its targets here.
 STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it away: make lab-%s-down\n'
 
@@ -99,5 +100,5 @@ env: ## eval "$(make -s env)": a shell in which ansible and this collection's na
 	test -e .venv/.python || echo "env: there is no .venv yet; run 'make setup' first" >&2
 
 clean: ## remove what these targets made, except results/
-	@for lab in lab lpar guest; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
+	@for lab in lab lpar guest smc; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
 	rm -rf .venv .nox .cache build bench.json evidence.json .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/output

@@ -70,7 +70,7 @@ def processes_in(inodes):
 @contextlib.contextmanager
 def locked(name, seconds=TIMEOUT):
     """Hold a lock of this machine, by its name, while the block runs."""
-    with open(os.path.join("/run/lock" if os.path.isdir("/run/lock") else "/run", name), "w") as handle:
+    with open(os.path.join("/run/lock" if os.path.isdir("/run/lock") else "/run", name + ".lock"), "w") as handle:
         until = time.monotonic() + seconds
         while True:
             try:
