@@ -47,9 +47,9 @@ class ActionModule(ActionBase):
             wanted = Wanted(options["begin"], options["end"], options["cpus"], options["smc_r"])
             window = _cpu_files.window_of(src, options["format"], wanted, options["date"])
         except OSError as error:
-            raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from error
+            raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from None
         except CpuFileError as error:
-            raise AnsibleActionFail(f"{src}: {error}") from error
+            raise AnsibleActionFail(f"{src}: {error}") from None
         figures = window.result()
         result.update(changed=False, cpu=figures)
         if options["change"]:
@@ -57,7 +57,7 @@ class ActionModule(ActionBase):
                 host = options["host"] or str((task_vars or {})["inventory_hostname"])
                 result.update(self._store(window, host, options))
             except (OSError, ValueError) as error:
-                raise AnsibleActionFail(f"the CPU time of {src} could not be kept: {error}") from error
+                raise AnsibleActionFail(f"the CPU time of {src} could not be kept: {error}") from None
         if figures["remarks"]:
             result["warnings"] = [f"{src}: {remark}" for remark in figures["remarks"]]
         return result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enqueue
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction, whole
 
 workload_name: Callable[[str, str, int], str] = enqueue.workload_name
 
@@ -20,5 +20,6 @@ class ActionModule(MeasuringAction):
     def names(self, arguments: Mapping[str, Any]) -> list[str]:
         session = arguments.get("session")
         tool = str(session.get("tool")) if isinstance(session, Mapping) else ""
-        load, processes = str(arguments.get("load") or enqueue.LOADS[0]), int(arguments.get("processes") or 1)
+        load = str(arguments.get("load") or enqueue.LOADS[0])
+        processes = whole("processes", arguments.get("processes") or 1)
         return [workload_name(tool, load, processes)]

@@ -64,9 +64,9 @@ class ActionModule(ActionBase):
                 return {**result, **decided(plan, options)}
             return {**result, **ended(plan, options, alive, check)}
         except OSError as error:
-            raise AnsibleActionFail(f"the plan of the experiment cannot be kept: {error}") from error
+            raise AnsibleActionFail(f"the plan of the experiment cannot be kept: {error}") from None
         except ValueError as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
 
 
 def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> dict[str, Any]:

@@ -55,11 +55,16 @@ class ActionModule(ActionBase):
         _result, options = self.validate_argument_spec(
             argument_spec=ARGUMENTS, mutually_exclusive=[("src", "rows")], required_one_of=[("src", "rows")]
         )
-        if len(options["delimiter"]) != 1:
-            raise AnsibleActionFail(f"delimiter is {options['delimiter']!r}; one character belongs there")
-        records = _records_from(options)
+        if len(options["delimiter"]) != 1 or options["delimiter"] in '"\r\n':
+            raise AnsibleActionFail(
+                f"delimiter is {options['delimiter']!r}; one character belongs there, which is no quotation mark and no"
+                ' end of a line (a tab is "\\t" in double quotes)'
+            )
+        imported = _imported_from(options)
+        records = imported.records
         results = Path(options["results"])
         store = _compared(records, results, options["replace"])
+        _check_left_over(imported, results)
         wanted = store.new + store.replacing
         if not self._task.check_mode:
             for record in wanted:
@@ -68,7 +73,7 @@ class ActionModule(ActionBase):
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or error
                     path = _records.record_path(results, record)
-                    raise AnsibleActionFail(f"{path} could not be written: {reason}") from error
+                    raise AnsibleActionFail(f"{path} could not be written: {reason}") from None
         return {
             **result,
             "changed": bool(wanted),
@@ -80,7 +85,7 @@ class ActionModule(ActionBase):
         }
 
 
-def _records_from(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _imported_from(options: Mapping[str, Any]) -> Imported:
     """The records of all rows; AnsibleActionFail with a sentence for each row that cannot be used."""
     src = options["src"]
     try:
@@ -90,15 +95,15 @@ def _records_from(options: Mapping[str, Any]) -> list[dict[str, Any]]:
             table = from_file(Path(src), options["format"], options["delimiter"])
             imported = _imported(table, options, {"source": {"file": Path(src).name}})
     except OSError as error:
-        raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from error
+        raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from None
     except RowsError as error:
-        raise AnsibleActionFail(f"{src}: {error}" if src else str(error)) from error
+        raise AnsibleActionFail(f"{src}: {error}" if src else str(error)) from None
     if imported.problems:
         shown = imported.problems[:PROBLEMS_SHOWN]
         more = len(imported.problems) - len(shown)
         shown += [f"{more} more rows cannot be used."] if more else []
         raise AnsibleActionFail(" ".join([f"{src or 'rows'}: nothing was imported."] + shown))
-    return imported.records
+    return imported
 
 
 def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]) -> Imported:
@@ -134,7 +139,7 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
             store.new.append(record)
             continue
         except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {error}") from error
+            raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {error}") from None
         if _without_collector(known) == _without_collector(record):
             store.there.append(record)
             continue
@@ -147,6 +152,17 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
             )
         store.replacing.append(record)
     return store
+
+
+def _check_left_over(imported: Imported, results: Path) -> None:
+    """AnsibleActionFail where an earlier import had more rows: its last ones would count beside those that moved up."""
+    for last in imported.last_in_order:
+        left = _records.record_path(results, {**last, "round": last["round"] + 1})
+        if left.exists():
+            raise AnsibleActionFail(
+                f"{left} is of an earlier import of more rows of this state, and would count beside these: remove it,"
+                " and the rounds after it, or give each row its round"
+            )
 
 
 def _without_collector(record: Any) -> Any:

@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import engines, request
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction, whole
 
 workload_name: Callable[[str, int, int], str] = engines.workload_name
 
 
 def expected_names(arguments: Mapping[str, Any]) -> list[str]:
-    """The workloads that a call with these arguments measures; TypeError or ValueError where they are no numbers."""
+    """The workloads that a call with these arguments measures; ValueError where they are no numbers."""
     session = arguments.get("session")
     tool = str(session.get("tool")) if isinstance(session, Mapping) else ""
-    sizes, connections = arguments.get("bytes") or request.DEFAULT_BYTES, int(arguments.get("connections") or 1)
+    sizes = arguments.get("bytes") or request.DEFAULT_BYTES
+    connections = whole("connections", arguments.get("connections") or 1)
     sizes = sizes.split(",") if isinstance(sizes, str) else sizes if isinstance(sizes, Iterable) else [sizes]
-    return [workload_name(tool, int(size), connections) for size in sizes]
+    return [workload_name(tool, whole("bytes", size), connections) for size in sizes]
 
 
 class ActionModule(MeasuringAction):

@@ -56,5 +56,5 @@ class ActionModule(ActionBase):
                 raise ValueError(f"{path} exists already; name another change, or move its folder away")
             path = _records.store(options["results"], record)
         except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"the tuning records of {record['host']} could not be kept: {error}") from error
+            raise AnsibleActionFail(f"the tuning records of {record['host']} could not be kept: {error}") from None
         return {**result, "changed": True, "path": str(path)}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_store import read as read_plan
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._next_steps import IMPORTED
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import Written, write_report
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
@@ -45,6 +47,8 @@ FAILING = {
     "inconclusive": ("REGRESSED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"),
 }
 FAILED = "Failed or unreachable earlier in this run."
+NAMES_THE_CHANGE = re.compile(r"zpower_change=\S+")
+"""Every measurement needs another name, so this one is not missing from a command that measures again."""
 LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
 
 
@@ -69,7 +73,7 @@ class ActionModule(ActionBase):
         variables = task_vars or {}
         options["check"] = self._task.check_mode
         folder, loaded = _load(options)
-        limits = _limits(options, "experiment" if loaded.experiment else "before_after")
+        limits = _limits(options, measured_by(loaded))
         report = _compare.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
         written = _write(report, loaded_runs(loaded), folder, options)
         result.update(outcome(report, written))
@@ -113,7 +117,7 @@ def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after")
     text = shlex.join([*command, *map(_relative, playbooks)])
     return (
         f"{text}\n# with the --extra-vars of that run, left out here: they may hold secrets"
-        if arguments.get("extra_vars")
+        if any(not NAMES_THE_CHANGE.fullmatch(str(given)) for given in arguments.get("extra_vars") or ())
         else text
     )
 
@@ -135,17 +139,27 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, _records.Loaded]:
             return folder, _records.Loaded(change)
         return folder, replace(_records.load_change(results, change), experiment=read_plan(results, change))
     except (OSError, ValueError) as error:
-        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from error
+        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
+
+
+def measured_by(loaded: _records.Loaded) -> str:
+    """The playbook that measures such a change; empty where all of its figures were measured elsewhere."""
+    if loaded.experiment:
+        return "experiment"
+    if loaded.records and all(item.workload.tool == IMPORTED for item in loaded.records):
+        return ""
+    # before_after keeps what the tunings were: without that, somebody made the change by other means
+    return "measure" if loaded.records and not loaded.tunings else "before_after"
 
 
 def _limits(options: Mapping[str, Any], playbook: str) -> _compare.Options:
-    repeat = options["repeat"] or repeat_command(context.CLIARGS, playbook)
+    repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
     try:
         return _compare.Options(
             material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
         )
     except ValueError as error:
-        raise AnsibleActionFail(f"an option cannot be used: {error}") from error
+        raise AnsibleActionFail(f"an option cannot be used: {error}") from None
 
 
 def _write(report: Report, runs: Runs, folder: Path, options: Mapping[str, Any]) -> Written:

@@ -37,7 +37,7 @@ class ActionModule(ActionBase):
         try:
             reader(x)
         except ValueError as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         loaded = _series.load(options["results"], change)
         missing = sorted(set(phases) - {item.phase for item in loaded.records})
         if missing:

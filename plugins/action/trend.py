@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +43,27 @@ class ActionModule(ActionBase):
                 material_pct=options["material_pct"], expected_change=tuple(options["expected_change"])
             )
         except ValueError as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         results = options["results"]
-        given = [change_of(item) for item in options["changes"]]
-        chosen = given or [change_of(found) for found in _series.in_order_of_time(results)]
-        if not chosen:
+        chosen = [change_of(item) for item in options["changes"]]
+        check_once(chosen)
+        steps, problems = read(results, chosen, limits) if chosen else read_all(results, limits)
+        if not steps:
             raise AnsibleActionFail(
                 f"{results} holds no change with records of both phases and their times; name them in their order"
             )
-        wanted = Wanted(options["workload"], options["metric"])
-        steps, problems = read(results, chosen, limits)
-        report = trend(name, steps, wanted)
+        report = trend(name, steps, Wanted(options["workload"], options["metric"]))
         report["problems"] = [*report["problems"], *problems]
         written = _series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
-        result.update(told(report, written), changes=[item["change"] for item in chosen])
+        result.update(told(report, written), changes=[step.change for step in steps])
         return result
 
 
 def change_of(item: Any) -> dict[str, str]:
     """One entry of ``changes``, the name of a change or a dict; AnsibleActionFail with what would be right."""
-    given = {"change": item} if isinstance(item, str) else item
+    # The number of a ticket is a name, too, and YAML makes an int of it.
+    named = isinstance(item, (str, int)) and not isinstance(item, bool)
+    given = {"change": item} if named else item
     if not isinstance(given, Mapping) or not set(given) <= set(CHANGE) or not given.get("change"):
         raise AnsibleActionFail(
             f"changes has {item!r}; an entry is the name of a change, or a dict of change and, where they are"
@@ -74,16 +75,39 @@ def change_of(item: Any) -> dict[str, str]:
         for key in ("change", "before", "after"):
             _records.check_slug(key, found[key])
     except ValueError as error:
-        raise AnsibleActionFail(f"changes has {item!r}: {error}") from error
+        raise AnsibleActionFail(f"changes has {item!r}: {error}") from None
     return found
+
+
+def check_once(chosen: list[dict[str, str]]) -> None:
+    """AnsibleActionFail for the same two states twice, whose gain the product of all changes would have twice."""
+    seen = set()
+    for item in chosen:
+        states = item["change"], item["before"], item["after"]
+        if states in seen:
+            raise AnsibleActionFail(f"changes has {item['change']} twice ({item['before']} to {item['after']})")
+        seen.add(states)
 
 
 def read(results: str, chosen: list[dict[str, str]], limits: _compare.Options) -> tuple[list[Step], list[str]]:
     """The comparisons of each change, one change in memory at a time, and what was wrong with the records."""
-    steps, problems = [], []
-    for item in chosen:
-        loaded = _series.load(results, item["change"])
-        report = _series.compared(loaded, item["before"], item["after"], limits)
-        steps.append(Step(item["change"], item["label"], report["comparisons"]))
-        problems += [f"{item['change']}: {problem}" for problem in report["problems"]]
-    return steps, problems
+    found = [step_of(item, _series.load(results, item["change"]), limits) for item in chosen]
+    return joined(found)
+
+
+def read_all(results: str, limits: _compare.Options) -> tuple[list[Step], list[str]]:
+    """The same for all changes that have both phases, in the order in which they were measured; each is read once."""
+    found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in _series.measured(results)]
+    return joined([item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))])
+
+
+def step_of(item: Mapping[str, str], loaded: _records.Loaded, limits: _compare.Options) -> tuple[Step, list[str]]:
+    """The comparisons of one change, and what was wrong with its records."""
+    report = _series.compared(loaded, item["before"], item["after"], limits)
+    problems = [f"{item['change']}: {problem}" for problem in report["problems"]]
+    return Step(item["change"], item["label"], report["comparisons"]), problems
+
+
+def joined(found: Sequence[tuple[Step, list[str]]]) -> tuple[list[Step], list[str]]:
+    """All steps, and all problems."""
+    return [step for step, _problems in found], [problem for _step, problems in found for problem in problems]

@@ -28,6 +28,8 @@ LOOK_S = 15.0
 BUSY_S = 1.0
 RETRY_S = 15.0
 _SUFFIX = ".guardian"
+# verdicts of what a guardian, which neither forces nor restarts, has to leave
+_LEFT = ("drifted", "pending_restart")
 
 # What a call asks for: seconds from now (0 ends the lease), and take_back(due), with which the guardian takes the
 # tuning's part of the checkpoint back. That takes the lock, does nothing and returns None where due() is not true under
@@ -69,7 +71,10 @@ class Lease:
             daemon.spawn(lambda say_ready: self._watch(terms.take_back, say_ready), (), READY_TIMEOUT_S)
         except (MeasureError, OSError) as error:
             self.end()
-            raise HostError("no process could be started that takes the checkpoint back at %s" % ends) from error
+            why = os.strerror(error.errno) if isinstance(error, OSError) else error
+            raise HostError(
+                "no process could be started that takes the checkpoint back at %s: %s" % (ends, why)
+            ) from error
 
     def end(self):
         """End this tuning's guardian; with the last one of the checkpoint its lease ends."""
@@ -139,7 +144,13 @@ class Lease:
                 time.sleep(BUSY_S if busy else RETRY_S)
                 continue
             if result is not None and not result["failed"]:
-                self._say(syslog.LOG_NOTICE, "was not renewed and is taken back: %s" % result["msg"])
+                left = [record["reason"] for record in result["tuning"] if record["verdict"] in _LEFT]
+                if left:
+                    self._say(
+                        syslog.LOG_WARNING, "was not renewed and is taken back but for this: %s" % "; ".join(left)
+                    )
+                else:
+                    self._say(syslog.LOG_NOTICE, "was not renewed and is taken back: %s" % result["msg"])
                 return
             if result is not None:
                 self._say(syslog.LOG_ERR, "could not be taken back: %s" % result["msg"])

@@ -40,7 +40,7 @@ options:
       - Begin of the window in the time of the file (RV(cpu.zone)), V(16:30:00) for the first day of the file or
         V(2026-11-20 16:30:00). Files of nmon and mpstat have the local time of the recorded host and no time zone,
         those of sar and sadf have UTC.
-      - The begin of the file where it is not set.
+      - Quote it, for YAML takes V(16:30:00) for a number. The begin of the file where it is not set.
     type: str
   end:
     description: End of the window, the end of the file where it is not set. A time of day that is not after O(begin) is

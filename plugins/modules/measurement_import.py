@@ -44,7 +44,7 @@ options:
     choices: [auto, csv, yaml]
     default: auto
   delimiter:
-    description: What separates the columns of a CSV file, one character.
+    description: What separates the columns of a CSV file, one character; a tab is C("\t") in double quotes.
     type: str
     default: ','
   rows:
@@ -224,6 +224,8 @@ options:
     description:
       - Whether a record that was imported before and says otherwise is replaced. Without it, that is an error.
       - Records that this collection measured itself are never replaced.
+      - Where rounds are numbered in the order of the rows, fewer rows than before are an error that names the records
+        to remove, because the last ones would be left and count as well.
     type: bool
     default: false
 notes:

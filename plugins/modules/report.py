@@ -44,7 +44,8 @@ options:
         V(md) is for a ticket.
       - V(xml) is JUnit with a test suite a workload and a test case a host pair. C(REGRESSED) is a failure;
         C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA) are skipped with their reason; C(IMPROVED) and C(UNCHANGED)
-        pass. A control workload is skipped where it moved and never fails. Hosts without a measurement are skipped
+        pass, and so does a level of an experiment that is worse, because it was tried and not kept.
+        A control workload is skipped where it moved and never fails. Hosts without a measurement are skipped
         test cases.
       - V(csv) has one row a run with the columns change, host, peer, workload, phase, round, run, warmup, ok,
         started, metric, value, unit, error. A text that a spreadsheet would take for a formula has an apostrophe in
@@ -83,8 +84,9 @@ options:
       - An item is named as under Comparability in the report, V(server.kernel), or without its first part, V(kernel),
         for both ends. C(*) and C(?) stand for characters as in names of files.
       - Of a fingerprint these have to match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
-        V(mtu); of a workload V(version), V(bytes), V(loops), V(connections) and V(workload.params.*); of the
-        application V(context.*). Tool and metric never differ in a comparison.
+        V(mtu); of a workload V(version), V(bytes), V(loops), V(connections), V(unit) (of work), V(units) (how many
+        of them were done, where V(elapsed_s) decides) and V(workload.params.*); of the application V(context.*). Tool
+        and metric with its unit and direction never differ in a comparison.
     type: list
     elements: str
     default: []

@@ -11,10 +11,16 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import MUST_MATCH, SHOWN, Items, Round
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import beyond
 
-WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric")
-NEVER_DECLARED = ("workload.tool", "workload.metric")
-"""Two tools, or two metrics, have nothing in common that could be compared."""
+WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric", "metric_unit", "better", "unit")
+NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "workload.better")
+"""Two tools, two metrics, or seconds and milliseconds of one have nothing in common that could be compared."""
+
+ELAPSED = "elapsed_s"
+"""The metric that means nothing without the amount of work that took so long."""
+UNITS = "workload.units"
 SIDES = ("client", "server")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
 """Outside check mode a tuning that has drifted was set and read back: only its next boot is not as wanted."""
@@ -42,7 +48,7 @@ def check_expected(patterns: Iterable[str]) -> tuple[str, ...]:
     ``server.kernel``, ``kernel``, ``workload.version``, ``context.packet_size``, ``context.*``.
     """
     fixed = [f"{side}.{name}" for side in SIDES for name in MUST_MATCH]
-    fixed += [f"workload.{name}" for name in WORKLOAD_MUST_MATCH if f"workload.{name}" not in NEVER_DECLARED]
+    fixed += [f"workload.{name}" for name in WORKLOAD_MUST_MATCH if f"workload.{name}" not in NEVER_DECLARED] + [UNITS]
     found = tuple(patterns)
     for pattern in found:
         named = pattern.startswith(("context.", "workload.params."))
@@ -80,6 +86,18 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
             old, new = ({getattr(end, field_name) for end in known} for known in ends)
             found += _differing(names, f"{side}.", old, new, must, expected)
     return found
+
+
+def unequal_work(
+    before: Sequence[Round], after: Sequence[Round], material: float, expected: Sequence[str] = ()
+) -> Iterator[Difference]:
+    """Where the time of a piece of work decides: how much work it was, if that differs by more than material."""
+    if before[0].workload.metric != ELAPSED:
+        return
+    old, new = ([item.units for item in rounds if item.units is not None] for rounds in (before, after))
+    if old and new and beyond(median(new) / median(old), material):
+        declared = _matches(UNITS, expected)
+        yield Difference(UNITS, f"{median(old):.12g}", f"{median(new):.12g}", not declared, declared)
 
 
 def _params(item: Round) -> tuple[tuple[str, str], ...]:
@@ -172,9 +190,9 @@ class Tunings:
                 for tuning in item["tunings"]:
                     if not _says_nothing(tuning):
                         self._add(item, tuning, states[item["phase"]])
-        for host in self.hosts.values():
-            for knob in host.values():
-                _finish(knob)
+        for host, knobs in self.hosts.items():
+            for knob in knobs.values():
+                _finish(knob, host)
 
     def _add(self, item: Mapping[str, Any], tuning: Mapping[str, Any], phase: str) -> None:
         key = tuning["name"], tuning["subject"]
@@ -219,7 +237,7 @@ def _says_nothing(tuning: Mapping[str, Any]) -> bool:
     return tuning["verdict"] == "compliant" and not any(value for state in states for value in state.values())
 
 
-def _finish(knob: Knob) -> None:
+def _finish(knob: Knob, host: str) -> None:
     if not knob.states["before"] and knob.last is not None and knob.last.get("before") is not None:
         # Nobody recorded the first state; the tuning itself saw it.
         knob.first = knob.last["before"]
@@ -227,6 +245,10 @@ def _finish(knob: Knob) -> None:
     shared = knob.states["before"] & knob.states["after"]
     if shared and knob.states["before"] != knob.states["after"] and knob.blocks is None and knob.took_effect:
         knob.blocks = f"{knob.name} {knob.subject} had the same value in rounds of both phases".replace("  ", " ")
+    for phase, values in knob.states.items():
+        if len(values) > 1 and knob.blocks is None:
+            where = f"{knob.name} {knob.subject}".strip() + f" on {host}"
+            knob.blocks = f"{where} was not the same in all rounds of the state {phase}"
 
 
 def _in_force(state: Mapping[str, Any]) -> str:

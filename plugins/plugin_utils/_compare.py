@@ -88,6 +88,7 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
     comparisons = [
         comparison for contrast in contrasts for comparison in _compare_all(rounds, contrast, tunings[contrast], limits)
     ]
+    knobs = sorted({knob.name for item in tunings.values() for known in item.hosts.values() for knob in known.values()})
     missing = _not_measured(comparisons, expected)
     total = sum(len(item.runs) for item in rounds)
     keep_runs = options.max_runs is None or total <= options.max_runs
@@ -104,7 +105,9 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
         "verdict": verdict,
         "headline": experiment["reason"] if experiment else headline(verdict, comparisons, len(missing)),
         "next_steps": next_steps(
-            Whole(loaded.change, verdict, options.min_rounds, options.repeat, experiment), comparisons, missing
+            Whole(loaded.change, verdict, options.min_rounds, options.repeat, experiment, tunings=knobs),
+            comparisons,
+            missing,
         ),
         "counts": count(comparisons),
         "hosts": {"measured": len(_measured(comparisons)), "not_measured": len(missing)},
@@ -138,7 +141,7 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
         "runs_total": total,
         "runs": list(iter_runs(loaded)) if keep_runs else [],
         "published": published_for(
-            {knob.name for item in tunings.values() for knobs in item.hosts.values() for knob in knobs.values()},
+            knobs,
             {item.workload.bytes for item in rounds if not item.workload.control},
             {item.workload.family for item in rounds} | {name for item in rounds for name, _value in item.context},
         ),
@@ -272,15 +275,20 @@ def _warnings(
     )
     weak = sum(item.alternates is not True for item in comparisons if not item.control)
     if weak:
-        found.append(f"Weaker evidence: in {weak} comparisons the two states did not take turns in time.")
+        where = "1 comparison" if weak == 1 else f"{weak} comparisons"
+        found.append(f"Weaker evidence: in {where} the two states did not take turns in time.")
     moved = sorted({item.entry["host"] for item in comparisons if item.control and item.moved})
     if moved:
         found.append(f"The control workload moved by more than material on {_some(moved)}.")
-    without = {item.entry["host"] for item in comparisons} - {
-        item.entry["host"] for item in comparisons if item.control
-    }
+    controlled = {item.entry["host"] for item in comparisons if item.control}
+    without = {item.entry["host"] for item in comparisons} - controlled
     if without:
         found.append(f"No control workload was measured on {_some(sorted(without))}: what moved by itself is unknown.")
+    useless = controlled - {item.entry["host"] for item in comparisons if item.control and item.estimate is not None}
+    if useless:
+        found.append(
+            f"The control workload could not be compared on {_some(sorted(useless))}: what moved by itself is unknown."
+        )
     others = sorted({item.phase for item in loaded.records} - _phases(loaded))
     if others:
         meant = "those of the experiment" if loaded.experiment else "before and after"

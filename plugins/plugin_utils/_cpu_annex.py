@@ -21,7 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_schema impo
     MOST_FILES,
     MOST_INTERVALS,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError, Window
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError, Window, quoted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import CpuSum, add, units_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import microseconds
 
@@ -47,7 +47,9 @@ def utc_offset(text: str) -> timedelta:
     if text in ("Z", "UTC"):
         return timedelta()
     if not match or int(match[2]) > 14 or int(match[3]) > 59:
-        raise CpuFileError(f"utc_offset is {text!r}; what local time is ahead of UTC belongs there, such as +01:00")
+        raise CpuFileError(
+            f"utc_offset is {text!r}; what local time is ahead of UTC belongs there, such as +01:00{quoted(text)}"
+        )
     ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
     return ahead if match[1] == "+" else -ahead
 

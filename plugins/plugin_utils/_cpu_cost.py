@@ -59,17 +59,21 @@ class _Doubt(NamedTuple):
 
     flag: str
     guard: str | None = None
+    comparable: bool = True
+    """The figures mean the same in both states, whatever else moved."""
 
 
-def cpu_cost(useful: States, limits: Limits) -> CpuCost:
-    """The CPU cost of both states; ``useful`` are the rounds that have data."""
+def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
+    """The CPU cost of both states; ``useful``: the rounds that have data. Nothing is tested unless ``comparable``."""
     kpis = _kpis(useful)
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
     doubts = {side: list(_doubts(useful, kpis, side, shared, limits)) for side in ends} if all(useful.values()) else {}
     work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
     doubted = {side for side, found in doubts.items() if found}
-    secondary = _secondary(useful, kpis, ends, doubted, work, limits)
+    untested = {side for side, found in doubts.items() if not all(doubt.comparable for doubt in found)}
+    tested = set(ends) - untested if comparable else set()
+    secondary = _secondary(useful, kpis, ends, (tested, doubted), work, limits)
     found = [doubt for side in ends for doubt in doubts.get(side, ())]
     return CpuCost(
         kpis,
@@ -113,9 +117,10 @@ def _numbers(value: _kpi.Kpi) -> dict[str, Any]:
 
 
 def _secondary(
-    useful: States, kpis: Kpis, ends: Sequence[str], doubted: set[str], work: str, limits: Limits
+    useful: States, kpis: Kpis, ends: Sequence[str], sides: tuple[set[str], set[str]], work: str, limits: Limits
 ) -> list[dict[str, Any]]:
-    """CPU cost of the ends, tested as one family of this comparison."""
+    """CPU cost of the ends, tested as one family of this comparison; ``sides``: those to test, those in doubt."""
+    wanted, doubted = sides
     entries: list[dict[str, Any]] = []
     tested: list[tuple[str, dict[str, Any], Estimate]] = []
     for index, side in enumerate(ends):
@@ -134,7 +139,7 @@ def _secondary(
         }
         entries.append(entry)
         costs = {phase: _costs(rounds, index) for phase, rounds in useful.items()}
-        if min(len(sample) for sample in costs.values()) >= limits.min_rounds:
+        if side in wanted and min(len(sample) for sample in costs.values()) >= limits.min_rounds:
             tested.append((side, entry, estimate(costs["before"], costs["after"], "lower", limits.confidence_pct)))
     for (side, entry, found), p in zip(tested, holm([found.p for _side, _entry, found in tested]), strict=True):
         entry.update(ratio=short(found.ratio), p_holm=short(p))
@@ -178,13 +183,15 @@ def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits)
         named = [" and ".join(sources[phase]) for phase in PHASES]
         yield _Doubt(
             f"the CPU time of the {side} comes from {named[0]} before the change and from {named[1]} after:"
-            " the costs are not comparable."
+            " the costs are not comparable.",
+            comparable=False,
         )
     if old.net != new.net:
         known = "before" if old.net else "after"
         yield _Doubt(
             f"idle windows of the {side} are known only {known} the change: the costs are not comparable, because the"
-            " background is taken off one of them."
+            " background is taken off one of them.",
+            comparable=False,
         )
     moved_by = list(_background_moved(useful, side, limits)) if old.net and new.net else []
     yield from moved_by or _others_moved(useful, side, shared)

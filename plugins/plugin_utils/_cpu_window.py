@@ -89,6 +89,12 @@ def cpu_seconds(elapsed_s: float, busy_pct: float, cpus: float = 1.0) -> float:
     return elapsed_s * busy_pct / 100.0 * cpus
 
 
+def quoted(text: str) -> str:
+    """What to add where YAML made a number of a time: 16:30:00 without quotes arrives as 59400."""
+    number = re.fullmatch(r"[+-]?\d+", text.strip())
+    return " (in quotes: without them, YAML takes it for a number)" if number else ""
+
+
 def moment(text: str, first: datetime) -> datetime:
     """``16:30``, ``16:30:00`` (on the day of ``first``) or ``2026-11-20 16:30:00``; CpuFileError for anything else."""
     try:
@@ -99,7 +105,9 @@ def moment(text: str, first: datetime) -> datetime:
     except ValueError:
         found = None
     if found is None or found.tzinfo is not None:
-        raise CpuFileError(f"{text!r} is no time of the file, which has no zone: 16:30:00 or 2026-11-20 16:30:00")
+        raise CpuFileError(
+            f"{text!r} is no time of the file, which has no zone: 16:30:00 or 2026-11-20 16:30:00{quoted(text)}"
+        )
     return found
 
 

@@ -30,6 +30,8 @@ class Imported(NamedTuple):
 
     records: list[Values]
     problems: list[str]
+    last_in_order: list[Values]
+    """The last record of each state whose rounds are numbered in the order of their rows."""
 
 
 def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
@@ -57,13 +59,16 @@ def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
     for entry in _numbered(entries, problems):
         rounds.setdefault((entry.key, entry.number), []).append(entry)
     records = []
+    last: dict[Key, Values] = {}
     for group in rounds.values():
         found = _disagreement(group)
         if found:
             problems.append(found)
         else:
             records.append(_record(group, deciding.get(_workload_of(group[0]))))
-    return Imported(records, problems)
+            if "round" not in group[0].values:
+                last[group[0].key] = records[-1]
+    return Imported(records, problems, list(last.values()))
 
 
 def _declared(values: Mapping[str, Any]) -> Values:

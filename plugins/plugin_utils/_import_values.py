@@ -47,7 +47,9 @@ def text(value: Any) -> str:
 def number(value: Any) -> int | float:
     """A number, or text that is one: with a point, without separators of thousands."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = float(value) if re.search(r"[.eE]", value) else int(value)
+        # No int of thousands of digits: Python refuses those.
+        found = float(value)
+        value = found if re.search(r"[.eE]", value) or abs(found) > LARGEST else int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         hint = ", with a point and without separators" if isinstance(value, str) and "," in value else ""
         raise FieldError(f"is {show(value)}; a number belongs there{hint}")

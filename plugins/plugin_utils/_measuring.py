@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import options, rounds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
 
 FACT = "zpower_measurements"
+whole: Callable[[str, Any], int] = options.whole
 
 
 def collection_version(top: Path) -> str:
@@ -76,6 +78,29 @@ def _medians(primary: str, good: list[Mapping[str, Any]]) -> dict[str, float | N
     return {name: median(values) if values else None for name, values in known.items()}
 
 
+def lost(lines: list[dict[str, Any]]) -> list[str]:
+    """One sentence for each reason why workloads have no result: what keeps all of them off is said once."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        if not line["control"] and not line["runs_ok"]:
+            found.setdefault((line["peer"], str(line["error"])), []).append(line["workload"])
+    return [
+        f"every run of {', '.join(names)}{'' if peer == rounds.LOCAL_PEER else f' with {peer}'} failed: {error}"
+        for (peer, error), names in found.items()
+    ]
+
+
+def check_writable(folder: Path) -> None:
+    """ValueError where no record could be written into ``folder``, which need not be there yet."""
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise ValueError(f"no record can be written below {folder}: {there} is no directory")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"no record can be written below {folder}: {there} is not writable")
+
+
 def merged_facts(known: Any, lines: list[dict[str, Any]], phase: str | None, number: int) -> dict[str, Any]:
     """The fact of this host: what was there, with the lines of this round in their places."""
     facts: dict[str, Any] = {}
@@ -130,10 +155,12 @@ class MeasuringAction(ActionBase):
         """Fill in what the records of the change tell; AnsibleActionFail where this round was measured already."""
         try:
             folder = _records.change_folder(results, ids["change"]) / _records.file_slug(ids["host"])
+            check_writable(folder)
             names = self.names(arguments)
             there = [name for name in names if self._place(ids, results, name, ids["peer"]).exists()]
         except (TypeError, ValueError) as error:
-            raise AnsibleActionFail(str(error)) from error
+            # ansible-core 2.21 would print a cause behind the sentence once more
+            raise AnsibleActionFail(str(error)) from None
         if there:
             path = self._place(ids, results, there[0], ids["peer"])
             raise AnsibleActionFail(f"{path} exists already: name another round or change, or move it away")
@@ -153,14 +180,15 @@ class MeasuringAction(ActionBase):
 
     def _ids(self, arguments: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """What ties a record to its change; AnsibleActionFail before anything is measured in vain."""
-        change, phase = arguments.get("change") or None, arguments.get("phase") or None
+        # a change that is called by a number is one in YAML
+        change, phase = (str(arguments.get(name) or "") or None for name in ("change", "phase"))
         try:
             for name, value in (("change", change), ("phase", phase)):
                 if change is not None:
                     _records.check_slug(name, value)
-            number = int(arguments.get("round") or 1)
+            number = whole("round", arguments.get("round") or 1)
         except ValueError as error:
-            raise AnsibleActionFail(str(error)) from error
+            raise AnsibleActionFail(str(error)) from None
         peer = str(arguments.get("peer") or arguments.get("address") or rounds.LOCAL_PEER)
         return {
             "change": change,
@@ -194,9 +222,8 @@ class MeasuringAction(ActionBase):
             kept["paths"] = [line["record"] for line in lines if line["record"]]
         known = (variables.get("ansible_facts") or {}).get(FACT)
         kept["ansible_facts"] = {FACT: merged_facts(known, lines, ids["phase"], ids["round"])}
-        lost = [line for line in lines if not line["control"] and not line["runs_ok"]]
-        problems += [f"every run of {line['workload']} with {line['peer']} failed: {line['error']}" for line in lost]
-        problems += [record["left_behind"] for record in records if record.get("left_behind")]
+        problems += lost(lines)
+        problems += dict.fromkeys(record["left_behind"] for record in records if record.get("left_behind"))
         if problems:
             kept.update(failed=True, msg="; ".join(problems))
         return kept

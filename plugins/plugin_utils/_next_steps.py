@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_high
 from typing import Any, NamedTuple
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import NEVER_DECLARED
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pair import Comparison
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import IMPROVED, REGRESSED, UNCHANGED
 
@@ -29,11 +30,11 @@ COLLECTION = "zpower.sap_tuning"
 
 ADVICE = {
     "data": "Look at the errors of the failed runs and at the hosts that were not measured, and measure again",
-    "fingerprint": "Make both states equal in what Comparability lists, and measure both again; or declare the"
-    " difference (expected_change) where it is what you compare",
+    "fingerprint": "Make both states equal in what Comparability lists, and measure both again",
     "tuning": "Find out under What changed why the tuning was not in force, and measure both states again",
     "failed": "Remove the cause of the failed runs, and measure again",
     "control": "Something else changed between the states: measure again at a quieter time, the states taking turns",
+    "coarse": "Measure with finer figures, or longer runs: all values are multiples of a step larger than material",
 }
 
 
@@ -52,39 +53,71 @@ class Whole(NamedTuple):
     experiment: Mapping[str, Any] | None = None
     measured: bool = True
     """By this collection, so that a command of it can do so again."""
+    tunings: Sequence[str] = ()
+    """Those of this collection that were recorded for the change: without one, no playbook of ours takes it back."""
 
 
 def next_steps(whole: Whole, comparisons: Sequence[Comparison], missing: Sequence[Mapping[str, str]]) -> list[str]:
     """Sentences; never empty."""
     if whole.experiment:
-        return [*_of_experiment(whole, whole.experiment), *_about_missing(missing)]
+        return _typed(whole, [*_of_experiment(whole, whole.experiment), *_about_missing(missing)])
     ours = [item for item in comparisons if not item.control]
     whole = whole._replace(measured=not ours or any(item.entry["tool"] != IMPORTED for item in ours))
     causes = Counter(item.cause for item in ours)
     steps = []
     if whole.verdict == REGRESSED:
         worse = [item.entry["host"] for item in ours if item.verdict == REGRESSED]
-        steps.append(f"Take the change back where it made things worse: {command(whole.repeat, 'rollback', worse)}.")
+        steps.append(f"Take the change back where it made things worse{_rollback(whole, worse)}.")
     if any(item.entry["warnings"] for item in ours):
         steps.append("Look at the side effects named in the guards before the change goes any further.")
     steps += [f"{text}{_again(whole)}." for cause, text in ADVICE.items() if causes[cause]]
+    steps += _declaring(whole, [item for item in ours if item.cause == "fingerprint"])
     if causes["rounds"]:
         steps.append(f"Measure at least {whole.min_rounds} rounds of each state{_again(whole, whole.min_rounds + 1)}.")
     steps += _against_noise(whole, ours)
     if any(item.alternates is False for item in ours):
         steps.append("Let the states take turns (before, after, after, before, ...), so that a drift is no effect.")
     if whole.verdict == IMPROVED:
-        watch = command(whole.repeat, "verify")
-        steps.append(f"Keep the change, and let the verify playbook watch that it stays: {watch}.")
+        watch = f", and let the verify playbook watch that it stays: {command(whole.repeat, 'verify')}"
+        steps.append(f"Keep the change{watch if whole.tunings else ''}.")
     if whole.verdict == UNCHANGED:
         steps.append(
             "Keep the change only if there is another reason for it, for it makes no material difference here;"
-            f" else take it back: {command(whole.repeat, 'rollback')}."
+            f" else take it back{_rollback(whole)}."
         )
     steps += _about_missing(missing)
     if not ours:
         steps.append(f"Measure both states{_again(whole)}.")
-    return steps
+    return _typed(whole, steps)
+
+
+def _typed(whole: Whole, steps: list[str]) -> list[str]:
+    """The same steps, and where a command lacks what the run had been given, a last one that says so."""
+    remarks = [line[2:] for line in whole.repeat.splitlines()[1:] if line.startswith("# with the ")]
+    commands = any("`" in step for step in steps)
+    told = [remark.replace("with the ", "with the other ", 1).rstrip(".") for remark in remarks if commands]
+    return [*steps, *(f"Type these commands {remark}." for remark in told)]
+
+
+def _rollback(whole: Whole, hosts: Iterable[str] = ()) -> str:
+    """Of the change's own tunings alone: the playbook would take back all that the hosts have."""
+    if not whole.tunings:
+        return "; no tuning of this collection was recorded for it, so it goes back the way it was made"
+    return f": {command(whole.repeat, 'rollback', hosts, whole.tunings)}"
+
+
+def _declaring(whole: Whole, unequal: Sequence[Comparison]) -> list[str]:
+    """The report once more, with the difference declared; nothing where that could not help."""
+    found = {item for comparison in unequal for item in comparison.differences if item.must_match or item.declared}
+    # several values in one state can be no declared difference; a list of them is joined by commas
+    bad = [item for item in found if "," in item.before + item.after or item.item in NEVER_DECLARED]
+    names = sorted({item.item for item in found})
+    if not names or bad or not all(NAME.fullmatch(name) for name in names):
+        return []
+    asked = json.dumps({"report_expected_change": names})
+    report = _bare(command(whole.repeat, "report"))
+    again = f"`{report} -e zpower_change={whole.change} -e {shlex.quote(asked)}`"
+    return [f"Or, where this difference is what you compare, declare it: {again}."]
 
 
 def _against_noise(whole: Whole, ours: Sequence[Comparison]) -> list[str]:
@@ -106,8 +139,11 @@ def _of_experiment(whole: Whole, experiment: Mapping[str, Any]) -> list[str]:
     if not experiment["progress"]["complete"]:
         again = f"`{_plain(whole.repeat)} -e zpower_change={whole.change}`"
         return [f"Go on where the experiment ended, with the same factors: {again}."]
+    if winner is None and (last.get("failures") or not last.get("ended")):
+        back = _bare(command(whole.repeat, "rollback"))
+        return [f"Take back what the last session may have left behind: `{back} -e zpower_checkpoint={whole.change}`."]
     if winner is None:
-        return ["Nothing is asked of you: the hosts are as they were found. More rounds could tell more."]
+        return ["Nothing is asked of you: the hosts are as they were found."]
     if last.get("kept") == winner:
         watch = command(whole.repeat, "verify")
         return [f"Write the settings of {winner} into the inventory, and let the verify playbook watch them: {watch}."]
@@ -128,7 +164,10 @@ def _again(whole: Whole, rounds: int | None = None) -> str:
     if not whole.measured:
         return ""
     more = f" -e measure_rounds={rounds}" if rounds else ""
-    return f": `{_plain(whole.repeat)} -e zpower_change={following(whole.change)}{more}`"
+    again = f"{_plain(whole.repeat)} -e zpower_change={following(whole.change)}{more}"
+    if again.partition(" -e ")[0].endswith(f" {COLLECTION}.measure"):
+        return f", the state after with measure_phase=after: `{again} -e measure_phase=before`"
+    return f": `{again}`"
 
 
 def following(change: str) -> str:
@@ -137,7 +176,7 @@ def following(change: str) -> str:
     return f"{match[1]}-{int(match[2]) + 1}" if match else f"{change}-2"
 
 
-def command(repeat: str, playbook: str, hosts: Iterable[str] = ()) -> str:
+def command(repeat: str, playbook: str, hosts: Iterable[str] = (), tags: Iterable[str] = ()) -> str:
     """``ansible-playbook`` with the inventory of the run that measured, for these hosts or those of that run."""
     words = _words(repeat)[:-1] or ["ansible-playbook"]
     names = sorted(set(hosts))
@@ -146,7 +185,9 @@ def command(repeat: str, playbook: str, hosts: Iterable[str] = ()) -> str:
             place = words.index("--limit")
             del words[place : place + 2]
         words += ["--limit", ",".join(names)]
-    return f"`{shlex.join([*words, f'{COLLECTION}.{playbook}'])}`"
+    chosen = [tag for tag in tags if NAME.fullmatch(tag)]
+    words += [f"{COLLECTION}.{playbook}", *(["--tags", ",".join(chosen)] if chosen else [])]
+    return f"`{shlex.join(words)}`"
 
 
 def _words(repeat: str) -> list[str]:

@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import Difference, differences, ways
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import (
+    Difference,
+    differences,
+    unequal_work,
+    ways,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_cost import CpuCost, cpu_cost
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._flags import States, alternates, flags, guards
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Round
@@ -74,17 +79,20 @@ def compare_pair(
     metric, unit, better = workload.metric, workload.metric_unit, workload.better
     sides = {phase: _side(rounds) for phase, rounds in states.items()}
     useful = {phase: [item for item in rounds if item.median is not None] for phase, rounds in states.items()}
-    different = differences(useful["before"], useful["after"], expected) if all(useful.values()) else []
+    different: list[Difference] = []
+    if all(useful.values()):
+        different = differences(useful["before"], useful["after"], expected)
+        different += unequal_work(useful["before"], useful["after"], limits.material(metric), expected)
     material = _material(useful, metric, limits)
     found = None
     verdict = _unusable(states, useful, different, blocked)
+    cost = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
         samples = [[item.median for item in useful[phase] if item.median is not None] for phase in ("before", "after")]
         found = estimate(samples[0], samples[1], better, limits.confidence_pct)
         fewest = min(len(sample) for sample in samples)
         verdict = _doubts(sides, controls, limits, decide(found, fewest, material, limits, metric, better))
     turns = alternates(everything)
-    cost = cpu_cost(useful, limits)
     entry = {
         "contrast": contrast,
         "host": everything[0].host,
@@ -226,7 +234,8 @@ def _evidence_flags(
         but = ", although the protocol says that they did" if believed else ""
         found.append(f"weaker evidence: the states did not take turns in time{but}; a drift would look like an effect.")
     if not control and all(item.estimate is None for item in controls):
-        found.append("no control workload was measured on this host: what moved by itself is unknown.")
+        what = "the control workload could not be compared" if controls else "no control workload was measured"
+        found.append(f"{what} on this host: what moved by itself is unknown.")
     return found
 
 

@@ -25,9 +25,9 @@ def writing(what: str, folder: Path) -> Iterator[None]:
         raise AnsibleActionFail(
             f"{what} cannot be written into {folder}: {error.strerror or error}; "
             "the user who runs ansible-playbook must be able to write there"
-        ) from error
+        ) from None
     except ValueError as error:
-        raise AnsibleActionFail(f"{what} cannot be written: {error}") from error
+        raise AnsibleActionFail(f"{what} cannot be written: {error}") from None
 
 
 def told(report: Report, written: Written) -> dict[str, Any]:

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import Background, CpuSum, background, cpu_sum
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import (
+    Background,
+    CpuSum,
+    background,
+    cpu_sum,
+    units_of,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import Better
 
@@ -128,6 +134,8 @@ class Round:
     """Where the CPU time of client and server comes from; None in the first records, which had their own."""
     left_behind: str | None = None
     """What the measurement could not take back."""
+    units: float | None = None
+    """Median over the counted runs of the units of work that a run did."""
 
     @property
     def good(self) -> list[float]:
@@ -214,6 +222,7 @@ class Reducer:
             source=self.share(_source(record.get("source"))),
             cpu_source=self.share(_both(record, "cpu_source", lambda end: end)),
             left_behind=self.share(record.get("left_behind")),
+            units=_median(_positive(units_of(item) for item in counted)),
             clock_step_s=max(abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in ("client", "server")),
         )
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
@@ -122,6 +122,7 @@ def scaling(change: str, rounds: Iterable[Round], x: str, work: Work = "each", w
             problems.append(f"{_name(item)}: {x} is {read(item)!r}, no number above 0.")
         else:
             groups.setdefault(_key(item, x), []).append((place, item))
+    problems += _other_settings(groups)
     curves = []
     for key in sorted(groups, key=repr):
         for members in by_name(groups[key]):
@@ -178,7 +179,7 @@ def by_name(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Ro
 
 def _without(name: str, x: float) -> str:
     """``pingpong-onlTrans-x10`` without the part that says 10."""
-    said = re.compile(rf"[A-Za-z]*0*{x:g}")
+    said = re.compile(rf"[A-Za-z]*0*{re.escape(_plain(x))}")
     return "-".join(part for part in name.split("-") if not said.fullmatch(part))
 
 
@@ -195,13 +196,27 @@ def by_state(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, R
 
 
 def _key(item: Round, x: str) -> Key:
-    """What has to be equal on a curve: everything that defines the workload, but for x."""
+    """What has to be equal on a curve: everything that defines the workload and its application, but for x."""
     workload = item.workload
     params = tuple((name, str(value)) for name, value in sorted(dict(workload.params).items()) if f"params.{name}" != x)
     connections = None if x == "connections" else workload.connections
     metric = workload.metric, workload.metric_unit, workload.better
     same = (workload.tool, workload.version, workload.bytes, connections, workload.transport, *metric)
-    return item.host, item.peer, same, params
+    context = tuple((name, value) for name, value in item.context if f"context.{name}" != x)
+    return item.host, item.peer, same, params, context
+
+
+def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iterator[str]:
+    """A sentence for curves that nothing but settings of the application tells apart, because no name says so."""
+    alike: dict[Key, list[Key]] = {}
+    for key in groups:
+        alike.setdefault(key[:-1], []).append(key)
+    for keys in alike.values():
+        settings = [set(key[-1]) for key in keys]
+        names = sorted({name for name, _value in set.union(*settings) - set.intersection(*settings)})
+        if names:
+            first = min(_name(item) for key in keys for _x, item in groups[key])
+            yield f"{first}: context.{', context.'.join(names)} differs, and what differs is no point of one curve."
 
 
 def _curve(members: Sequence[tuple[float, Round]], x: str, work: Work, problems: list[str]) -> dict[str, Any] | None:
@@ -213,7 +228,7 @@ def _curve(members: Sequence[tuple[float, Round]], x: str, work: Work, problems:
             values[place].append(item.median)
     for place in sorted(values):
         if not values[place]:
-            problems.append(f"{_name(first)}: no run succeeded at {x} {place:g}.")
+            problems.append(f"{_name(first)}: no run succeeded at {x} {_plain(place)}.")
     measured = [Measured(place, found) for place, found in values.items() if found]
     if not measured:
         return None
@@ -250,11 +265,28 @@ def _name(item: Round) -> str:
 def _headline(curves: Sequence[Mapping[str, Any]], x: str) -> str:
     if not curves:
         return f"Nothing is known over {x}: no run of this change fits."
-    first = min(item["points"][0]["x"] for item in curves)
-    far = max(item["points"][-1]["x"] for item in curves)
-    speeds = sorted(item["points"][-1]["speedup"] for item in curves if item["points"][-1]["x"] == far)
-    bends = sorted({item["knee"]["x"] for item in curves if item["knee"]})
-    work = f"{speeds[0]:.3g}" + (f" to {speeds[-1]:.3g}" if speeds[0] != speeds[-1] else "")
     name = x.rpartition(".")[2]
-    knees = f"the curves bend at {', '.join(f'{bend:g}' for bend in bends)}" if bends else "no curve has a knee"
-    return f"At {far:g} {name}, {work} times the work of {first:g}; {knees}."
+    first = min(item["points"][0]["x"] for item in curves)
+    # What a curve says is relative to where it begins itself.
+    whole = [item["points"][-1] for item in curves if item["points"][0]["x"] == first]
+    far = max(point["x"] for point in whole)
+    if far == first:
+        return f"There is nothing to compare {name} {_plain(first)} with: a scaling needs two values of {x} or more."
+    speeds = sorted(point["speedup"] for point in whole if point["x"] == far)
+    work = f"{speeds[0]:.3g}" + (f" to {speeds[-1]:.3g}" if speeds[0] != speeds[-1] else "")
+    return f"At {_plain(far)} {name}, {work} times the work of {_plain(first)}; {_knees(curves)}."
+
+
+def _knees(curves: Sequence[Mapping[str, Any]]) -> str:
+    bends = [item["knee"]["x"] for item in curves if item["knee"]]
+    if not bends:
+        return "no curve has a knee"
+    places = ", ".join(_plain(bend) for bend in sorted(set(bends)))
+    if len(bends) < len(curves):
+        return f"{len(bends)} of {len(curves)} curves bend{'s' if len(bends) == 1 else ''}, at {places}"
+    return f"the curve{'s bend' if len(curves) > 1 else ' bends'} at {places}"
+
+
+def _plain(x: float) -> str:
+    """A million as 1000000, as names of workloads have it."""
+    return f"{x:.12g}"

@@ -20,42 +20,44 @@ PHASES = ("before", "after")
 
 def load(results: str, change: str) -> _records.Loaded:
     """The records of a change; AnsibleActionFail where there are none."""
-    try:
-        loaded = _records.load_change(results, change)
-    except (OSError, ValueError) as error:
-        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from error
+    loaded = _read(results, change)
     if not loaded.records:
         why = f": {one_line(loaded.problems[0])}" if loaded.problems else ""
         raise AnsibleActionFail(f"there is no measurement record of change {change} below {results}{why}")
     return loaded
 
 
-def in_order_of_time(results: str) -> list[str]:
-    """The changes below ``results`` that have records of both phases, in the order in which they were measured."""
-    found = []
+def _read(results: str, change: str) -> _records.Loaded:
+    try:
+        return _records.load_change(results, change)
+    except (OSError, ValueError) as error:
+        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
+
+
+def measured(results: str) -> Iterator[tuple[int, _records.Loaded]]:
+    """Each change below ``results`` that has records of both phases, with the time of its first one, by their names."""
     try:
         names = sorted(entry.name for entry in Path(results).iterdir() if entry.is_dir() and not entry.is_symlink())
     except OSError as error:
-        raise AnsibleActionFail(f"{results} on the controller cannot be read: {error.strerror or error}") from error
+        raise AnsibleActionFail(f"{results} on the controller cannot be read: {error.strerror or error}") from None
     for name in names:
         try:
             _records.check_slug("change", name)
         except ValueError:
             continue
-        records = _records.load_change(results, name).records
-        starts = [item.started for item in records if item.started is not None]
-        if starts and set(PHASES) <= {item.phase for item in records}:
-            found.append((min(starts), name))
-    return [name for _start, name in sorted(found)]
+        loaded = _read(results, name)
+        starts = [item.started for item in loaded.records if item.started is not None]
+        if starts and set(PHASES) <= {item.phase for item in loaded.records}:
+            yield min(starts), loaded
 
 
 def compared(loaded: _records.Loaded, before: str, after: str, options: _compare.Options) -> Report:
     """The report on two phases of a change, whatever they are called."""
-    if (before, after) != PHASES or loaded.experiment:
+    if (before, after) != PHASES:
         states = {before: "before", after: "after"}
         records = [replace(item, phase=states[item.phase]) for item in loaded.records if item.phase in states]
         tunings = [{**item, "phase": states[item["phase"]]} for item in loaded.tunings if item["phase"] in states]
-        loaded = replace(loaded, records=records, tunings=tunings, experiment=None)
+        loaded = replace(loaded, records=records, tunings=tunings)
     return _compare.compare_change(loaded, options=options)
 
 

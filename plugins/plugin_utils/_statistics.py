@@ -120,7 +120,7 @@ def rounds_needed(rounds: int, half_width: float | None, estimate: float, materi
     end: the distance counts as half of the band at least, because the estimate moves as well.
     """
     if half_width is None:
-        return least
+        return max(least, rounds + 1)
     size = abs(estimate)
     distance = size if size > material else material - size
     factor = (half_width / max(distance, material / 2.0)) ** 2

@@ -105,7 +105,7 @@ def method(limits: Limits) -> list[str]:
     return [
         "A round is several runs after a warm-up run that is thrown away; the median of its runs is one sample.",
         "The estimate is the Hodges-Lehmann ratio of the round medians, turned so that above 1 is better;"
-        f" the interval ({limits.confidence_pct:g} %) is the Mann-Whitney test inverted, exact, ties by midranks.",
+        f" the interval ({limits.confidence_pct:.3g} %) is the Mann-Whitney test inverted, exact, ties by midranks.",
         f"Improved and regressed need an interval that leaves out 1 and an estimate beyond material"
         f" ({limits.material_pct:g} %, or one step of the clock where that is more);"
         " unchanged needs the whole interval within material.",

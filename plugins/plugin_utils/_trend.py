@@ -20,7 +20,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import 
 
 SCHEMA = "zpower.sap_tuning/trend/1"
 
-Key = tuple[str, str, str, str]  # host, peer, workload, metric
+Key = tuple[str, str, str, str, str, Better]
+"""Host, peer, workload, metric, unit and direction: seconds and milliseconds of one metric are two series."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def trend(name: str, steps: Sequence[Step], wanted: Wanted | None = None) -> dic
 
 def _chosen(step: Step, wanted: Wanted) -> dict[Key, Mapping[str, Any]]:
     return {
-        (item["host"], item["peer"], item["workload"], item["metric"]): item
+        (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
         for item in step.comparisons
         if not item["control"]
         and fnmatchcase(item["workload"], wanted.workload)
@@ -65,9 +66,8 @@ def _chosen(step: Step, wanted: Wanted) -> dict[Key, Mapping[str, Any]]:
 
 
 def _series(key: Key, steps: Sequence[Step], entries: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
-    host, peer, workload, metric = key
+    host, peer, workload, metric, unit, better = key
     known = [entry for entry in entries if entry is not None]
-    better: Better = known[0]["better"]
     first = next((entry["before"]["median"] for entry in known if entry["before"]["median"] is not None), None)
     told = []
     last: float | None = None
@@ -80,7 +80,7 @@ def _series(key: Key, steps: Sequence[Step], entries: Sequence[Mapping[str, Any]
         "peer": peer,
         "workload": workload,
         "metric": metric,
-        "unit": known[0]["unit"],
+        "unit": unit,
         "better": better,
         "steps": told,
         "whole": _whole(known, told, better),

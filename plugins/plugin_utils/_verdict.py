@@ -27,7 +27,7 @@ ENOUGH_FOR_RESOLUTION = 10
 """Fewer values may share a power of ten by chance."""
 
 Better = Literal["lower", "higher"]
-Cause = Literal["", "data", "fingerprint", "tuning", "rounds", "failed", "control", "noise"]
+Cause = Literal["", "data", "fingerprint", "tuning", "rounds", "failed", "control", "noise", "coarse"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,11 @@ def decide(found: Estimate, rounds: int, material: float, limits: Limits, metric
     excludes_one = found.low > 1.0 or found.high < 1.0
     if excludes_one and beyond(found.ratio, material):
         return Verdict(IMPROVED if size > 0 else REGRESSED, f"{change}, beyond {_material(material)}", "", shown)
+    if excludes_one and beyond(found.ratio, limits.material(metric)):
+        # The step is inferred: 100 s and 200 s may be what was measured, and a band of 100 % shows that nothing changed
+        # as little as that something did.
+        reason = f"{change}, and one step of these figures is {100.0 * material:.3g} %: they are too coarse to say"
+        return Verdict(INCONCLUSIVE, reason, "coarse", shown)
     if not beyond(found.low, material) and not beyond(found.high, material):
         return Verdict(UNCHANGED, f"{change}, all of it within {_material(material)}", "", shown)
     needed = stats.rounds_needed(rounds, width, size, band, limits.min_rounds)
@@ -156,7 +161,7 @@ def change_text(found: Estimate, metric: str, better: Better, confidence_pct: fl
     if better == "lower":
         ratio, low, high = 1.0 / ratio, 1.0 / high, math.inf if low <= 0.0 else 1.0 / low
     ends = "without ends" if low <= 0.0 or math.isinf(high) else f"{_signed(low)} to {_signed(high)}"
-    return f"the change of {metric} is {_signed(ratio)} ({confidence_pct:g} % interval {ends})"
+    return f"the change of {metric} is {_signed(ratio)} ({confidence_pct:.3g} % interval {ends})"
 
 
 def _signed(ratio: float) -> str:

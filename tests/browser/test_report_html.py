@@ -105,6 +105,33 @@ def test_a_small_screen_never_scrolls_sideways_as_a_whole(browser: Browser, site
     assert browser.value("document.querySelector('.for-narrow').getBoundingClientRect().width") > 300
 
 
+@pytest.mark.parametrize("name", REPORTS)
+def test_on_a_tablet_the_verdicts_stand_within_view(browser: Browser, site: Site, name: str) -> None:
+    browser.show(width=800)
+    browser.open(site.url(name))
+    cut = "[...document.querySelectorAll('.results')].filter(t => t.scrollWidth > t.parentElement.clientWidth).length"
+    assert browser.value(cut) == 0
+
+
+OVERLAPS = """[...document.querySelectorAll('svg[role=img]')].filter(s => s.checkVisibility()).flatMap(s => {
+  const all = [...s.querySelectorAll('text')].map(e => [e.getBoundingClientRect(), e.lastChild?.textContent]);
+  return all.flatMap(([a, one], i) => all.slice(i + 1).filter(([b]) =>
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4 &&
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+  ).map(([b, other]) => `${one} | ${other}`));
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PAGES)
+def test_no_words_of_a_drawing_lie_on_others(browser: Browser, site: Site, name: str, width: int) -> None:
+    browser.show(width=width)
+    browser.open(site.url(name))
+    assert browser.value(OVERLAPS) == []
+    browser.value("document.querySelectorAll('svg text').forEach(e => e.setAttribute('x', 9)); true")
+    assert browser.value(OVERLAPS) != []  # the question is one that can be answered with yes
+
+
 SHOWN = "[...document.querySelectorAll('.pool tbody tr')].filter(r => r.checkVisibility()).map(r => r.className)"
 
 

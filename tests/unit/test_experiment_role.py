@@ -72,6 +72,98 @@ def test_a_variable_that_was_given_on_the_command_line_as_well_is_told(tmp_path:
     assert "rps_every is 2 on app1, and level every-4 sets it to 4: it was given with -e" in text
 
 
+def test_what_a_level_has_set_is_nothing_that_a_later_play_sees(tmp_path: Path) -> None:
+    """set_fact lasts until the end of ansible-playbook: site in the same run would apply the level measured last."""
+    plan = {"tunings": ["rps"], "plan": {"cells": [{"vars": {}}, {"vars": LEVEL["vars"]}]}}
+    before = {"name": "before", "vars": "{{ __experiment_before }}", "probe": {}}
+    tasks = [
+        {"ansible.builtin.include_vars": str(EXPERIMENT / "vars" / "main.yml")},
+        {"ansible.builtin.set_fact": {"__experiment_plan": plan}},
+        {
+            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "remember.yml"),
+            "vars": {"role_path": str(EXPERIMENT)},
+        },
+        {"ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "variables.yml")}
+        | {"vars": {"__experiment_level": {**LEVEL, "probe": {}}}},
+        {"ansible.builtin.assert": {"that": "rps_every | int == 4 and rps_force"}},
+        {"ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "variables.yml")}
+        | {"vars": {"__experiment_level": before}},
+        # the inventory's, and the defaults of the role where it says nothing
+        {"ansible.builtin.assert": {"that": ["rps_every | int == 2", "rps_flow_cnt | int == 32768"]}},
+        {"ansible.builtin.assert": {"that": ["rps_interfaces == ['auto']", "rps_force is sameas false"]}},
+        {"ansible.builtin.assert": {"that": ["rps_cpus is none"]}},
+    ]
+    hosts = {"app1": {"rps_every": 2, "rps_flow_cnt": 32768, "rps_cpus": None}}
+    passed, text = play(tmp_path, tasks, hosts=hosts)
+    assert passed, text
+
+
+ASTRAY = {
+    # role: what a host says of itself, where the others have to be, and when they began together
+    "experiment": ("__experiment_held", "every-4 2", "__experiment_together"),
+    "before_after": ("__before_after_at", "after 2", "__before_after_together"),
+}
+
+
+@pytest.mark.parametrize("role", list(ASTRAY))
+@pytest.mark.parametrize(
+    ("at", "together", "astray"),
+    [
+        ("here", ["app1", "app2"], []),
+        ("elsewhere", ["app1", "app2"], ["app2"]),
+        # a peer that is no host of the play is left as it is
+        ("elsewhere", ["app1"], []),
+    ],
+)
+def test_a_peer_that_did_not_get_as_far_is_known(
+    tmp_path: Path, role: str, at: str, together: list[str], astray: list[str]
+) -> None:
+    """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
+    fact, here, began = ASTRAY[role]
+    places = {"here": here, "elsewhere": here.replace("2", "1")}
+    tasks = [
+        {"ansible.builtin.include_vars": str(CHECKOUT / "roles" / role / "vars" / "main.yml")},
+        {"ansible.builtin.set_fact": {fact: "{{ place }}", began: together}},
+        {"ansible.builtin.assert": {"that": [f"__{role}_astray == {astray}"]}, "when": "inventory_hostname == 'app1'"},
+    ]
+    level = {"__experiment_level": {"phase": "every-4", "round": 2}}
+    peers = {"measure_peer": "app2", "measure_enqueue_peer": "app2"}
+    hosts = {"app1": {**peers, **level, "place": here}, "app2": {**level, "place": places[at]}}
+    passed, text = play(tmp_path, tasks, hosts=hosts)
+    assert passed, text
+
+
+@pytest.mark.parametrize(
+    ("role", "said"),
+    [
+        ("experiment", "no host of this play has a measure_peer"),
+        ("before_after", "there is no measurement record of change 4711"),
+    ],
+)
+def test_a_change_may_be_called_by_a_number(tmp_path: Path, role: str, said: str) -> None:
+    tasks = [{"ansible.builtin.include_role": {"name": f"zpower.sap_tuning.{role}"}}]
+    given = {"zpower_change": 4711, "zpower_tunings": [], "zpower_results": str(tmp_path), "measure_rounds": 1}
+    _passed, text = play(tmp_path, tasks, "-e", json.dumps(given))
+    assert said in text
+
+
+def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is_touched(tmp_path: Path) -> None:
+    tasks = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.before_after"}}]
+    given = {"zpower_change": "again", "zpower_tunings": ["rps"], "zpower_results": str(tmp_path)}
+    hosts = {"app1.example": {}, "app2.example": {}}
+    (tmp_path / "again" / "app1.example").mkdir(parents=True)
+    (tmp_path / "again" / "app1.example" / "tunings-after-1.json").write_text("{}")
+    passed, text = play(tmp_path, tasks, "--limit", "app1.example", "-e", json.dumps(given), hosts=hosts)
+    assert not passed
+    assert f"{tmp_path}/again/app1.example holds records already: name another change" in text
+    assert "TASK [zpower.sap_tuning.rps" not in text
+    # another host of the same change is measured later
+    _passed, text = play(
+        tmp_path, tasks, "--limit", "app2.example", "-e", json.dumps({**given, "zpower_tunings": []}), hosts=hosts
+    )
+    assert "holds records already" not in text
+
+
 def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
     """The order that before_after chooses for hosts whose tunings say this."""
     vars_file = str(BEFORE_AFTER / "vars" / "main.yml")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role measure with the workloads of a host alone: what it is told reaches the programs, and a round is stored."""
+"""The role measure: what it is told reaches the programs of a host alone, rounds are stored, peers may be missing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,30 @@ needs_programs = pytest.mark.skipif(
 
 
 def measure(folder: Path, *workloads: str, **variables: Any) -> subprocess.CompletedProcess[str]:
-    """The playbook measure on this machine; records below ``folder``."""
+    """The playbook measure on this machine, whose peer nobody can reach; records below ``folder``."""
+    ssh = folder / "ssh"
+    ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
+    ssh.chmod(0o755)
+    hosts = {"app1": {"ansible_connection": "local"}, "peer": {"ansible_ssh_executable": str(ssh)}}
+    inventory = folder / "inventory.json"
+    inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
-    play = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3", **QUICK, **variables}
-    play |= {"zpower_change": "c1", "zpower_results": str(folder / "results"), "measure_workloads": [*workloads]}
+    play = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
+    play |= {"zpower_results": str(folder / "results"), "measure_workloads": [*workloads]}
     play |= {"measure_run_seconds": 0.1, "measure_control": False}
-    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", "app1,"]
+    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(inventory), "-l", "app1"]
     command += ["zpower.sap_tuning.measure", "-e", json.dumps(play)]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
     return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+
+
+@needs_programs
+def test_a_change_may_be_called_by_a_number(tmp_path: Path) -> None:
+    shape = {"measure_openssl_ciphers": ["aes-128-gcm"], "measure_openssl_bytes": [256]}
+    done = measure(tmp_path, "openssl", zpower_change=4711, **shape)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (tmp_path / "results" / "4711" / "app1").iterdir()
+    assert json.loads(path.read_text())["change"] == "4711"
 
 
 @needs_programs
@@ -67,3 +82,25 @@ def test_a_directory_has_to_be_named(tmp_path: Path) -> None:
     done = measure(tmp_path, "fio")
     assert done.returncode != 0 and "measure_fio_directory is empty" in done.stdout
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("workload", ["niping", "network", "enqueue"])
+def test_a_host_without_peer_is_not_measured(tmp_path: Path, workload: str) -> None:
+    done = measure(tmp_path, workload)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("workload", ["niping", "network", "enqueue"])
+def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path, workload: str) -> None:
+    """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
+    done = measure(tmp_path, workload, measure_peer="peer")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "peer, the peer of app1, cannot be reached: " in done.stdout and "No route to host" in done.stdout
+    assert "unreachable=0" in done.stdout and "failed=1" in done.stdout
+
+
+@pytest.mark.parametrize("workloads, rounds", [(["openssl"], 0), (["openssl"], -1), ([], 1)])
+def test_nothing_to_measure_is_an_error(tmp_path: Path, workloads: list[str], rounds: int) -> None:
+    done = measure(tmp_path, *workloads, measure_rounds=rounds)
+    assert done.returncode == 2 and f"measure_rounds is {rounds} and measure_workloads" in done.stdout

@@ -20,17 +20,20 @@ from jsonschema import Draft202012Validator
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def verify(folder: Path, records: list[dict[str, str]] | None) -> tuple[bool, str]:
-    """Whether the role passes on this machine without tunings, and what is said; records: instead of the real rows."""
-    tasks: list[dict[str, object]] = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.verify"}}]
+def verify(
+    folder: Path, records: list[dict[str, str]] | None, *arguments: str, tunings: tuple[str, ...] = ()
+) -> tuple[bool, str]:
+    """Whether the role passes on this machine, and what is said; records: instead of the real rows of platform."""
+    first: list[dict[str, object]] = []
     if records is not None:
-        tasks.insert(0, {"ansible.builtin.set_fact": {"__platform_result": {"tuning": records}}})
+        first.append({"ansible.builtin.set_fact": {"__platform_result": {"tuning": records}}})
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
-    variables = {"zpower_tunings": [], "ansible_python_interpreter": "/usr/bin/python3"}
-    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
+    variables = {"zpower_tunings": list(tunings), "ansible_python_interpreter": "/usr/bin/python3"}
+    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "pre_tasks": first}
+    play["roles"] = ["zpower.sap_tuning.verify"]
     (folder / "play.yml").write_text(json.dumps([play]))
     program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    command = [program, "-i", "localhost,", "-c", "local", str(folder / "play.yml")]
+    command = [program, "-i", "localhost,", "-c", "local", str(folder / "play.yml"), *arguments]
     command += ["--skip-tags", "platform"] if records is not None else []
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
@@ -56,7 +59,29 @@ def test_rows_of_platform_that_are_right_or_no_question_pass(tmp_path: Path) -> 
 def test_the_real_rows_pass_where_nothing_is_wanted(tmp_path: Path) -> None:
     passed, text = verify(tmp_path, None)
     assert passed, text
-    assert "1 tuning records are as wanted" in text
+    assert "1 tuning record is as wanted" in text
+
+
+def test_a_tag_chooses_what_is_looked_at(tmp_path: Path) -> None:
+    tunings = ("smc_r", "aix_device_attributes")  # of no use on Linux
+    passed, text = verify(tmp_path, None, tunings=tunings)
+    assert passed, text
+    assert "3 tuning records are as wanted" in text
+    passed, text = verify(tmp_path, None, "--tags", "smc_r", tunings=tunings)
+    assert passed, text
+    assert "1 tuning record is as wanted" in text
+
+
+def test_a_tag_of_a_tuning_that_the_host_does_not_have_is_no_error(tmp_path: Path) -> None:
+    passed, text = verify(tmp_path, None, "--tags", "rps", tunings=("smc_r",))
+    assert passed, text
+    assert "0 tuning records are as wanted" in text
+
+
+def test_a_misspelt_tag_is_an_error(tmp_path: Path) -> None:
+    passed, text = verify(tmp_path, None, "--tags", "rsp", tunings=("smc_r",))
+    assert not passed
+    assert "nothing was looked at: --tags rsp names none of" in text
 
 
 @pytest.mark.parametrize("wanted", [None, 1, 2])

@@ -3,6 +3,7 @@
 """The measurement server of a host: started as a daemon by the module, described by its session, stopped by it."""
 
 import contextlib
+import fcntl
 import os
 import secrets
 import signal
@@ -24,6 +25,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 
 READY_TIMEOUT = 20.0
 PROGRAM_READY_TIMEOUT = 5.0
+# Together less than READY_TIMEOUT.
+TURN_TIMEOUT = 10.0
 
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
@@ -45,7 +48,7 @@ def _serve(listeners, token, lifetime, start_child, say_ready):
 
 
 def _end_child(child):
-    processes.end(child.pid, processes.start_time(child.pid), 2.0)
+    processes.end_group(child.pid, processes.start_time(child.pid), 2.0)
     with contextlib.suppress(subprocess.TimeoutExpired):  # hanging in the kernel: init takes it over
         child.wait(1.0)
 
@@ -56,7 +59,7 @@ def _guard(pid):
     The listening sockets are not held on: a server that was killed shall refuse its clients at once.
     """
     began = processes.start_time(pid)
-    return daemon.guard(lambda: processes.end(pid, began, 2.0))[1]
+    return daemon.guard(lambda: processes.end_group(pid, began, 2.0))[1]
 
 
 class _Forked:
@@ -88,11 +91,38 @@ def _start_engine(engine, token, lifetime, listeners):
     return _Forked(pid)
 
 
+@contextlib.contextmanager
+def _one_at_a_time():
+    """A port that was found free is nobody's until the program listens there, and many hosts may have one peer.
+
+    The lock is that of the folder for temporary files. Where the system has no such lock, or somebody keeps it, it
+    goes without.
+    """
+    folder, deadline = os.open(tempfile.gettempdir(), os.O_RDONLY), time.monotonic() + TURN_TIMEOUT
+    try:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.05)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(folder)
+
+
 def _start_program(argv_of, port, avoid):
     """Start a server program on port, or on the first free one; return (Popen, port) once it accepts connections.
 
     argv_of(port): its command line. It listens where it does by itself, which is on every address.
     """
+    with _one_at_a_time():
+        return _start_on_port(argv_of, port, avoid)
+
+
+def _start_on_port(argv_of, port, avoid):
     listeners, number = serving.listen("", port, avoid)
     for listener in listeners:
         listener.close()
@@ -104,6 +134,8 @@ def _start_program(argv_of, port, avoid):
             stdout=output,
             stderr=subprocess.STDOUT,
             env=programs.environment(argv[0], os.environ),
+            # so that what it starts itself can be ended with it
+            start_new_session=True,
         )
         if _accepts(child, number):
             return child, number
@@ -233,7 +265,7 @@ class LocalServer:
 
     def __init__(self, lifetime):
         self._lifetime = lifetime
-        self._pid = None
+        self._pid = self._guard = self._lifeline = None
         self.target = None
 
     def __enter__(self):
@@ -247,8 +279,13 @@ class LocalServer:
             finally:
                 os._exit(0)
         listeners[0].close()
+        pid, began = self._pid, processes.start_time(self._pid)
+        # It holds the output of the module, whose end Ansible would wait for.
+        self._guard, self._lifeline = daemon.guard(lambda: processes.end(pid, began, 2.0))
         return self
 
     def __exit__(self, *_details):
         os.kill(self._pid, signal.SIGTERM)
         os.waitpid(self._pid, 0)
+        os.close(self._lifeline)
+        os.waitpid(self._guard, 0)

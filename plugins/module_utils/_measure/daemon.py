@@ -124,10 +124,10 @@ def _read_answer(descriptor, timeout):
     while b"\n" not in data:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-            raise MeasureError("the measurement server was not ready within %g s" % timeout)
+            raise MeasureError("the process in the background was not ready within %g s" % timeout)
         more = os.read(descriptor, 65536)
         if not more:
-            raise MeasureError("the measurement server ended before it was ready")
+            raise MeasureError("the process in the background ended before it was ready")
         data += more
     details = json.loads(data.decode("utf-8"))
     if "error" in details:

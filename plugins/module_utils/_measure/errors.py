@@ -13,6 +13,13 @@ class ServerGone(MeasureError):
     """The measurement server does not answer any more; no further run can succeed."""
 
 
+def sentence(error):
+    """The text of a MeasureError; of an OSError, what it was about and the system's reason."""
+    if isinstance(error, OSError) and error.strerror:
+        return "%s: %s" % (error.filename, error.strerror) if error.filename else error.strerror
+    return str(error)
+
+
 def explain(error, address, port):
     """Turn an exception of a socket call into one sentence that names the other end.
 

@@ -119,7 +119,8 @@ def measure(params, workloads):
     """The records of one round without ids."""
     session, channel = params["session"], None
     if session is not None:
-        channel = wire.Channel(wire.Target(params["address"], session["control_port"], session["token"]))
+        target = wire.Target(params["address"], session["control_port"], session["token"])
+        channel = wire.Channel(target, session.get("lifetime"))
     try:
         return rounds.measure_round(plan(params), workloads, channel)
     finally:

@@ -49,7 +49,7 @@ def _check(chosen, tool, tools):
 def names(given, tool, tools):
     """The names of the workloads that the options of a playbook mean, in their order.
 
-    TypeError or ValueError for what is no number where one has to be.
+    ValueError for what is no number where one has to be.
     """
     chosen = options.filled(specification(tools), given)
     return [network.workload_name(tool, kind, number) for kind, number in _shapes(chosen)]

@@ -5,10 +5,18 @@
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
 
+def whole(name, value):
+    """A number as a playbook may have given it, also as text; ValueError for what is none."""
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError("%s has %s; it takes whole numbers" % (name, value)) from error
+
+
 def filled(specification, given):
     """The options of a specification (as for AnsibleModule), with its defaults, from what a playbook has given.
 
-    TypeError or ValueError for what is no number where one has to be.
+    ValueError for what is no number where one has to be.
     """
     result = {}
     for name, rule in specification.items():
@@ -18,7 +26,7 @@ def filled(specification, given):
         elif rule["type"] == "list":
             values = value.split(",") if isinstance(value, str) else value
             values = values if isinstance(values, (list, tuple)) else [values]
-            value = [int(part) if rule["elements"] == "int" else str(part).strip() for part in values]
+            value = [whole(name, part) if rule["elements"] == "int" else str(part).strip() for part in values]
         result[name] = value
     return result
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Is this process still the one that was started? A process id alone is not an identity: it is used again."""
 
+import contextlib
 import os
 import re
 import signal
@@ -125,3 +126,16 @@ def end(pid, began, seconds=5.0):
         if wait_gone(pid, began, seconds):
             return True
     return False
+
+
+def end_group(pid, began, seconds=5.0):
+    """As end(), with the whole group where this process leads one: a program may be a script that started another."""
+    if not is_same(pid, began):
+        return True
+    with contextlib.suppress(OSError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGTERM)
+            wait_gone(pid, began, seconds)
+            # also where the script has ended: it waits for nobody
+            os.killpg(pid, signal.SIGKILL)
+    return end(pid, began, seconds)

@@ -6,12 +6,13 @@ import contextlib
 import glob
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, releasing
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
 _CONTENT_BYTES = 64 * 1024
@@ -80,15 +81,22 @@ def ask(argv, timeout=_ASK_TIMEOUT):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=environment(argv[0], os.environ),
+            start_new_session=True,
         )
     except OSError as error:
         raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
     try:
         output = process.communicate(timeout=timeout)[0]
     except subprocess.TimeoutExpired:
-        process.kill()
+        _kill(process)
         output = process.communicate()[0]
     return output.decode("utf-8", "replace")
+
+
+def _kill(process):
+    """Kill a program that leads a session of its own, with what it has started: it may be a script around another."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 # What came of programs that ran together: their texts, their exit codes, and the seconds until the last had ended.
@@ -99,18 +107,19 @@ def run_together(argvs, timeout, window=None):
     """Run programs at once, inside window where one is given, and wait for all of them: Ran.
 
     Standard output and error of each go together into its text. MeasureError where one cannot be run, is ended by a
-    signal, or does not end within timeout seconds; none of them outlives this call.
+    signal, or does not end within timeout seconds; none of them outlives this call, even where it is killed.
     """
     with contextlib.ExitStack() as stack:
         outputs = [stack.enter_context(tempfile.TemporaryFile()) for _argv in argvs]
+        guardian = stack.enter_context(contextlib.closing(releasing.Guardian()))
         with window or contextlib.ExitStack():
             begin = time.monotonic()
-            codes = _run_all(argvs, outputs, timeout)
+            codes = _run_all(argvs, outputs, timeout, guardian)
             elapsed = time.monotonic() - begin
         return Ran([content(output) for output in outputs], codes, elapsed)
 
 
-def _run_all(argvs, outputs, timeout):
+def _run_all(argvs, outputs, timeout, guardian):
     deadline, running = time.monotonic() + timeout, []
     try:
         for argv, output in zip(argvs, outputs):
@@ -121,8 +130,10 @@ def _run_all(argvs, outputs, timeout):
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     env=environment(argv[0], os.environ),
+                    start_new_session=True,
                 )
             )
+            guardian.started(running[-1].pid)
         for argv, process in zip(argvs, running):
             process.wait(max(0.001, deadline - time.monotonic()))
             if process.returncode < 0:
@@ -134,8 +145,9 @@ def _run_all(argvs, outputs, timeout):
     finally:
         for process in running:
             if process.poll() is None:
-                process.kill()
+                _kill(process)
                 process.wait()
+            guardian.ended(process.pid)
     return [process.returncode for process in running]
 
 

@@ -14,7 +14,7 @@ from collections import namedtuple
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, counters, engines, meter
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Ends, Window
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, sentence
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.processes import utc_now
 
@@ -64,8 +64,8 @@ def _one_run(workload, plan, ends):
         raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
         run.update(ok=True, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
         run.update(cpu=window.cpu, net=window.net, links=outcome.links)
-    except MeasureError as error:
-        run.update(error=str(error), elapsed_s=round(time.monotonic() - begin, 6))
+    except (MeasureError, OSError) as error:
+        run.update(error=sentence(error), elapsed_s=round(time.monotonic() - begin, 6))
         ends.check()
     return run
 
@@ -76,9 +76,9 @@ def _prepare(workload, plan, ends):
         if ends.gone:
             raise MeasureError(ends.gone)
         workload.prepare(plan, ends)
-    except MeasureError as error:
+    except (MeasureError, OSError) as error:
         ends.check()
-        return str(error)
+        return sentence(error)
     return None
 
 
@@ -86,8 +86,8 @@ def _finish(workload):
     """None, or one sentence on what stays behind."""
     try:
         workload.finish()
-    except MeasureError as error:
-        return str(error)
+    except (MeasureError, OSError) as error:
+        return sentence(error)
     return None
 
 

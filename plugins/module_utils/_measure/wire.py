@@ -5,6 +5,7 @@
 import codecs
 import json
 import socket
+import time
 from collections import namedtuple
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import transport
@@ -30,14 +31,24 @@ class Lines:
         self._pending = b""
 
     def read(self, limit=MAX_LINE):
-        """The next line as text without its end; EOFError when closed, MeasureError when longer than limit bytes."""
-        while b"\n" not in self._pending:
-            if len(self._pending) > limit:
-                raise MeasureError("the other end sent a line of more than %d bytes" % limit)
-            data = self.sock.recv(4096)
-            if not data:
-                raise EOFError("closed")
-            self._pending += data
+        """The next line as text without its end; EOFError when closed, MeasureError when longer than limit bytes.
+
+        The socket's time limit is that of the whole line, however slowly it comes.
+        """
+        seconds = self.sock.gettimeout()
+        deadline = None if seconds is None else time.monotonic() + seconds
+        try:
+            while b"\n" not in self._pending:
+                if len(self._pending) > limit:
+                    raise MeasureError("the other end sent a line of more than %d bytes" % limit)
+                if deadline is not None:
+                    self.sock.settimeout(max(0.001, deadline - time.monotonic()))
+                data = self.sock.recv(4096)
+                if not data:
+                    raise EOFError("closed")
+                self._pending += data
+        finally:
+            self.sock.settimeout(seconds)
         line, self._pending = self._pending.split(b"\n", 1)
         return line.decode("utf-8", "replace")
 
@@ -81,10 +92,14 @@ def ask(lines, operation, **details):
 
 
 class Channel:
-    """The client's control connection: kept open over a round, opened once more when it was cut."""
+    """The client's control connection: kept open over a round, opened once more when it was cut.
 
-    def __init__(self, target):
+    lifetime: after how many seconds the server ends by itself, where that is known.
+    """
+
+    def __init__(self, target, lifetime=None):
         self.target = target
+        self._lifetime = lifetime
         self._lines = None
 
     def request(self, operation, **details):
@@ -101,6 +116,11 @@ class Channel:
         return self.request(operation, **details)
 
     def _sentence(self, error):
+        if isinstance(error, (EOFError, ConnectionError)) and self._lifetime:
+            return "%s; a server ends by itself %d s after its start (lifetime)" % (self._what(error), self._lifetime)
+        return self._what(error)
+
+    def _what(self, error):
         if isinstance(error, (EOFError, ConnectionResetError, BrokenPipeError)):
             where = "the server at %s port %s" % (self.target.address, self.target.port)
             return where + " closed the control connection: it has ended, or the session's token is not its own"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.svg import NARROW, WIDTH, drawing, el
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
@@ -18,12 +19,15 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text imp
     verdict_of,
     verdict_word,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import by_pair, pair_name
-from markupsafe import Markup
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import by_pair, common_domain, pair_name
+from markupsafe import Markup, escape
 
 TICKS = (0.25, 0.33, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0, 3.0, 4.0)
 FARTHEST = 4.0  # a ratio beyond 4 or below 1/4 is drawn at the edge, with an arrow
 LEFT, RIGHT = 250, 640  # where the ratio axis of the wide drawings lies
+LEFT_OF_PAIRS = 340  # the same where the pair is named in each row
+CHARACTER = 7.3  # units of one character of a label
+CHARACTER_OF_WORDS = 8.2  # the same of a verdict, which is bold
 
 Rows = tuple[str, list[tuple[str, Item]]]  # a heading, and each row's name and item
 
@@ -94,23 +98,39 @@ def interval_plot(ident: str, comparisons: Sequence[Item], material_pct: float, 
     if layout == "flat":
         groups = [("", [(f"{pair_name(item)}  {item.get('workload')}", item) for item in comparisons])]
     told = [(f"{pair_name(item)} {item.get('workload')}", item) for item in comparisons]
-    return _plot(ident, "Interval plot of all comparisons", groups, told, (material_pct, layout == "narrow"))
+    form = _Form(material_pct, layout, common_domain(comparisons))
+    return _plot(ident, "Interval plot of all comparisons", groups, told, form)
 
 
 def level_plot(ident: str, levels: Sequence[Item], material_pct: float, layout: str = "wide") -> Markup:
     """The levels of an experiment on one ratio axis; the baseline itself is the line of 1."""
     rows = [(str(level.get("name")), level) for level in levels]
     title = "Interval plot of the levels against the baseline"
-    return _plot(ident, title, [("", rows)], rows, (material_pct, layout == "narrow"))
+    return _plot(ident, title, [("", rows)], rows, _Form(material_pct, layout))
 
 
-def _plot(
-    ident: str, title: str, groups: Sequence[Rows], rows: Sequence[tuple[str, Item]], form: tuple[float, bool]
-) -> Markup:
-    material_pct, narrow = form
+class _Form(NamedTuple):
+    material_pct: float
+    layout: str
+    domain: str = ""
+    stacked: bool = False
+    """The name of a row above its words, because both have no room on one line."""
+
+    def label(self, name: str, room: float) -> Markup:
+        """As much of a name as there is room for, without the domain that all share; the whole of it on request."""
+        return Markup("").join(
+            [el("title", name), escape(shorten(name.replace(self.domain, ""), int(room / CHARACTER)))]
+        )
+
+
+def _plot(ident: str, title: str, groups: Sequence[Rows], rows: Sequence[tuple[str, Item]], form: _Form) -> Markup:
+    narrow = form.layout == "narrow"
+    left = LEFT_OF_PAIRS if form.layout == "flat" else LEFT
     values = [item.get(key) or 0 for _name, item in rows for key in ("ratio", "low", "high")]
     width, row, draw_row = (NARROW, 50, _narrow_row) if narrow else (WIDTH, 28, _wide_row)
-    axis = RatioAxis(values, material_pct, 12, NARROW - 12) if narrow else RatioAxis(values, material_pct)
+    axis = RatioAxis(values, form.material_pct, *((12, NARROW - 12) if narrow else (left, RIGHT)))
+    if narrow and any(_crowded(item, one_line(name)) for _heading, items in groups for name, item in items):
+        row, form = row + 16, form._replace(stacked=True)
     top = 48.0
     height = top + sum(34 * bool(heading) + row * len(items) for heading, items in groups) + 10
     body = axis.draw(top, height - 6)
@@ -119,11 +139,11 @@ def _plot(
         if heading:
             y += 34
             name = one_line(heading)
-            body.append(el("text", el("title", name), shorten(name, 32), x=0, y=y - 8, cls="pair"))
+            body.append(el("text", form.label(name, width * 0.9), x=0, y=y - 8, cls="pair"))
             body.append(el("path", d=f"M0 {y:.1f}H{width}", cls="rule"))
         for name, item in items:
             y += row
-            body.extend(draw_row(item, one_line(name), axis, y - 12))
+            body.extend(draw_row(item, one_line(name), axis, y - 12, form))
     told = "; ".join(f"{one_line(name)}: {_row_words(item)}" for name, item in rows[:12])
     more = f"; {len(rows) - 12} more" if len(rows) > 12 else ""
     description = f"Ratios above 1 are better. {told}{more}. The table below holds the same figures."
@@ -136,24 +156,30 @@ def _row_words(item: Item) -> str:
     return f"{verdict_word(item)} {gain(item.get('ratio'))}"
 
 
-def _wide_row(item: Item, name: str, axis: RatioAxis, y: float) -> list[Markup]:
+def _wide_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
     verdict = verdict_of(item)
     return [
-        el("text", el("title", name), shorten(name, 34), x=4, y=y + 4, cls="label"),
+        el("text", form.label(name, axis.left), x=4, y=y + 4, cls="label"),
         *_interval(item, axis, y),
         el("text", gain(item.get("ratio")), x=RIGHT + 82, y=y + 4, cls="value end"),
         el("text", f"{verdict.symbol} {verdict_word(item)}", x=RIGHT + 98, y=y + 4, cls=f"word {verdict.css}"),
     ]
 
 
-def _narrow_row(item: Item, name: str, axis: RatioAxis, y: float) -> list[Markup]:
-    verdict = verdict_of(item)
-    words = f"{verdict.symbol} {gain(item.get('ratio'))} {verdict_word(item)}"
+def _narrow_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
     return [
-        el("text", el("title", name), shorten(name, 26), x=0, y=y - 14, cls="label"),
+        el("text", form.label(name, NARROW * 0.9), x=0, y=y - (30 if form.stacked else 14), cls="label"),
         *_interval(item, axis, y + 2),
-        el("text", words, x=NARROW, y=y - 14, cls=f"word end {verdict.css}"),
+        el("text", _narrow_words(item), x=NARROW, y=y - 14, cls=f"word end {verdict_of(item).css}"),
     ]
+
+
+def _narrow_words(item: Item) -> str:
+    return f"{verdict_of(item).symbol} {gain(item.get('ratio'))} {verdict_word(item)}"
+
+
+def _crowded(item: Item, name: str) -> bool:
+    return len(name) * CHARACTER + len(_narrow_words(item)) * CHARACTER_OF_WORDS > NARROW - 8
 
 
 def _interval(item: Item, axis: RatioAxis, y: float) -> list[Markup]:

@@ -23,7 +23,11 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text imp
     one_line,
     shorten,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import pair_name, workload_name
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import (
+    common_domain,
+    pair_name,
+    workload_name,
+)
 from markupsafe import Markup
 
 LOGARITHMIC_FROM = 30.0  # times the smallest cost; below, a linear axis from 0 is the honest one
@@ -33,13 +37,14 @@ LEFT, RIGHT = 330.0, 640.0
 def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
     """Each end of a comparison with its CPU time before and after on one axis, and its ITR in figures.
 
-    ``rows`` as of :func:`to_html.cpu_rows`; those without both figures have no place on the axis and none here.
+    ``rows`` as of :func:`costs.cpu_rows`; those without both figures have no place on the axis and none here.
     Empty where none is left.
     """
     drawn = [row for row in rows if _cost(row, "before") and _cost(row, "after")]
     if not drawn:
         return Markup("")
     costs = [_cost(row, state) for row in drawn for state in ("before", "after")]
+    domain = common_domain(row["item"] for row in drawn)
     narrow = layout == "narrow"
     width, height, left, right = (NARROW, 48.0, 12.0, NARROW - 12.0) if narrow else (WIDTH, 26.0, LEFT, RIGHT)
     axis = Axis(costs, left, right, log=max(costs) / min(costs) > LOGARITHMIC_FROM)
@@ -58,7 +63,7 @@ def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
         paths["change"].append(f"M{ends[0]:.1f} {y:.1f}H{ends[1]:.1f}")
         paths["before"].append(circle(ends[0], y))
         paths["after"].append(diamond(ends[1], y))
-        body += _words(row, y, narrow)
+        body += _words(row, y, narrow, domain)
     body += [el("path", d="".join(path), cls=f"run {name}") for name, path in paths.items()]
     told = "; ".join(
         f"{_name(row)}: {number(_cost(row, 'before'))} to {number(_cost(row, 'after'))} \u00b5s" for row in drawn[:12]
@@ -80,7 +85,8 @@ def _name(row: Item) -> str:
 
 
 def _grid(axis: Axis, top: float, bottom: float) -> list[Markup]:
-    parts = [el("text", "\u00b5s per unit of work, less is better", x=axis.start, y=top - 24, cls="tick")]
+    words = f"\u00b5s per unit of work, less is better{', logarithmic' if axis.log else ''}"
+    parts = [el("text", words, x=axis.start, y=top - 24, cls="tick")]
     shown: list[float] = []
     for tick in axis.ticks(6):
         x = axis.at(tick)
@@ -91,17 +97,18 @@ def _grid(axis: Axis, top: float, bottom: float) -> list[Markup]:
     return parts
 
 
-def _words(row: Item, y: float, narrow: bool) -> list[Markup]:
+def _words(row: Item, y: float, narrow: bool, domain: str) -> list[Markup]:
     name = _name(row)
+    short = name.replace(domain, "")
     change = gain(row.get("ratio"))
     itrs = [number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")]
     if narrow:
         return [
-            el("text", el("title", name), shorten(name, 40), x=0, y=y - 12, cls="label"),
+            el("text", el("title", name), shorten(short, 40), x=0, y=y - 12, cls="label"),
             el("text", change, x=float(NARROW), y=y - 12, cls="value end"),
         ]
     return [
-        el("text", el("title", name), shorten(name, 46), x=4, y=y + 4, cls="label"),
+        el("text", el("title", name), shorten(short, 46), x=4, y=y + 4, cls="label"),
         el("text", change, x=RIGHT + 88, y=y + 4, cls="value end"),
         el("text", f" {ARROW} ".join(itrs), x=float(WIDTH), y=y + 4, cls="value end"),
     ]

@@ -23,6 +23,7 @@ from markupsafe import Markup
 LOGARITHMIC_FROM = 20.0  # times the smallest x; below, a linear axis shows more
 LINES = 4  # phases in one chart of scaling; more cannot be told apart
 CHARACTER = 6.6  # units of one character of a label
+LINE = 13.0  # units from one line of text to the next
 
 
 def trend_chart(ident: str, series: Item) -> Markup:
@@ -48,6 +49,8 @@ class _TrendChart:
             y = self.axis.at(tick)
             body.append(el("path", d=f"M{self.left} {y:.1f}H{self.right}", cls="grid"))
             body.append(el("text", f"{tick:,.6g}", x=self.left - 8, y=y + 4, cls="tick end"))
+        if self.axis.low > 0:
+            body.append(el("text", "the axis does not begin at 0", x=self.left, y=self.top - 8, cls="tick"))
         body += self._bands()
         body += [el("path", d="".join(path), cls=f"run {name}") for name, path in self.paths.items() if path]
         whole = self.series["whole"]
@@ -64,6 +67,9 @@ class _TrendChart:
         parts = []
         last: tuple[float, float] | None = None
         room = max(3, int(self.band / CHARACTER) - 1)
+        if room < 6:
+            words = "changes are numbered in the order of the table"
+            parts.append(el("text", words, x=self.right, y=self.top - 8, cls="tick end"))
         for index, step in enumerate(self.steps):
             x = self.left + index * self.band
             if index % 2:
@@ -137,12 +143,14 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Item]) -> Markup:
         if not shown or across.at(place) - across.at(shown[-1]) >= 26:
             shown.append(place)
             body.append(el("text", f"{place:,.6g}", x=across.at(place), y=bottom + 18, cls="tick middle"))
-    body.append(el("text", one_line(x.rpartition(".")[2]), x=(left + right) / 2, y=bottom + 38, cls="tick middle"))
+    across_words = one_line(x.rpartition(".")[2]) + (", both axes logarithmic" if log else "")
+    body.append(el("text", across_words, x=(left + right) / 2, y=bottom + 38, cls="tick middle"))
     first = min(places)
     ends = [(place, place / first) for place in (first, first * reach)]
     body.append(el("path", d=_line(*((across.at(p), up.at(s)) for p, s in ends)), cls="run gap"))
     for (css, shape), curve in zip(SHAPES, curves[:LINES], strict=False):
         body += _curve(curve, css, shape, (across, up))
+    body += _names(curves[:LINES], (across, up))
     title = f"Work over {one_line(x)} of {one_line(curves[0]['workload'])}"
     told = "; ".join(
         f"{', '.join(map(one_line, curve['phases']))}: {number(curve['points'][-1]['speedup'])} times at"
@@ -162,7 +170,18 @@ def _curve(curve: Item, css: str, shape: Callable[[float, float], str], axes: tu
         x, y = next(place for place, point in zip(places, curve["points"], strict=True) if point["x"] == bend["x"])
         parts.append(el("path", d=f"M{x - 7:.1f} {y:.1f}a7 7 0 1 0 14 0a7 7 0 1 0-14 0z", cls="run knee"))
     parts.append(el("path", d="".join(shape(*place) for place in places), cls=f"run {css}"))
-    name = ", ".join(map(one_line, curve["phases"])) if len(curve["phases"]) == 1 else ""
-    x, y = places[-1]
-    parts.append(el("text", shorten(name, 12), x=x + 9, y=y + 4, cls="tick"))
+    return parts
+
+
+def _names(curves: Sequence[Item], axes: tuple[Axis, Axis]) -> list[Markup]:
+    """Each phase at the end of its line; where lines end close together, one below the other."""
+    ends = [
+        (axes[1].at(curve["points"][-1]["speedup"]), axes[0].at(curve["points"][-1]["x"]), one_line(curve["phases"][0]))
+        for curve in curves
+        if len(curve["phases"]) == 1
+    ]
+    parts, lowest = [], 0.0
+    for y, x, name in sorted(ends):
+        lowest = max(y, lowest + LINE)
+        parts.append(el("text", shorten(name, 12), x=x + 9, y=lowest + 4, cls="tick"))
     return parts

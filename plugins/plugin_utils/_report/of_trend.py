@@ -25,13 +25,24 @@ SECTIONS = (("series", "Change by change"), ("problems", "Problems with the data
 METHOD = (
     "Each change keeps the gain, the interval and the verdict of its own report: both of its states were measured"
     " together.",
-    "Between changes nothing was measured together. What moved there is shown as a gap, dashed in the chart, and is"
+    "Between changes nothing was measured together. What moved there is shown as a gap before the change, and is"
     " credited to no change.",
     "The whole is the first state against the last one. Its interval comes from the rounds of these two states alone,"
     " which lie far apart in time: weaker evidence than that of a single change.",
     "The gains of all changes multiplied tell what the changes did together; where that differs from the whole, the"
     " gaps between them did the rest.",
     "Above 0 % is better, whatever the direction of the metric.",
+)
+COLUMNS = (
+    "Change",
+    "Before",
+    "After",
+    "Change of the metric",
+    "Gain",
+    "95 % interval",
+    "Gap before it",
+    "Gain since the first",
+    "Verdict",
 )
 HEADER = (
     "name",
@@ -59,17 +70,16 @@ def html(report: Report) -> Iterator[str]:
     series = list(report["series"])
     shown = [{"item": item, "svg": trend_chart(f"trend-{n}", item)} for n, item in enumerate(series[:DRAWN])]
     values = {"report": report, "shown": shown, "left_out": len(series) - len(shown), "method": METHOD}
-    yield from page("trend.html.j2", {**values, "sections": SECTIONS})
+    yield from page("trend.html.j2", {**values, "sections": SECTIONS, "columns": COLUMNS})
 
 
 def markdown(report: Report) -> Iterator[str]:
     """The text for a ticket."""
     yield f"# Trend {escape(report['name'])}\n\n{escape(report['headline'])}\n"
     for item in report["series"][:ROWS]:
-        header = ("Change", "Before", "After", "Change of the metric", "Gain", "Interval", "Since the first", "Verdict")
         rows = [*(_row(item, step) for step in item["steps"]), _whole_row(item)]
         title = f"{item['workload']}, {pair_name(item)}: {item['metric']} ({item['better']} is better)"
-        yield from section(escape(title), table(header, rows))
+        yield from section(escape(title), table(COLUMNS, rows))
     yield from section("Problems with the data", bullets(report["problems"]))
     yield from section("How to read it", bullets(METHOD))
 
@@ -84,6 +94,7 @@ def _row(item: Item, step: Item) -> list[object]:
         text.signed(step["change_pct"]),
         text.gain(step["ratio"]),
         text.interval(step),
+        text.gain(step["gap"]),
         cumulative,
         verdict,
     ]
@@ -93,7 +104,8 @@ def _whole_row(item: Item) -> list[object]:
     whole = item["whole"]
     sides = [text.measured(whole[state], item["unit"]) for state in ("before", "after")]
     gain = text.gain(whole["ratio"])
-    return ["the whole", *sides, text.signed(whole["change_pct"]), gain, text.interval(whole), gain, ""]
+    multiplied = f"all changes multiplied: {text.gain(whole['steps_ratio'])}"
+    return ["The whole", *sides, text.signed(whole["change_pct"]), gain, text.interval(whole), "", gain, multiplied]
 
 
 def csv(report: Report) -> Iterator[str]:

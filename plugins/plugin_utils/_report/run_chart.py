@@ -121,18 +121,23 @@ class _RunChart:
             self.paths["warmup"].append(f"M{x - 3:.1f} {y:.1f}h6m-3-3v6")
         elif value > self.high:
             self.paths["beyond"].append(f"M{x:.1f} {self.top + 1:.1f}l4 7h-8z")
+        elif value < self.low:
+            self.paths["beyond"].append(f"M{x:.1f} {self.bottom - 1:.1f}l4-7h-8z")
         elif phase == "before":
             self.paths["before"].append(circle(x, y))
         else:
             self.paths["after"].append(diamond(x, y))
 
     def _description(self, count: int) -> str:
-        high = [value for value in self.values if value > self.high]
         parts = [f"{plural(count, 'run')} in {plural(len(self.rounds), 'round')} in time order"]
         if self.values:
             parts.append(
                 f"values from {number(self.values[0])} to {number(self.values[-1])} {self.item.get('unit') or ''}"
             )
-        if high:
-            parts.append(f"{plural(len(high), 'run')} above the axis")
+        for side, found in (
+            ("above", [value for value in self.values if value > self.high]),
+            ("below", [value for value in self.values if value < self.low]),
+        ):
+            if found:
+                parts.append(f"{plural(len(found), 'run')} {side} the axis")
         return ", ".join(parts) + "."

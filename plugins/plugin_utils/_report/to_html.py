@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, text, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.costs import cpu_rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.html import page
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.run_chart import RUNS_DRAWN, run_chart
@@ -23,8 +24,6 @@ CHARTS = 24  # run charts in a fleet
 DENSE_ROWS = 8000  # one-line rows of a fleet, about 250 bytes each
 GROUPS = 200  # different outcomes or fingerprint lines
 SENTENCES = 200  # warnings or problems
-
-CPU_METRIC = "cpu_us_per_unit"
 
 SECTIONS = (
     ("next", "What to do next"),
@@ -53,6 +52,7 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
     fleet = len(comparisons) > FLEET_FROM
     material = float(report["thresholds"]["material_pct"])
     plotted = view.worst_first(comparisons)[:WORST] if fleet else everything
+    known = any(item.get("ratio") for item in plotted)
     changes, comparability = view.change_groups(report), view.comparability_groups(report)
     drawn = plotted[:CHARTS] if fleet else everything
     counts = report["counts"]
@@ -67,8 +67,9 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "comparisons": everything,
         "judged": len(comparisons),
         "plotted": plotted,
-        "intervals": charts.interval_plot("plot", plotted, material, "flat" if fleet else "wide") if plotted else "",
-        "intervals_narrow": charts.interval_plot("plot-narrow", plotted, material, "narrow") if plotted else "",
+        "intervals": charts.interval_plot("plot", plotted, material, "flat" if fleet else "wide") if known else "",
+        "intervals_narrow": charts.interval_plot("plot-narrow", plotted, material, "narrow") if known else "",
+        "domain": view.common_domain(plotted),
         "pairs": view.by_pair(everything),
         "cpu_rows": costs,
         "cpu_plot": cpu_chart("cpu-plot", costs) if costs else "",
@@ -149,45 +150,3 @@ def _charts(report: Report, runs: Runs, items: Sequence[Item]) -> list[dict[str,
             note += f"; the first {RUNS_DRAWN:,} are drawn, all are in report.csv"
         found.append({"item": item, "note": note, "svg": run_chart(f"runs-{index}", item, mine)})
     return found
-
-
-def cpu_rows(item: Item) -> list[dict[str, Any]]:
-    """One row for each end of a comparison that has CPU figures, then one for each further secondary metric."""
-    kpi = item.get("kpi") or {}
-    secondary = {str(entry.get("metric")): entry for entry in item.get("secondary") or ()}
-    rows = []
-    for end in ("client", "server"):
-        found = secondary.pop(f"{CPU_METRIC}_{end}", None) or secondary.pop(CPU_METRIC, None)
-        values = kpi.get(end)
-        if not values and not found:
-            continue
-        before, after = ((values or {}).get(phase) or {} for phase in ("before", "after"))
-        measured = found or {}
-        rows.append(
-            {
-                "item": item,
-                "what": "both, one kernel" if kpi.get("shared_kernel") else end,
-                "unit_of_work": item.get("unit_of_work"),
-                "unit": "\u00b5s",
-                "before": measured.get("before", before.get(CPU_METRIC)),
-                "after": measured.get("after", after.get(CPU_METRIC)),
-                "ratio": measured.get("ratio"),
-                "p": measured.get("p_holm"),
-                "flag": measured.get("flag"),
-                "kpi_before": before,
-                "kpi_after": after,
-            }
-        )
-    for name, entry in secondary.items():
-        row = {key: entry.get(key) for key in ("unit", "before", "after", "ratio", "flag")}
-        rows.append(
-            {
-                "item": item,
-                "what": view.metric_words(name),
-                **row,
-                "p": entry.get("p_holm"),
-                "kpi_before": {},
-                "kpi_after": {},
-            }
-        )
-    return rows

@@ -3,7 +3,8 @@
 """The verdicts as JUnit XML for pipelines: a test suite a workload, a test case a host pair.
 
 REGRESSED is a failure; INCONCLUSIVE, NOT COMPARABLE and NO DATA are skipped with their reason, because nothing was
-proven; IMPROVED and UNCHANGED pass. A control workload never fails: it is skipped where it moved. Hosts that were not
+proven; IMPROVED and UNCHANGED pass. A level of an experiment that is worse passes as well: it was tried and not kept,
+which is what an experiment is for. A control workload never fails: it is skipped where it moved. Hosts that were not
 measured are skipped test cases of the suite ``not measured``. There are no times: a test case took none.
 """
 
@@ -32,7 +33,7 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     for row in by_workload(report.get("comparisons") or ()):
         suite = ET.SubElement(root, "testsuite", name=_text(row.name))
         for item in row.comparisons:
-            _case(suite, item)
+            _case(suite, item, tried=bool(report.get("experiment")))
     missing = report.get("not_measured") or ()
     if missing:
         suite = ET.SubElement(root, "testsuite", name="not measured")
@@ -48,7 +49,7 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: ET.Element, item: Item) -> None:
+def _case(suite: ET.Element, item: Item, tried: bool) -> None:
     case = ET.SubElement(suite, "testcase", classname=_text(item.get("workload")), name=_text(_name(item)))
     verdict = verdict_of(item).word
     message = f"{verdict_word(item)}: {item.get('reason') or gain_words(item.get('ratio'))}"
@@ -57,10 +58,10 @@ def _case(suite: ET.Element, item: Item) -> None:
         if verdict != "UNCHANGED":
             ET.SubElement(case, "skipped", message=_text(f"control workload, {message}"))
             return
-    elif verdict == "REGRESSED":
+    elif verdict == "REGRESSED" and not tried:
         ET.SubElement(case, "failure", type=verdict, message=_text(message)).text = "\n".join(map(_text, details))
         return
-    elif verdict not in PASSED:
+    elif verdict not in PASSED and verdict != "REGRESSED":
         ET.SubElement(case, "skipped", message=_text(message))
         return
     ET.SubElement(case, "system-out").text = "\n".join(map(_text, details))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.costs import cpu_rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, Report, Runs
 
 ROWS = 50  # a ticket is read, not searched
@@ -28,6 +29,7 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     yield from _head(report)
     yield from _experiment(report)
     yield from _results(report)
+    yield from _costs(report)
     yield from _changes(report)
     yield from _warnings(report)
     yield from _not_measured(report)
@@ -73,8 +75,11 @@ def _experiment(report: Report) -> Iterator[str]:
     facts = [
         f"- **Winner:** {escape(experiment.get('winner') or 'none')}\n",
         f"- **Progress:** {progress.get('done')} of {progress.get('steps')} steps\n",
-        f"- **Baseline:** {escape(experiment.get('baseline'))}; seed {escape(experiment.get('seed'))}\n\n",
+        f"- **Baseline:** {escape(experiment.get('baseline'))}; seed {escape(experiment.get('seed'))}\n",
     ]
+    ended = (progress.get("sessions") or [{}])[-1].get("failures") or {}
+    failures = [f"{host}: {reason}" for host, reason in sorted(ended.items())]
+    facts += [f"- **Ended early:** {escape('; '.join(failures))}\n"] * bool(failures) + ["\n"]
     rows = [
         [
             level["name"],
@@ -122,6 +127,36 @@ def _row(item: Item) -> list[object]:
         f"{text.verdict_of(item).symbol} {text.verdict_word(item)}",
         " ".join(sentence for sentence in (*said, *(item.get("guards") or ()), *(item.get("flags") or ())) if sentence),
     ]
+
+
+def _costs(report: Report) -> Iterator[str]:
+    """Of the comparisons that stand in the results, too."""
+    items = [item for item in report.get("comparisons") or () if not item.get("control")]
+    shown = view.worst_first(items)[:ROWS] if len(items) > ROWS else view.ordered(items)
+    rows = [
+        [
+            view.pair_name(row["item"]),
+            view.workload_name(row["item"]),
+            row["what"],
+            text.measured(row["before"], row["unit"]),
+            text.measured(row["after"], row["unit"]),
+            text.gain(row["ratio"]),
+            *(text.number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")),
+        ]
+        for item in shown
+        for row in cpu_rows(item)
+    ]
+    header = (
+        "Host pair",
+        "Workload",
+        "End",
+        "CPU before",
+        "CPU after",
+        "Gain",
+        "ITR per hour before",
+        "ITR per hour after",
+    )
+    yield from section("CPU time per unit of work", table(header, rows))
 
 
 def _changes(report: Report) -> Iterator[str]:

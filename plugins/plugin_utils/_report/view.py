@@ -70,6 +70,18 @@ def pair_name(item: Item) -> str:
     return f"{item.get('host')} \u2192 {item.get('peer')}"
 
 
+def common_domain(items: Iterable[Item]) -> str:
+    """``.example.com`` where all hosts with a domain have that one; a drawing has no room to repeat it in every row.
+
+    Empty where the names without it would be addresses or the same twice.
+    """
+    names = {str(item.get(end)) for item in items for end in ("host", "peer")}
+    domains = {domain for _name, dot, domain in (name.partition(".") for name in names) if dot}
+    domain = f".{domains.pop()}" if len(domains) == 1 else ""
+    bare = {name.removesuffix(domain) for name in names}
+    return "" if len(bare) < len(names) or domain.rpartition(".")[2].isdigit() else domain
+
+
 def workload_name(item: Item) -> str:
     """The workload, and in an experiment the level that is compared with the baseline."""
     contrast = item.get("contrast")
@@ -88,10 +100,16 @@ DECISIONS = {
     "IMPROVED": "Keep the change.",
     "REGRESSED": "Do not keep the change as it is.",
     "UNCHANGED": "This measurement is no reason to keep the change, and none against it.",
-    "INCONCLUSIVE": "Do not decide yet: these data show neither.",
+    "INCONCLUSIVE": "Do not decide yet: these data allow no conclusion.",
     "NOT COMPARABLE": "Do not decide yet: the two states cannot be compared.",
     "NO DATA": "Do not decide yet: there are no data.",
 }
+IN_PART = {
+    "INCONCLUSIVE": "Do not decide yet: not every comparison allows a conclusion.",
+    "NOT COMPARABLE": "Do not decide yet: not every pair could be compared.",
+    "NO DATA": "Do not decide yet: not every pair has data.",
+}
+"""The same where others are decided, which a sentence about all of them would deny."""
 
 
 def decision(report: Report) -> str:
@@ -102,7 +120,12 @@ def decision(report: Report) -> str:
     warned = any(item.get("warnings") is True for item in report.get("comparisons") or ())
     if word == "IMPROVED" and (warned or report.get("warnings") is True):
         return "Better, but not for nothing: look at the guards before you keep the change."
-    return DECISIONS[word]
+    if word == "IMPROVED" and report["protocol"].get("design") != "alternate":
+        return (
+            "Keep the change if nothing else moved meanwhile: the start times do not show that the states took turns."
+        )
+    decided = any((report.get("counts") or {}).get(other) for other in ("IMPROVED", "UNCHANGED"))
+    return IN_PART[word] if decided and word in IN_PART else DECISIONS[word]
 
 
 def context_rows(report: Report) -> list[dict[str, Any]]:

@@ -37,6 +37,8 @@ OPTIONS = {
     "control_port": 0,
     "lifetime": 60,
 }
+# The options of a measuring module for one short round, as a playbook gives them.
+QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control": False, "run_seconds": 0.1}
 
 
 @contextlib.contextmanager

@@ -4,10 +4,10 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
+from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
 from ansible_collections.zpower.sap_tuning.plugins.modules import measurement_import as module
@@ -36,13 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(check_mode=False, **arguments):
-    task = SimpleNamespace(
-        args=arguments, check_mode=check_mode, async_val=0, action="measurement_import", diff=False, environment=[]
-    )
-    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp"))
-    context = SimpleNamespace(check_mode=check_mode)
-    action = measurement_import.ActionModule(task, connection, context, None, None, None)
-    return action.run(task_vars={"inventory_hostname": "localhost"})
+    return run_action(measurement_import, arguments, check_mode, {"inventory_hostname": "localhost"})
 
 
 def imported(**changes):
@@ -106,6 +100,40 @@ def test_a_corrected_row_needs_replace(folder):
     result = imported(replace=True)
     assert (result["changed"], result["created"], result["replaced"], result["unchanged"]) == (True, 0, 1, 1)
     assert load_change("results", "rps").records[0].median == 9010.0
+
+
+@pytest.mark.parametrize("row", [1, 5])
+def test_a_row_that_was_taken_out_does_not_leave_the_last_one_behind(folder, row):
+    """Rounds are numbered in the order of the rows: the last file would hold a run that now is a round earlier."""
+    rows = [{"phase": "before", "elapsed_s": 100 + number} for number in range(6)]
+    run(change="rps", rows=rows, defaults={**DEFAULTS, "source": {"kind": "other", "text": "mail"}})
+    fewer = {
+        "change": "rps",
+        "rows": rows[:row] + rows[row + 1 :],
+        "defaults": {**DEFAULTS, "source": {"kind": "other", "text": "mail"}},
+        "replace": True,
+    }
+    left = Path("results/rps/app1/before-6-settlement-db1.json")
+    with pytest.raises(AnsibleActionFail, match=f"{left} is of an earlier import of more rows .*: remove it"):
+        run(**fewer)
+    assert [item.median for item in load_change("results", "rps").records] == [100 + number for number in range(6)]
+    left.unlink()
+    run(**fewer)
+    found = [item.median for item in load_change("results", "rps").records]
+    assert found == [item["elapsed_s"] for item in fewer["rows"]]
+
+
+def test_rows_with_rounds_of_their_own_may_come_in_several_imports(folder):
+    defaults = {**DEFAULTS, "phase": "before", "source": {"kind": "other", "text": "mail"}}
+    for number in (1, 2, 1):
+        run(change="rps", rows=[{"round": number, "elapsed_s": 100 + number}], defaults=defaults)
+    assert len(load_change("results", "rps").records) == 2
+
+
+@pytest.mark.parametrize("delimiter", ["", "\\t", ";;", '"', "\n", "\r"])
+def test_a_delimiter_that_is_none_is_one_sentence(folder, delimiter):
+    with pytest.raises(AnsibleActionFail, match="^delimiter is .*; one character belongs there, which is no quotation"):
+        imported(delimiter=delimiter)
 
 
 def test_a_measured_record_is_never_replaced(folder):

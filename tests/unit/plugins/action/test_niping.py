@@ -5,6 +5,7 @@
 import copy
 import errno
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -168,6 +169,26 @@ def test_the_control_workload_is_measured_once_in_a_round(call):
     assert "control" not in call(measured(), **dict(BEFORE, round=2))[1]
 
 
+def test_a_folder_that_takes_no_record_is_said_before_anything_is_measured(call, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AnsibleActionFail, match="no record can be written below .*: .*file is no directory"):
+        call(measured(), results=str(tmp_path / "file" / "results"), **BEFORE)
+    monkeypatch.setattr(_measuring.os, "access", lambda path, _mode: Path(path) != tmp_path)
+    with pytest.raises(AnsibleActionFail, match=f"below .*: {tmp_path} is not writable"):
+        call(measured(), results=str(tmp_path / "new"), **BEFORE)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_keeps_several_workloads_off_is_said_once(call):
+    result, _seen = call(measured(good=False), measured("pingpong-500B", good=False), bytes=[1000, 500], **BEFORE)
+    assert result["msg"] == "every run of pingpong-1000B, pingpong-500B with app2 failed: nothing listens there"
+
+
+def test_a_workload_of_one_host_has_no_peer_to_fail_with(call):
+    record = dict(measured("fio-seqread-direct", good=False), peer=rounds.LOCAL_PEER)
+    assert call(record, **BEFORE)[0]["msg"] == "every run of fio-seqread-direct failed: nothing listens there"
+
+
 def test_all_runs_failed_is_a_failure_after_storing(call):
     result, _seen = call(measured(good=False), measured("control-pingpong-1000B", control=True), **BEFORE)
     assert result["failed"]
@@ -197,13 +218,6 @@ def test_a_full_disk_says_what_was_measured_and_not_stored(call, monkeypatch, tm
     assert result["summary"][0]["av2_us"] == 51.5
 
 
-def test_a_results_folder_that_is_none(call, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    result, _seen = call(measured(), **dict(BEFORE, results=str(blocked)))
-    assert result["failed"] and "not stored below" in result["msg"]
-
-
 @pytest.mark.parametrize(
     "change, words", [({"change": "../x"}, "change is"), ({"phase": None}, "phase is"), ({"phase": "a/b"}, "phase is")]
 )
@@ -213,9 +227,11 @@ def test_ids_that_lead_out_of_the_results_stop_before_the_measurement(call, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("wrong", [{"round": "first"}, {"bytes": ["many"]}, {"connections": "x"}])
-def test_what_is_no_number_is_refused(call, wrong):
-    with pytest.raises(AnsibleActionFail, match="invalid literal"):
+@pytest.mark.parametrize("wrong", [{"round": "first"}, {"bytes": ["many"]}, {"bytes": [None]}, {"connections": "x"}])
+def test_what_is_no_number_is_refused_in_words(call, wrong):
+    ((name, value),) = wrong.items()
+    shown = re.escape(str(value[0] if name == "bytes" else value))
+    with pytest.raises(AnsibleActionFail, match=f"^{name} has {shown}; it takes whole numbers$"):
         call(measured(), **dict(BEFORE, **wrong))
 
 

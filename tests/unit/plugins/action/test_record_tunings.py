@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 import json
-from types import SimpleNamespace
 
 import pytest
+from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action.record_tunings import ActionModule
+from ansible_collections.zpower.sap_tuning.plugins.action import record_tunings
 
 TUNING = {
     "name": "rps",
@@ -24,12 +24,7 @@ TUNING = {
 
 
 def run(check_mode=False, **arguments):
-    task = SimpleNamespace(
-        args=arguments, check_mode=check_mode, async_val=0, action="record_tunings", diff=False, environment=[]
-    )
-    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp"))
-    action = ActionModule(task, connection, SimpleNamespace(check_mode=check_mode), None, None, None)
-    return action.run(task_vars={"inventory_hostname": "app1"})
+    return run_action(record_tunings, arguments, check_mode)
 
 
 def test_the_records_are_kept_where_the_report_looks(tmp_path):

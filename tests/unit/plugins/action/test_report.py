@@ -5,35 +5,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
+from actions import run_action
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible_collections.zpower.sap_tuning.plugins.action import report as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _reporting
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
-from records_factory import Plan, change_tunings, make_change, write_change
+from records_factory import Plan, change_tunings, load, make_change, make_record, write_change
 
 CHANGE = "rps-2026-11"
 SMALL = Plan(change=CHANGE, effect=-0.15)
 
 
 def run(arguments: dict[str, Any], check: bool = False, **variables: Any) -> dict[str, Any]:
-    """The action as a task of a play would call it; the connection may be touched by nobody."""
-    task = SimpleNamespace(args=arguments, check_mode=check, async_val=0, action="zpower.sap_tuning.report", diff=False)
-    plugin = action.ActionModule(
-        task=task,
-        connection=MagicMock(spec_set=["_shell", "become", "_load_name", "ansible_name", "has_pipelining"]),
-        play_context=MagicMock(),
-        loader=MagicMock(),
-        templar=MagicMock(),
-        shared_loader_obj=MagicMock(),
-    )
-    plugin._load_name = "report"  # the plugin loader of a play sets it
-    return plugin.run(task_vars={"inventory_hostname": "app1", "groups": {"all": ["app1", "app2"]}, **variables})
+    return run_action(action, arguments, check, {"groups": {"all": ["app1", "app2"]}, **variables})
 
 
 @pytest.fixture(name="results")
@@ -191,6 +180,7 @@ def test_values_that_cannot_be_used_are_said_in_one_sentence(
         run({"results": str(results), **arguments})
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 
 
 @pytest.mark.parametrize("arguments", [{}, {"change": CHANGE, "formats": ["pdf"]}, {"change": CHANGE, "fail": "never"}])
@@ -204,6 +194,7 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_sentence() -> None:
         run({"results": "/proc", "change": CHANGE})
     assert str(caught.value).startswith(f"the report cannot be written into /proc/{CHANGE}: ")
     assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 
 
 def test_a_full_disk_leaves_the_old_report_and_no_rubbish(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,6 +242,32 @@ class TestRepeat:
     @pytest.mark.parametrize("playbook", ["zpower.sap_tuning.report", "/x/playbooks/report.yml"])
     def test_a_run_that_only_reports_names_the_playbook_that_measures(self, playbook: str) -> None:
         assert action.repeat_command({"args": (playbook,)}) == "ansible-playbook zpower.sap_tuning.before_after"
+
+    @pytest.mark.parametrize(
+        ("given", "remarked"),
+        [
+            (("zpower_change=rps-1",), False),
+            (("zpower_change=rps-1", "measure_rounds=9"), True),
+            (("@vars.yml",), True),
+        ],
+    )
+    def test_a_name_of_the_change_alone_is_missing_from_no_command(self, given: Any, remarked: bool) -> None:
+        command = action.repeat_command({"args": ("zpower.sap_tuning.before_after",), "extra_vars": given})
+        assert ("--extra-vars" in command) == remarked
+
+    @pytest.mark.parametrize(
+        ("tool", "tunings", "playbook"),
+        [("pingpong", [{}], "before_after"), ("pingpong", [], "measure"), ("import", [], ""), ("import", [{}], "")],
+    )
+    def test_what_measures_it_again_depends_on_what_was_recorded(
+        self, tool: str, tunings: list[Any], playbook: str
+    ) -> None:
+        loaded = load([make_record([50.0, 50.0])])
+        records = [replace(item, workload=item.workload._replace(tool=tool)) for item in loaded.records]
+        loaded = replace(loaded, records=records, tunings=tunings)
+        assert action.measured_by(loaded) == playbook
+        assert action.measured_by(replace(loaded, records=[], tunings=[])) == "before_after"
+        assert action.measured_by(replace(loaded, experiment={"any": "plan"})) == "experiment"
 
     def test_what_was_given_stands_in_the_report(self, results: Path) -> None:
         run({"results": str(results), "change": CHANGE, "repeat": "make again"})

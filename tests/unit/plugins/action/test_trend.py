@@ -8,15 +8,14 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 import records_factory as factory
+from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import trend as action
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store, _records
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_trend import FORMATS
 from experiments import CHANGE, make_plan, make_records
 from published_studies import study
@@ -25,19 +24,7 @@ SMALL = factory.Plan(hosts=("app1",), control=False)
 
 
 def run(arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-    """The action as a task of a play would call it; the connection may be touched by nobody."""
-    task = SimpleNamespace(args=arguments, check_mode=check, async_val=0, action="zpower.sap_tuning.trend", diff=False)
-    plugin = action.ActionModule(
-        task=task,
-        connection=MagicMock(spec_set=["_shell", "become", "_load_name", "ansible_name", "has_pipelining"]),
-        play_context=MagicMock(),
-        loader=MagicMock(),
-        templar=MagicMock(),
-        shared_loader_obj=MagicMock(),
-    )
-    plugin._load_name = "trend"  # the plugin loader of a play sets it
-    result: dict[str, Any] = plugin.run(task_vars={"inventory_hostname": "app1"})
-    return result
+    return run_action(action, arguments, check)
 
 
 @pytest.fixture(name="results")
@@ -91,7 +78,9 @@ def test_changes_with_labels_and_phases_of_their_own(results: Path) -> None:
         ({"changes": [{"label": "x"}]}, "an entry is the name of a change, or a dict of change"),
         ({"changes": [{"change": "zz-first", "phase": "x"}]}, "an entry is the name of a change, or a dict"),
         ({"changes": ["../etc"]}, "it has to begin with a letter or digit"),
-        ({"changes": [7]}, "an entry is the name of a change"),
+        ({"changes": [7.5]}, "an entry is the name of a change"),
+        ({"changes": [4711]}, "there is no measurement record of change 4711 below"),
+        ({"changes": ["zz-first", {"change": "zz-first"}]}, "changes has zz-first twice (before to after)"),
         ({"name": "../x"}, "name is '../x'; it has to begin"),
         ({"material_pct": 0}, "the material change of material_pct is 0"),
         ({"expected_change": ["colour"]}, "expected_change has 'colour', which names nothing"),
@@ -101,6 +90,7 @@ def test_what_cannot_be_is_one_sentence_and_writes_nothing(results: Path, argume
     with pytest.raises(AnsibleActionFail) as caught:
         run({"results": str(results), **arguments})
     assert said in str(caught.value)
+    assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
     assert not list(results.glob("*.html"))
 
 
@@ -109,6 +99,29 @@ def test_an_empty_folder(tmp_path: Path) -> None:
         run({"results": str(tmp_path)})
     with pytest.raises(AnsibleActionFail, match="cannot be read"):
         run({"results": str(tmp_path / "missing")})
+
+
+def test_every_change_is_read_once(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some hold a hundred thousand runs."""
+    read: list[str] = []
+    original = _records.load_change
+
+    def counting(folder: str, change: str) -> _records.Loaded:
+        read.append(change)
+        return original(folder, change)
+
+    monkeypatch.setattr(_records, "load_change", counting)
+    assert run({"results": str(results)})["changes"] == ["zz-first", "aa-second"]
+    assert read == ["aa-second", "zz-first"]
+
+
+def test_a_change_that_cannot_be_read_is_one_sentence(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_folder: str, _change: str) -> _records.Loaded:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(_records, "load_change", refused)
+    with pytest.raises(AnsibleActionFail, match="the records of change 'aa-second' below .* cannot be read: .*denied"):
+        run({"results": str(results)})
 
 
 def test_a_broken_record_is_a_problem_with_the_name_of_its_change(results: Path) -> None:

@@ -230,7 +230,9 @@ def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
     assert take_back(lambda: True)["failed"] is False and masks(host) == ["0", "0"]
 
 
-def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, monkeypatch, tmp_path):
+@pytest.fixture
+def told(monkeypatch, tmp_path):
+    """The file to which the lines of the host's syslog go, each with its level."""
     told = tmp_path / "syslog"
 
     def say(level, text):
@@ -240,6 +242,22 @@ def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, monkey
                 stream.write("%d %s\n" % (level, text))
 
     monkeypatch.setattr(_lease.syslog, "syslog", say)
+    return told
+
+
+def test_a_guardian_names_what_it_had_to_leave(host, call, told):
+    call(checkpoint="exp1", lease=1)
+    pid = host.guardian()
+    host.fill(QUEUE % 1, "2")
+    assert eventually(lambda: not alive(pid))
+    (line,) = told.read_text().splitlines()
+    assert line.startswith(
+        "4 the lease of checkpoint-exp1 of rps was not renewed and is taken back but for this: hsi0 rx-1"
+    )
+    assert masks(host) == ["0", "2"] and host.exists(CHECKPOINT)
+
+
+def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     call(cpus="0-1")
     found = everything(host)
     call(checkpoint="exp1", lease=1)
@@ -273,7 +291,20 @@ def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch):
     monkeypatch.setattr(_lease.daemon, "spawn", spawn)
     result = call(checkpoint="exp1", lease=LONG)
     assert "nothing was changed: no process could be started that takes the checkpoint back" in result["msg"]
+    assert result["msg"].endswith(": " + os.strerror(errno.EAGAIN))
     assert everything(host) == before and not host.exists(FOLDER)
+
+
+def test_why_the_guardian_could_not_begin_is_told(host, call, monkeypatch):
+    class Full(_lease.Lock):
+        def take(self, owner, patience=0.0):
+            raise refused("cannot write %s" % GUARDIAN, OSError(errno.ENOSPC, ""))
+
+    monkeypatch.setattr(_lease, "Lock", Full)
+    result = call(checkpoint="exp1", lease=LONG)
+    assert "takes the checkpoint back at 20" in result["msg"]
+    assert result["msg"].endswith("cannot write %s: %s" % (GUARDIAN, os.strerror(errno.ENOSPC)))
+    assert masks(host) == ["0", "0"]
 
 
 def test_a_lease_that_cannot_be_read_is_over(host, call):

@@ -3,6 +3,7 @@
 """Servers that really run: their beginning, their guests, and above all their end."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
     clients,
     niping,
     processes,
+    request,
     serving,
     wire,
 )
@@ -193,6 +195,31 @@ def test_niping_never_outlives_its_server(number):
         os.kill(session["pid"], number)
         assert wait_until(lambda: not listens(session["port"]) and not listens(session["control_port"]))
         assert wait_until(lambda: not alive(session))
+
+
+def test_servers_that_start_at_once_have_a_port_each():
+    """Several hosts with one peer: Ansible starts their servers within a fraction of a second."""
+    sessions, children = [], []
+    read_end, write_end = os.pipe()
+    for _number in range(4):
+        children.append(os.fork())
+        if children[-1] == 0:
+            try:
+                session = agent.start("niping", **request.server_of("niping", STANDIN))
+                os.write(write_end, json.dumps(session).encode("ascii") + b"\n")
+            finally:
+                os._exit(0)
+    os.close(write_end)
+    for child in children:
+        os.waitpid(child, 0)
+    try:
+        with os.fdopen(read_end) as told:
+            sessions = [json.loads(line) for line in told]
+        assert len({session["port"] for session in sessions}) == 4
+        assert all(alive(session) and listens(session["port"]) for session in sessions)
+    finally:
+        for session in sessions:
+            processes.end(session["pid"], session["start_time"])
 
 
 def test_the_server_ends_with_niping(tmp_path):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whole rounds: order, calibration, failures, and the shape of the records."""
 
+import errno
 import json
 import os
 import signal
@@ -60,6 +61,23 @@ def test_what_stays_behind_stands_in_the_record():
     record = rounds.measure_workload(Careless(leaves="20 locks could not be released"), plan(), ALONE)
     assert record["left_behind"] == "20 locks could not be released"
     assert all(run["ok"] for run in record["runs"])
+
+
+def test_what_the_system_refuses_is_a_failed_run_in_words():
+    full = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
+    record = rounds.measure_workload(Careless(full), plan(), ALONE)
+    assert errors(record) == ["/tmp/x: No space left on device"] * 3
+
+    class Refused(Careless):
+        def prepare(self, setting, ends):
+            raise full
+
+        def finish(self):
+            raise OSError(errno.EMFILE, "Too many open files")
+
+    record = rounds.measure_workload(Refused(), plan(), ALONE)
+    assert errors(record) == ["not begun: /tmp/x: No space left on device"] * 3
+    assert record["left_behind"] == "Too many open files"
 
 
 def test_a_signal_ends_a_round_in_order():
@@ -210,6 +228,8 @@ def test_a_stopped_server_is_gone_for_all_that_follows():
         killer.wait(5)
     last = records[-1]["runs"][-1]
     assert not last["ok"] and "the server is gone" in last["error"] and last["elapsed_s"] is None
+    # hosts that wait for their turn need it for longer
+    assert "a server ends by itself 3600 s after its start (lifetime)" in last["error"]
 
 
 def test_a_run_over_its_time_fails_and_the_next_goes_on(session):

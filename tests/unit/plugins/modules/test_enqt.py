@@ -5,23 +5,13 @@
 import json
 
 import pytest
-from ansible.module_utils import basic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import enqt
 from enqueueing import ENQ_ADMIN, ENQT, agent_of, lock_table, standin
+from measuring import QUICK
 from modules import caller
 
-QUICK = {
-    "side": "client",
-    "address": "127.0.0.1",
-    "users": 2,
-    "locks_per_user": 5,
-    "runs": 1,
-    "warmup": 0,
-    "idle_seconds": 0,
-    "control": False,
-    "run_seconds": 0.1,
-}
+ROUND = dict(QUICK, address="127.0.0.1", users=2, locks_per_user=5)
 SESSION = {"tool": "locktable", "port": 1, "control_port": 2, "token": "0123456789abcdef"}
 
 
@@ -30,21 +20,13 @@ def call(monkeypatch, capsys):
     return caller(enqt.main, monkeypatch, capsys)
 
 
-@pytest.fixture
-def warned(monkeypatch):
-    """The warnings of a call; ansible-core itself keeps them for the life of a process."""
-    warnings = []
-    monkeypatch.setattr(basic.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
-    return warnings
-
-
 def test_start_measure_stop(call, warned):
     started = call(side="server", lifetime=60, profile=None)
     session = started["session"]
     try:
         assert started["changed"] and session["tool"] == "locktable" and started["enqueue"]["kind"] is None
         assert "no SAP enqueue server was found" in warned[0]
-        measured = call(session=session, **QUICK)
+        measured = call(session=session, **ROUND)
         assert measured["changed"] is False and measured["enqueue"]["tool"] == "locktable"
         (record,) = measured["records"]
         assert record["workload"]["name"] == "locktable-sd_benchmark" and record["runs"][0]["ok"]
@@ -62,7 +44,7 @@ def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypa
         try:
             assert (session["tool"], started["enqueue"]["kind"]) == (tool, kind)
             assert started["enqueue"]["how"] == "profile " + server.profile
-            options = dict(QUICK, session=session, profile=server.profile, path=program, load="create_locks")
+            options = dict(ROUND, session=session, profile=server.profile, path=program, load="create_locks")
             measured = call(**options)
         finally:
             call(side="server", state="stopped", session=session)
@@ -79,7 +61,7 @@ def test_counters_of_the_server_that_cannot_be_had_are_said(call, tmp_path, monk
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with standin(tmp_path, "ENSA1", monkeypatch) as server, agent_of("enqt") as session:
-        measured = call(session=session, profile=server.profile, path=ENQT, load="create_locks", **QUICK)
+        measured = call(session=session, profile=server.profile, path=ENQT, load="create_locks", **ROUND)
     assert "NIECONN_REFUSED" in measured["enqueue"]["statistics"]
     assert measured["records"][0]["runs"][0]["ok"]
 
@@ -90,7 +72,7 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
         assert predicted["changed"] and predicted["session"]["tool"] == "enq_admin"
         assert predicted["session"]["token"] == "" and predicted["session"]["pid"] is None
         session = dict(SESSION, tool="enq_admin")
-        nothing = call(session=session, profile=server.profile, path=ENQ_ADMIN, _ansible_check_mode=True, **QUICK)
+        nothing = call(session=session, profile=server.profile, path=ENQ_ADMIN, _ansible_check_mode=True, **ROUND)
         assert nothing["records"] == [] and nothing["enqueue"]["kind"] == "ENSA2"
         assert server.ask("statistics")["values"]["enqueue_requests"] == 0
 
@@ -112,7 +94,7 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
     ],
 )
 def test_a_wrong_call_hears_one_sentence(call, options, words):
-    result = call(**dict(dict(QUICK, session=SESSION), **options))
+    result = call(**dict(dict(ROUND, session=SESSION), **options))
     assert result["failed"] and words in result["msg"]
 
 
@@ -120,11 +102,11 @@ def test_a_program_that_is_not_there(call, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with standin(tmp_path, "ENSA1", monkeypatch) as server:
         session = dict(SESSION, tool="enqt")
-        result = call(session=session, profile=server.profile, **QUICK)
+        result = call(session=session, profile=server.profile, **ROUND)
         assert "SAP's enqt was not found in /usr/sap/PRD/ASCS01/exe, " in result["msg"]
-        result = call(session=session, profile=server.profile, path="/nowhere/enqt", **QUICK)
+        result = call(session=session, profile=server.profile, path="/nowhere/enqt", **ROUND)
         assert "/nowhere/enqt is no executable file" in result["msg"]
-        result = call(session=dict(SESSION, tool="enq_admin"), profile=server.profile, **QUICK)
+        result = call(session=dict(SESSION, tool="enq_admin"), profile=server.profile, **ROUND)
         assert "whose tool is enqt" in result["msg"]
 
 
@@ -132,5 +114,5 @@ def test_an_agent_without_the_table(call):
     """A server that is gone is a record of failed runs, as with every tool."""
     with lock_table() as session:
         pass
-    (record,) = call(session=session, **QUICK)["records"]
+    (record,) = call(session=session, **ROUND)["records"]
     assert "connection refused" in record["runs"][0]["error"]

@@ -5,23 +5,12 @@
 import json
 
 import pytest
-from ansible.module_utils import basic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping
-from measuring import STANDIN, free_port, listens, server
+from measuring import QUICK, STANDIN, free_port, listens, server
 from modules import caller
 
-QUICK = {
-    "side": "client",
-    "address": "127.0.0.1",
-    "bytes": [500],
-    "loops": 50,
-    "runs": 1,
-    "warmup": 0,
-    "idle_seconds": 0,
-    "control": False,
-    "run_seconds": 0.1,
-}
+ROUND = dict(QUICK, address="127.0.0.1", bytes=[500], loops=50)
 SESSION = {"tool": "pingpong", "port": 1, "control_port": 1, "token": "0123456789abcdef"}
 
 
@@ -30,20 +19,12 @@ def call(monkeypatch, capsys):
     return caller(niping.main, monkeypatch, capsys)
 
 
-@pytest.fixture
-def warned(monkeypatch):
-    """The warnings of a call; ansible-core itself keeps them for the life of a process."""
-    warnings = []
-    monkeypatch.setattr(basic.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
-    return warnings
-
-
 def test_start_measure_stop(call):
     started = call(side="server", tool="pingpong", lifetime=30)
     session = started["session"]
     try:
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-        measured = call(session=session, **QUICK)
+        measured = call(session=session, **ROUND)
         assert measured["changed"] is False
         (record,) = measured["records"]
         assert record["workload"]["name"] == "pingpong-500B" and record["runs"][0]["ok"]
@@ -59,7 +40,7 @@ def test_check_mode_predicts_and_does_nothing(call):
     predicted = call(side="server", tool="pingpong", port=port, _ansible_check_mode=True)
     assert predicted["changed"] and predicted["session"]["port"] == port
     assert predicted["session"]["pid"] is None and not listens(port)
-    measured = call(session=predicted["session"], _ansible_check_mode=True, **QUICK)
+    measured = call(session=predicted["session"], _ansible_check_mode=True, **ROUND)
     assert measured["records"] == [] and measured["changed"] is False
     assert measured["msg"] == "check mode: nothing was measured"
     assert call(side="server", state="stopped", session=predicted["session"])["changed"] is False
@@ -83,7 +64,7 @@ def test_niping_from_a_path(call, warned):
     session = with_path["session"]
     try:
         assert session["tool"] == "niping" and warned == []
-        record = call(session=session, path=STANDIN, **QUICK)["records"][0]
+        record = call(session=session, path=STANDIN, **ROUND)["records"][0]
         assert record["workload"]["tool"] == "niping" and record["runs"][0]["error"] is None
     finally:
         assert call(side="server", state="stopped", session=session)["changed"]

@@ -7,20 +7,16 @@ import json
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import workload
-from measuring import free_port, listens, server
+from measuring import QUICK, free_port, listens, server
 from modules import caller
 
-QUICK = {
-    "workload": "network",
-    "side": "client",
-    "address": "127.0.0.1",
-    "network": {"kinds": ["onlTrans", "strWrite"], "connections": [2]},
-    "runs": 1,
-    "warmup": 0,
-    "idle_seconds": 0,
-    "control": False,
-    "run_seconds": 0.05,
-}
+ROUND = dict(
+    QUICK,
+    workload="network",
+    address="127.0.0.1",
+    network={"kinds": ["onlTrans", "strWrite"], "connections": [2]},
+    run_seconds=0.05,
+)
 SESSION = {"tool": "pingpong", "port": 1, "control_port": 1, "token": "0123456789abcdef"}
 
 
@@ -34,7 +30,7 @@ def test_start_measure_stop(call):
     session = started["session"]
     try:
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-        measured = call(session=session, **QUICK)
+        measured = call(session=session, **ROUND)
         assert measured["changed"] is False and session["token"] not in json.dumps(measured["records"])
         names = [record["workload"]["name"] for record in measured["records"]]
         assert names == ["pingpong-onlTrans-x2", "pingpong-strWrite-x2"]
@@ -50,13 +46,13 @@ def test_check_mode_predicts_and_does_nothing(call):
     port = free_port()
     predicted = call(workload="network", side="server", port=port, _ansible_check_mode=True)
     assert predicted["changed"] and predicted["session"]["port"] == port and not listens(port)
-    measured = call(session=predicted["session"], _ansible_check_mode=True, **QUICK)
+    measured = call(session=predicted["session"], _ansible_check_mode=True, **ROUND)
     assert measured["records"] == [] and measured["msg"] == "check mode: nothing was measured"
 
 
 def test_the_round_rotates_the_workloads(call):
     with server() as session:
-        records = call(session=session, round=2, **QUICK)["records"]
+        records = call(session=session, round=2, **ROUND)["records"]
     names = [record["workload"]["name"] for record in records]
     assert names == ["pingpong-strWrite-x2", "pingpong-onlTrans-x2"]
 
@@ -64,12 +60,12 @@ def test_the_round_rotates_the_workloads(call):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (dict(QUICK), "workload network takes the session of a started server and its address"),
-        (dict(QUICK, session=SESSION, address=None), "takes the session of a started server and its address"),
-        (dict(QUICK, session=SESSION, network={"kinds": ["fast"]}), "value of kinds must be one or more of: latency,"),
-        (dict(QUICK, session=SESSION, network={"connections": [300]}), "network.connections has 300"),
-        (dict(QUICK, session=SESSION, network={"tool": "niping"}), "value of tool must be one of: pingpong, netperf"),
-        (dict(QUICK, session=SESSION, run_seconds=601), "run_seconds is 601.0; it has to be from"),
+        (dict(ROUND), "workload network takes the session of a started server and its address"),
+        (dict(ROUND, session=SESSION, address=None), "takes the session of a started server and its address"),
+        (dict(ROUND, session=SESSION, network={"kinds": ["fast"]}), "value of kinds must be one or more of: latency,"),
+        (dict(ROUND, session=SESSION, network={"connections": [300]}), "network.connections has 300"),
+        (dict(ROUND, session=SESSION, network={"tool": "niping"}), "value of tool must be one of: pingpong, netperf"),
+        (dict(ROUND, session=SESSION, run_seconds=601), "run_seconds is 601.0; it has to be from"),
         (dict(workload="network", side="server", state="stopped"), "session"),
         (dict(workload="network", side="server", path="/no/such/program", network={"tool": "netperf"}),
          "/no/such/program is no executable file: set path to netserver, or leave it out"),

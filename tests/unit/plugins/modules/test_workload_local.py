@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.modules import workload
+from measuring import QUICK
 from modules import caller
 
-QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control": False, "run_seconds": 0.1}
 needs_programs = pytest.mark.skipif(
     not (shutil.which("fio") and shutil.which("openssl")), reason="no fio or no openssl on this machine"
 )

@@ -151,6 +151,17 @@ def test_a_value_that_fell_back_between_rounds():
     assert "rps hsi0 had the same value in rounds of both phases" in main(report_of(records_of(), files))["reason"]
 
 
+@pytest.mark.parametrize("phase", ["before", "after"])
+def test_a_tuning_that_was_changed_by_hand_in_the_middle_of_a_state(phase):
+    """Neither of the other state's values: the rounds of this one have nothing in common all the same."""
+    files = tunings_of()
+    late = next(item for item in files if (item["host"], item["phase"], item["round"]) == ("app2", phase, 4))
+    late["tunings"][0]["after"] = factory.knob({"rx-0": "00000002"})
+    report = report_of(records_of(), files)
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert f"rps hsi0 on app2 was not the same in all rounds of the state {phase}" in main(report)["reason"]
+
+
 def test_a_tuning_that_could_not_be_taken_back():
     files = tunings_of()
     next(item for item in files if item["phase"] == "before")["tunings"][0]["verdict"] = "failed"
@@ -202,6 +213,25 @@ def test_without_a_control_the_report_says_so():
     assert main(report)["verdict"] == "IMPROVED"
     assert any("no control workload" in flag for flag in main(report)["flags"])
     assert any("No control workload" in warning for warning in report["warnings"])
+    assert (
+        "Weaker evidence: in 1 comparison the two states did not take turns in time."
+        in report_of(in_blocks(records_of()))["warnings"]
+    )
+
+
+def in_blocks(records):
+    """The same records as if all of one state had been measured before all of the other."""
+    for record in records:
+        record["started"] = f"2026-11-{19 if record['phase'] == 'before' else 20}T10:00:{record['round']:02d}.000000Z"
+    return records
+
+
+def test_a_control_that_cannot_be_compared_was_measured():
+    records = spoil(records_of(), lambda record: record["workload"].update(loops=7), "after", control=True)
+    report = report_of(records)
+    assert any("the control workload could not be compared on this host" in flag for flag in main(report)["flags"])
+    assert "The control workload could not be compared on app1: what moved by itself is unknown." in report["warnings"]
+    assert not any("o control workload" in text for text in [*main(report)["flags"], *report["warnings"]])
 
 
 # What is not the network's
@@ -242,6 +272,45 @@ def test_another_metric_or_parameter_is_another_workload():
 
     report = report_of(spoil(of_locks(records_of()), other, "after"), expected_change=["workload.*"])
     assert main(report)["verdict"] in ("NOT COMPARABLE", "NO DATA")
+
+
+@pytest.mark.parametrize(
+    ("item", "before", "after", "spoilt"),
+    [
+        ("metric_unit", "operations/min", "operations/s", {"metric": dict(OPS, unit="operations/s")}),
+        ("better", "higher", "lower", {"metric": dict(OPS, better="lower")}),
+        ("unit", "enqueue operation", "lock", {"unit": "lock"}),
+    ],
+)
+def test_figures_of_another_unit_or_direction_are_not_comparable(item, before, after, spoilt):
+    """Records of two imports are checked against each other by nobody before the report."""
+    records = of_locks([record for record in records_of() if not record["workload"]["control"]])
+    report = report_of(spoil(records, lambda record: record["workload"].update(spoilt), "after"))
+    assert main(report)["verdict"] == "NOT COMPARABLE"
+    assert f"workload.{item} ({before} before, {after} after)" in main(report)["reason"]
+    declared = report_of(records, expected_change=["workload.*"])
+    assert (main(declared)["verdict"] == "NOT COMPARABLE") is (item != "unit")
+
+
+def elapsed(units):
+    """A record as if it were of a batch of so many units; the elapsed time is what the round trip was."""
+
+    def change(record):
+        record["workload"]["metric"] = {"name": "elapsed_s", "unit": "s", "better": "lower"}
+        for run in record["runs"]:
+            run["metrics"] = {"elapsed_s": run["metrics"]["av2_us"], "units": units}
+
+    return change
+
+
+@pytest.mark.parametrize(("after", "comparable"), [(1_000_000, True), (990_000, True), (500_000, False), (2e6, False)])
+def test_half_the_work_in_half_the_time_is_no_improvement(after, comparable):
+    records = spoil(spoil(records_of(), elapsed(1_000_000), "before"), elapsed(after), "after")
+    report = report_of(records)
+    assert main(report)["verdict"] == ("IMPROVED" if comparable else "NOT COMPARABLE")
+    if not comparable:
+        assert f"workload.units (1000000 before, {after:.0f} after)" in main(report)["reason"]
+        assert main(report_of(records, expected_change=["workload.units"]))["verdict"] == "IMPROVED"
 
 
 def packet(size):

@@ -155,7 +155,27 @@ def test_figures_of_two_sources_are_not_compared():
     assert [(item["name"], item["values"]) for item in report["context"] if item["kind"] == "source"] == [
         ("CPU time of the client", {"after": ["nmon"], "before": ["nmon"]})
     ]
-    assert "not credited" in found["secondary"][0]["flag"] and "credited" not in found["secondary"][1]["flag"]
+    client, server = found["secondary"]
+    assert (client["ratio"], client["p_holm"], client["flag"]) == (None, None, None)
+    assert client["before"] > client["after"] > 0 and "credited" not in server["flag"]
+    dearer = main(report_of(spoil(spoil(records_of(BETTER), of_nmon, "after"), cheaper(2.0), "after")))
+    assert [guard for guard in dearer["guards"] if "more CPU time" in guard] == [
+        "one round trip costs 103 % more CPU time on the server."
+    ]
+
+
+def test_states_that_cannot_be_compared_have_no_difference_of_costs():
+    """Another machine needs another time for everything: that is no finding with a p."""
+
+    def other(record):
+        record["fingerprint"]["client"]["machine"] = "3931"
+
+    found = main(report_of(spoil(spoil(records_of(BETTER), other, "after"), cheaper(2.0), "after")))
+    assert found["verdict"] == "NOT COMPARABLE" and found["guards"] == []
+    assert [(entry["ratio"], entry["flag"]) for entry in found["secondary"]] == [(None, None), (None, None)]
+    assert found["secondary"][0]["after"] > found["secondary"][0]["before"]
+    declared = main(report_of(spoil(records_of(BETTER), other, "after"), expected_change=["machine"]))
+    assert declared["secondary"][0]["ratio"] is not None
 
 
 def test_a_background_that_is_known_in_one_state_only():

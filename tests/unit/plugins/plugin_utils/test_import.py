@@ -298,6 +298,7 @@ def test_cpu_time_without_work_is_told_without_rates():
         ({"metrics": {"steps ": 1}}, "the name steps  in metrics is empty or has blanks around it"),
         ({"context": {"a\x1bb": 1}}, "printable characters belong there"),
         ({"context": {"sizes": [1, 2]}}, "context.sizes is a list; text belongs there"),
+        ({"units": "9" * 5000}, "units is inf; a finite number belongs there"),
     ],
 )
 def test_a_bad_row_is_one_sentence_with_its_place(change, said):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,10 @@ REPEAT = "ansible-playbook -i 'my inventory' --limit sap zpower.sap_tuning.befor
 SMALL = factory.Plan(hosts=("app1", "app2", "app3"))
 
 
-def steps_of(plan: factory.Plan, repeat: str = REPEAT, expected: Expected | None = None) -> list[str]:
-    loaded = factory.load(factory.make_change(plan))
+def steps_of(
+    plan: factory.Plan, repeat: str = REPEAT, expected: Expected | None = None, tuned: bool = True
+) -> list[str]:
+    loaded = factory.load(factory.make_change(plan), factory.change_tunings(plan) if tuned else ())
     found: list[str] = compare_change(loaded, expected, Options(repeat=repeat))["next_steps"]
     return found
 
@@ -37,8 +40,10 @@ def test_what_got_worse_is_taken_back_on_its_hosts_alone() -> None:
         for record in factory.make_change(plan)
         if (record["host"] == "app2") == (plan.effect > 0)
     ]
-    steps = compare_change(factory.load(records), options=Options(repeat=REPEAT))["next_steps"]
-    assert commands(steps)[0] == "ansible-playbook -i 'my inventory' --limit app2 zpower.sap_tuning.rollback"
+    loaded = factory.load(records, factory.change_tunings(SMALL))
+    steps = compare_change(loaded, options=Options(repeat=REPEAT))["next_steps"]
+    taken_back = "ansible-playbook -i 'my inventory' --limit app2 zpower.sap_tuning.rollback --tags rps"
+    assert commands(steps)[0] == taken_back
     assert steps[0].startswith("Take the change back where it made things worse: `")
 
 
@@ -49,7 +54,61 @@ def test_what_got_better_is_watched_on_the_hosts_of_the_run() -> None:
 
 def test_what_made_no_difference_can_go() -> None:
     (found,) = commands(steps_of(replace(SMALL, session_noise=0.001, run_noise=0.001)))
-    assert found.endswith("zpower.sap_tuning.rollback")
+    assert found.endswith("zpower.sap_tuning.rollback --tags rps")
+
+
+@pytest.mark.parametrize(
+    ("effect", "begin"), [(0.3, "Take the change back"), (-0.3, "Keep the change."), (0.0, "Keep the change only if")]
+)
+def test_a_change_that_was_none_of_our_tunings_is_no_business_of_our_playbooks(effect: float, begin: str) -> None:
+    plan = replace(SMALL, effect=effect, session_noise=0.001, run_noise=0.001)
+    (step,) = steps_of(plan, "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
+    assert step.startswith(begin)
+    assert commands([step]) == []
+    assert ("goes back the way it was made" in step) == (effect >= 0)
+
+
+def test_a_change_measured_by_hand_is_measured_again_by_hand() -> None:
+    steps = steps_of(replace(SMALL, rounds=3), "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
+    assert steps[0] == (
+        "Measure at least 5 rounds of each state, the state after with measure_phase=after: `ansible-playbook -i inv"
+        " zpower.sap_tuning.measure -e zpower_change=rps-2026-11-2 -e measure_rounds=6 -e measure_phase=before`."
+    )
+
+
+@pytest.mark.parametrize("rounds", [3, 6])
+def test_variables_that_a_command_lacks_are_named_once_below_it(rounds: int) -> None:
+    remark = "left out here: they may hold secrets"
+    steps = steps_of(replace(SMALL, rounds=rounds, effect=-0.3), f"{REPEAT} of that run, {remark}")
+    assert steps[-1] == f"Type these commands with the other --extra-vars of that run, {remark}."
+    assert sum(remark in step for step in steps) == 1
+
+
+def unequal(**changes: Any) -> list[str]:
+    records = list(factory.make_change(SMALL))
+    for record in records:
+        if record["phase"] == "after":
+            record["fingerprint"]["client"].update(changes)
+            record["context"] = {"packet_size": 2000}
+    options = Options(repeat=REPEAT, expected_change=["kernel"])
+    found: list[str] = compare_change(factory.load(records), options=options)["next_steps"]
+    return found
+
+
+def test_a_difference_that_is_the_point_can_be_declared_with_what_was_declared_already() -> None:
+    declare = shlex.split(commands(unequal(kernel="6.12", mtu=9000))[1])
+    assert declare[:6] == ["ansible-playbook", "-i", "my inventory", "--limit", "sap", "zpower.sap_tuning.report"]
+    assert declare[7] == "zpower_change=rps-2026-11"
+    assert json.loads(declare[9]) == {"report_expected_change": ["client.kernel", "client.mtu", "context.packet_size"]}
+
+
+def test_what_cannot_be_declared_is_not_offered() -> None:
+    records = list(factory.make_change(SMALL))
+    for record in records:
+        if record["phase"] == "after":
+            record["fingerprint"]["client"]["mtu"] = 9000 + record["round"] % 2  # two values within one state
+    found = compare_change(factory.load(records), options=Options(repeat=REPEAT))["next_steps"]
+    assert not any("declare" in step for step in found)
 
 
 def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
@@ -110,10 +169,10 @@ def test_what_was_measured_elsewhere_has_no_command_of_ours() -> None:
 
 
 class TestExperiment:
-    def steps(self, done: Any = None, **session: Any) -> list[str]:
+    def steps(self, done: Any = None, effect: float = -0.2, **session: Any) -> list[str]:
         plan = make_plan()
         plan["sessions"][0].update(session)
-        records = make_records(plan, {"every-4": -0.2}, done)
+        records = make_records(plan, {"every-4": effect}, done)
         loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
         repeat = "ansible-playbook -i inv zpower.sap_tuning.experiment"
         found: list[str] = compare_change(loaded, options=Options(repeat=repeat))["next_steps"]
@@ -134,6 +193,12 @@ class TestExperiment:
             "-e",
             '{"rps_every": 4, "rps_state": "present"}',
         ]
+
+    @pytest.mark.parametrize("session", [{"failures": {"app2": "rollback failed"}}, {"ended": None}])
+    def test_without_a_winner_hosts_are_as_found_only_where_the_session_ended_well(self, session: Any) -> None:
+        assert self.steps(effect=0.0) == ["Nothing is asked of you: the hosts are as they were found."]
+        (found,) = commands(self.steps(effect=0.0, **session))
+        assert found == "ansible-playbook -i inv zpower.sap_tuning.rollback -e zpower_checkpoint=rps-2026-11"
 
     def test_an_experiment_that_ended_early_goes_on(self) -> None:
         (found,) = commands(self.steps(done=all_steps(make_plan())[:9]))

@@ -140,6 +140,14 @@ class TestJunit:
             unproven = verdicts["INCONCLUSIVE"] + verdicts["NOT COMPARABLE"] + verdicts["NO DATA"]
             assert len(list(root.iter("skipped"))) == unproven + len(report["not_measured"])
 
+    def test_a_level_of_an_experiment_that_is_worse_fails_no_pipeline(self) -> None:
+        report = sample("experiment")
+        assert (report["verdict"], report["counts"]["REGRESSED"]) == ("IMPROVED", 2)
+        root = ET.fromstring(render(report, "xml"))
+        assert not list(root.iter("failure")) and not list(root.iter("skipped"))
+        told = [case.findtext("system-out", "") for case in root.iter("testcase") if ", all" in case.get("name", "")]
+        assert sorted(words.partition(":")[0] for words in told) == ["REGRESSED"] * 2 + ["UNCHANGED"] * 2
+
     def test_a_control_that_regressed_is_no_failure(self) -> None:
         report = sample("improved")
         control = next(c for c in report["comparisons"] if c["control"])

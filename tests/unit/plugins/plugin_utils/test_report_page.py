@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
-    charts,
     render,
-    run_chart,
-    svg,
     text,
     to_html,
     view,
@@ -205,54 +202,6 @@ class TestFleet:
         page = Page(render(report, "html"))
         assert len([a for a in page.all("svg") if a.get("class") == "runs"]) == to_html.CHARTS
         assert "The runs of 476 other comparisons are not drawn here" in page.words()
-
-
-class TestCharts:
-    def test_the_ratio_axis_is_logarithmic_and_holds_what_is_beyond(self) -> None:
-        axis = charts.RatioAxis([0.5, 2.0], 5.0)
-        assert axis.x(1.0) - axis.x(0.5) == pytest.approx(axis.x(2.0) - axis.x(1.0))
-        assert axis.x(100.0) == charts.RIGHT and axis.beyond(100.0)
-        assert axis.x(0.0) == charts.LEFT and axis.beyond(0.0)
-        assert 1.0 in axis.ticks()
-        places = [axis.x(tick) for tick in axis.ticks()]
-        assert all(later - earlier >= 43.9 for earlier, later in zip(places, places[1:], strict=False))
-
-    def test_an_interval_without_an_end_is_drawn_to_the_edge(self) -> None:
-        item = {**sample("improved")["comparisons"][0], "low": None, "high": None}
-        assert 'class="interval' not in charts.interval_plot("x", [item], 5.0)
-        assert f"H{charts.RIGHT}" in charts.interval_plot("x", [{**item, "low": 1.05}], 5.0)
-        assert text.interval({**item, "low": 1.05}) == "+5.0 % to open"
-
-    def test_each_verdict_has_a_shape_of_its_own(self) -> None:
-        shapes = {re.search(r' d="([^"]*)"', charts.mark(word, 0, 0))[1] for word in text.VERDICTS}  # type: ignore[index]
-        assert len(shapes) == len(text.VERDICTS)
-
-    def test_every_run_has_its_mark(self) -> None:
-        report = sample("regressed")
-        item = next(c for c in report["comparisons"] if c["verdict"] == "REGRESSED")
-        runs = view.runs_of(view.held_runs(report), [view.key_of(item)])[view.key_of(item)]
-        drawn = run_chart.run_chart("x", item, runs)
-        paths = dict(re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
-        marks = {name: path.count("M") for path, name in paths.items()}
-        assert marks["warmup"] == sum(run["warmup"] for run in runs) == 12
-        assert marks["failed"] == sum(not run["ok"] for run in runs) == 1
-        assert marks["median"] == 12
-        assert marks["before"] + marks["after"] + marks.get("beyond", 0) == len(runs) - 13
-
-    def test_one_spike_does_not_flatten_the_others(self) -> None:
-        item = sample("improved")["comparisons"][0]
-        runs = [
-            {"phase": p, "round": 1, "run": n, "ok": True, "warmup": False, "value": 50.0 + n / 10, "started": None}
-            for p in ("before", "after")
-            for n in range(10)
-        ]
-        runs[3]["value"] = 5000.0
-        drawn = run_chart.run_chart("x", item, runs)
-        assert "1 run above the axis" in drawn
-        assert max(float(tick.replace(",", "")) for tick in re.findall(r"tick end\">([\d.,]+)<", drawn)) < 60
-
-    def test_text_and_attributes_are_escaped(self) -> None:
-        assert svg.el("text", "<b>&", id='"x"') == '<text id="&#34;x&#34;">&lt;b&gt;&amp;</text>'
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark", "print"])

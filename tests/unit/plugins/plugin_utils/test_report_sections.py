@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render, text, to_html, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import costs, render, text, view
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
 from report_samples import fleet, sample
 
@@ -34,6 +34,24 @@ class TestDecision:
         page = render(sample(name), "html")
         assert f'<p class="decision">{decision}</p>' in page[: page.index("<dl")]
         assert f"**{decision}**" in "".join(render(sample(name), "md").split("\n")[:5])
+
+    @pytest.mark.parametrize(
+        ("verdict", "decision"),
+        [
+            ("INCONCLUSIVE", "not every comparison allows a conclusion"),
+            ("NOT COMPARABLE", "not every pair could be compared"),
+            ("NO DATA", "not every pair has data"),
+        ],
+    )
+    def test_what_is_decided_beside_is_not_denied(self, verdict: str, decision: str) -> None:
+        report = {**sample("improved"), "verdict": verdict, "counts": {"IMPROVED": 3, verdict: 1}}
+        assert view.decision(report) == f"Do not decide yet: {decision}."
+        assert "not every" not in view.decision({**report, "counts": {verdict: 4}})
+
+    def test_weaker_evidence_is_no_plain_yes(self) -> None:
+        report = sample("improved")
+        report["protocol"]["design"] = "blocks"
+        assert view.decision(report).endswith("the start times do not show that the states took turns.")
 
     def test_better_with_side_effects_is_no_plain_yes(self) -> None:
         report = sample("improved")
@@ -62,7 +80,21 @@ class TestExperiment:
         assert "Winner none" in words
         assert "9 of 24 steps, not complete" in words
         assert "app2: the host could not be reached" in words
-        assert "9 of 24 steps" in render(report, "md")
+        told = render(report, "md")
+        assert "9 of 24 steps" in told
+        assert "- **Ended early:** app2: the host could not be reached\n" in told
+        assert "Ended early" not in render(sample("experiment"), "md")
+
+    def test_its_confidence_has_the_same_digits_everywhere(self) -> None:
+        page = render(sample("experiment"), "html")
+        assert "98.3 % interval" in page and "(98.3 %)" in page
+        assert "98.33" not in page
+
+    def test_one_level_beside_the_baseline_has_no_wider_interval(self) -> None:
+        report = sample("experiment")
+        assert "because 3 levels are compared at once" in section(report, "experiment")
+        report["experiment"]["levels"] = report["experiment"]["levels"][:2]
+        assert "at once" not in section(report, "experiment")
 
     def test_each_level_has_its_own_runs(self) -> None:
         report = sample("experiment")
@@ -116,7 +148,7 @@ class TestContext:
 
 class TestCost:
     def test_the_chart_has_both_marks_of_every_end_with_figures(self) -> None:
-        rows = [row for item in sample("regressed")["comparisons"] for row in to_html.cpu_rows(item)]
+        rows = [row for item in sample("regressed")["comparisons"] for row in costs.cpu_rows(item)]
         rows[0]["after"] = None
         drawn = cpu_chart("x", rows)
         marks = {name: path.count("M") for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn)}
@@ -124,6 +156,16 @@ class TestCost:
 
     def test_without_figures_there_is_no_chart(self) -> None:
         assert cpu_chart("x", []) == ""
+
+    def test_the_text_for_a_ticket_has_the_figures_of_the_page(self) -> None:
+        report = sample("regressed")
+        rows = [
+            line for line in render(report, "md").splitlines() if re.match(r"\| app\d .* \| (client|server) \|", line)
+        ]
+        assert len(rows) == 4
+        words = section(report, "cpu")
+        for cell in [cell.strip() for row in rows for cell in row.strip("|").split(" | ")]:
+            assert cell in words
 
     def test_the_reason_why_there_is_no_itr_is_said(self) -> None:
         report = sample("improved")

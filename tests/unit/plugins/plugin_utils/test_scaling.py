@@ -172,3 +172,56 @@ class TestCurves:
     )
     def test_numbers(self, value: object, found: float | None) -> None:
         assert number(value) == found
+
+
+def of_jobs(values: dict[float, float], name: str = "batch") -> list[dict[str, Any]]:
+    """A batch with so many jobs each, whose number stands in the name of the workload, too."""
+    metric = ("elapsed_s", "s", "lower")
+    return [
+        record(value, metric=metric, name=f"{name}-{jobs:.0f}", context={"jobs": jobs})
+        for jobs, value in values.items()
+    ]
+
+
+def test_another_setting_of_the_application_is_another_curve() -> None:
+    """Half of the packets by another size: what that did is not the work of the jobs."""
+    records = of_jobs({1: 80.0, 2: 40.0}) + of_jobs({1: 40.0, 2: 20.0})
+    for place, made in enumerate(records):
+        made["context"]["packet_size"] = 500 if place < 2 else 1000
+        made["round"] = 1 + place // 2
+    report = scaling("c", rounds(records), "context.jobs", "whole")
+    found = [[point["value"] for point in item["points"]] for item in report["curves"]]
+    assert sorted(found) == [[40.0, 20.0], [80.0, 40.0]]
+    assert report["problems"] == [
+        "batch-1 from app1 to app2: context.packet_size differs, and what differs is no point of one curve."
+    ]
+
+
+def test_a_million_in_the_name_of_a_workload_is_x_as_well() -> None:
+    many = {5e5: 90.0, 1e6: 45.0, 2_000_000: 30.0}
+    records = of_jobs(many) + of_jobs(many, "other")
+    report = scaling("c", rounds(records), "context.jobs", "whole")
+    assert [(item["workload"], len(item["points"])) for item in report["curves"]] == [("batch", 3), ("other", 3)]
+    assert report["headline"].startswith("At 2000000 jobs, 3 times the work of 500000; ")
+
+
+def test_one_value_of_x_is_no_scaling() -> None:
+    report = scaling("c", rounds(of_jobs({4: 10.0})), "context.jobs")
+    assert report["headline"] == (
+        "There is nothing to compare jobs 4 with: a scaling needs two values of context.jobs or more."
+    )
+
+
+def test_the_headline_is_about_curves_that_begin_where_it_says() -> None:
+    """The work of a curve from 4 on is not that of 1."""
+    records = of_jobs({1: 80.0, 4: 20.0}) + of_jobs({4: 80.0, 8: 40.0}, "other")
+    report = scaling("c", rounds(records), "context.jobs", "whole")
+    assert report["headline"] == "At 4 jobs, 4 times the work of 1; no curve has a knee."
+
+
+def test_the_headline_counts_the_curves_with_a_knee() -> None:
+    bent, straight = {1: 80.0, 2: 40.0, 8: 39.0}, {1: 80.0, 2: 40.0, 8: 10.0}
+    one = scaling("c", rounds(of_jobs(bent)), "context.jobs", "whole")
+    assert one["headline"].endswith("; the curve bends at 2.")
+    some = scaling("c", rounds(of_jobs(bent) + of_jobs(straight, "other")), "context.jobs", "whole")
+    assert some["headline"].endswith("; 1 of 2 curves bends, at 2.")

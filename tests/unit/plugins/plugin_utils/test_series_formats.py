@@ -95,6 +95,16 @@ def test_no_markup_of_a_host_is_left(formats: Made, make: Callable[[], Made]) ->
         assert not any(cell.startswith(("=", "@")) for cell in row)
 
 
+def test_the_text_of_a_trend_names_what_moved_between_changes() -> None:
+    lines = "".join(of_trend.markdown(banking())).splitlines()
+    cells = [[cell.strip() for cell in line.split(" | ")] for line in lines if line.startswith("| ")]
+    place = cells[0].index("Gap before it")
+    assert [row[place] for row in cells[2:]] == ["\u2013", "0.0 %", "0.0 %", "0.0 %", "+0.8 %", "0.0 %", ""]
+    assert all(len(row) == len(cells[0]) for row in cells)
+    assert "all changes multiplied" in cells[-1][-1]
+    assert not any("chart" in line for line in lines)
+
+
 def test_csv_has_a_row_a_change_and_a_row_a_point() -> None:
     rows = list(csv.DictReader(io.StringIO("".join(of_trend.csv(banking())))))
     assert [row["label"] for row in rows][:2] == ["HiperSockets", "z14"]
@@ -121,6 +131,25 @@ class TestCharts:
             "after": 6,
         }
 
+    def test_lines_that_end_together_have_names_one_below_the_other(self) -> None:
+        made = [
+            record(value * factor, phase=phase, name=f"w-x{count}", connections=count)
+            for phase, factor in (("before", 1.0), ("after", 1.001), ("later", 1.002))
+            for count, value in ((1, 50), (250, 900))
+        ]
+        drawn = scaling_chart("x", "connections", scaling("c", rounds(made), "connections")["curves"])
+        places = {name: float(y) for y, name in re.findall(r'y="([\d.]+)" class="tick">([a-z]+)</text>', drawn)}
+        assert set(places) == {"before", "after", "later"}
+        first, second, third = sorted(places.values())
+        assert second - first >= 12.9 and third - second >= 12.9
+        assert "both axes logarithmic" in drawn
+
+    def test_an_axis_without_its_zero_says_so(self) -> None:
+        words = "the axis does not begin at 0"
+        assert words not in trend_chart("x", banking()["series"][0])
+        close = trend("t", [Step("c1", "c1", [comparison([100.0], [97.0])])])
+        assert words in trend_chart("x", close["series"][0])
+
     def test_a_hole_has_no_mark(self) -> None:
         there, other = comparison([100], [90]), comparison([50], [50], host="erp2")
         report = trend("t", [Step("a", "a", [there]), Step("b", "b", [other]), Step("c", "c", [there])])
@@ -137,7 +166,8 @@ class TestCharts:
     def test_many_changes_are_numbered(self) -> None:
         steps = [Step(f"change-{n}", f"a long name of a change {n}", [comparison([100], [99])]) for n in range(40)]
         drawn = trend_chart("x", trend("t", steps)["series"][0])
-        assert ">40</text>" in drawn
+        assert ">40</text>" in drawn and "numbered in the order of the table" in drawn
+        assert "numbered" not in trend_chart("x", banking()["series"][0])
 
     def test_a_scaling_rings_the_knee_and_names_its_lines(self) -> None:
         drawn = scaling_chart("x", "connections", connections()["curves"])

@@ -189,6 +189,8 @@ def test_detectable_and_rounds():
     assert stats.detectable(0.0, math.inf) is None
     band = math.log(1.05)
     assert stats.rounds_needed(3, None, 0.0, band, 5) == 5
+    # an experiment with many levels asks for so much confidence that 5 rounds have no interval
+    assert stats.rounds_needed(5, None, 0.0, band, 5) == 6
     # Twice too wide: four times the rounds.
     assert stats.rounds_needed(6, 2 * band, 0.0, band, 5) == 24
     assert stats.rounds_needed(6, 0.2, 0.1, band, 5) == 24

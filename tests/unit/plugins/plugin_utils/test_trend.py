@@ -57,6 +57,15 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
     assert report["headline"] == "ops_per_min went from 100 1/min to 80 1/min over 1 change: 20.0 % less, worse."
 
 
+@pytest.mark.parametrize("other", [{"unit": "ms"}, {"better": "higher"}])
+def test_figures_of_another_unit_or_direction_are_another_series(other: dict[str, str]) -> None:
+    """Imports of two changes know nothing of each other."""
+    steps = [Step("a", "a", [comparison([100], [80])]), Step("b", "b", [comparison([80000], [80000], **other)])]
+    series = trend("t", steps)["series"]
+    assert [item["whole"]["steps_ratio"] for item in series] == [None, None]
+    assert sorted(item["whole"]["ratio"] for item in series) == [1.0, 1.25]
+
+
 def test_a_change_without_the_series_is_a_hole_and_no_value() -> None:
     there, other = comparison([100], [90]), comparison([50], [50], host="erp2")
     report = trend("t", [Step("a", "a", [there]), Step("b", "b", [other]), Step("c", "c", [there])])

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nothing goes on for ever: programs behind a script, the server of the control, an end that only drips."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    agent,
+    daemon,
+    processes,
+    programs,
+    wire,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import STANDIN, listens, server, wait_until
+
+
+def script(folder, name, text):
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def told(program):
+    """Whether the script has written which program it started."""
+    path = os.path.join(os.path.dirname(program), "pid")
+    return os.path.exists(path) and os.path.getsize(path) > 0
+
+
+@pytest.fixture
+def sleeper(tmp_path):
+    """(a script that starts a program and waits for it, a function: whether that program runs)."""
+    told = tmp_path / "pid"
+
+    def runs():
+        pid = int(told.read_text())
+        return processes.start_time(pid) is not None
+
+    return script(tmp_path, "tool", 'sleep 30 & echo $! > "%s"\nwait\n' % told), runs
+
+
+def test_the_server_behind_a_script_ends_with_it(tmp_path):
+    program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
+    with server("niping", binary=program) as session:
+        assert agent.stop(session)
+        assert wait_until(lambda: not listens(session["port"]))
+
+
+def test_the_server_behind_a_script_ends_with_an_agent_that_was_killed(tmp_path):
+    program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
+    with server("niping", binary=program) as session:
+        os.kill(session["pid"], signal.SIGKILL)
+        assert wait_until(lambda: not listens(session["port"]))
+
+
+def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper):
+    program, runs = sleeper
+    with pytest.raises(MeasureError, match="did not end within the time limit of 0.5 s"):
+        programs.run_together([[program]], 0.5)
+    assert wait_until(lambda: not runs())
+
+
+def test_the_client_behind_a_script_ends_with_a_module_that_was_killed(sleeper):
+    program, runs = sleeper
+    pid = os.fork()
+    if pid == 0:
+        try:
+            programs.run_together([[program]], 30)
+        finally:
+            os._exit(0)
+    assert wait_until(lambda: told(program))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert wait_until(lambda: not runs())
+
+
+def test_a_script_is_not_waited_for_longer_than_the_time_limit(sleeper):
+    program, runs = sleeper
+    begin = time.monotonic()
+    assert programs.ask([program], 0.5) == ""
+    assert time.monotonic() - begin < 10
+    assert wait_until(lambda: not runs())
+
+
+def test_ending_a_process_that_leads_no_group_leaves_its_group_alone():
+    child = os.fork()
+    if child == 0:
+        try:
+            time.sleep(30)
+        finally:
+            os._exit(0)
+    assert processes.end_group(child, processes.start_time(child))
+    os.waitpid(child, 0)
+
+
+def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
+    """It would hold the output of the module open, and Ansible waits for the end of that."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            daemon.keep_only({write_end})
+            with agent.LocalServer(60) as local:
+                os.write(write_end, b"%d\n" % local.target.port)
+                time.sleep(30)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    port = int(os.read(read_end, 100))
+    assert listens(port)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert wait_until(lambda: not listens(port))
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+def test_a_line_that_drips_is_not_waited_for_longer_than_one_that_does_not_come():
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.5)
+    over = threading.Event()
+
+    def drip():
+        with contextlib.suppress(OSError):
+            while not over.wait(0.1):
+                theirs.send(b"x")
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    begin = time.monotonic()
+    try:
+        with pytest.raises(socket.timeout):
+            wire.Lines(ours).read()
+        assert time.monotonic() - begin < 5
+        assert ours.gettimeout() == 0.5
+    finally:
+        over.set()
+        dripping.join()
+        ours.close()
+        theirs.close()
