@@ -87,7 +87,7 @@ def _experiment(report: Report) -> Iterator[str]:
             "baseline" if level.get("baseline") else f"{text.verdict_of(level).symbol} {text.verdict_word(level)}",
             text.gain(level.get("ratio")),
             text.interval(level),
-            " ".join(level.get("guards") or ()),
+            " · ".join(level.get("guards") or ()),
         ]
         for level in view.levels_of(experiment)[:ROWS]
     ]
@@ -125,7 +125,7 @@ def _row(item: Item) -> list[object]:
         text.interval(item),
         text.probability(item.get("p")),
         f"{text.verdict_of(item).symbol} {text.verdict_word(item)}",
-        " ".join(sentence for sentence in (*said, *(item.get("guards") or ()), *(item.get("flags") or ())) if sentence),
+        " · ".join(filter(None, (*said, *(item.get("guards") or ()), *(item.get("flags") or ())))),
     ]
 
 
