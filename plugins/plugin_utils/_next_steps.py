@@ -165,7 +165,7 @@ def _again(whole: Whole, rounds: int | None = None) -> str:
         return ""
     more = f" -e measure_rounds={rounds}" if rounds else ""
     again = f"{_plain(whole.repeat)} -e zpower_change={following(whole.change)}{more}"
-    if again.partition(" -e ")[0].endswith(f" {COLLECTION}.measure"):
+    if _words(whole.repeat)[-1:] == [f"{COLLECTION}.measure"]:
         return f", the state after with measure_phase=after: `{again} -e measure_phase=before`"
     return f": `{again}`"
 

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import select
-import signal
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import daemon, processes
@@ -83,10 +82,7 @@ def _watch(read_end, parent, release):
             if "started" in message:
                 running[message["started"]] = message["began"]
     for pid, began in running.items():
-        if processes.is_same(pid, began):
-            with contextlib.suppress(OSError):
-                os.killpg(pid, signal.SIGTERM)
-            processes.end(pid, began)
+        processes.end_group(pid, began)
     if owes:
         _give_back(release)
 

@@ -105,12 +105,17 @@ def _results(report: Report) -> Iterator[str]:
     if not comparisons:
         return
     fleet = len(comparisons) > ROWS
-    shown = view.worst_first(comparisons)[:ROWS] if fleet else view.ordered(comparisons)
+    shown = _shown(comparisons)
     if fleet:
         judged = sum(1 for item in comparisons if not item.get("control"))
         yield f"\nThe {len(shown)} comparisons to look at first, of {judged:,}; all are in report.json.\n"
     header = ("Host pair", "Workload", "Before", "After", "Gain", "Interval", "p", "Verdict", "Reason")
     yield from ["\n", *table(header, [_row(item) for item in shown])]
+
+
+def _shown(items: Sequence[Item]) -> list[Item]:
+    """All in their order, or of more than a ticket has room for those to look at first."""
+    return view.worst_first(items)[:ROWS] if len(items) > ROWS else view.ordered(items)
 
 
 def _row(item: Item) -> list[object]:
@@ -131,8 +136,6 @@ def _row(item: Item) -> list[object]:
 
 def _costs(report: Report) -> Iterator[str]:
     """Of the comparisons that stand in the results, too."""
-    items = [item for item in report.get("comparisons") or () if not item.get("control")]
-    shown = view.worst_first(items)[:ROWS] if len(items) > ROWS else view.ordered(items)
     rows = [
         [
             view.pair_name(row["item"]),
@@ -143,7 +146,7 @@ def _costs(report: Report) -> Iterator[str]:
             text.gain(row["ratio"]),
             *(text.number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")),
         ]
-        for item in shown
+        for item in _shown([item for item in report.get("comparisons") or () if not item.get("control")])
         for row in cpu_rows(item)
     ]
     header = (
