@@ -11,30 +11,16 @@ from pathlib import Path
 
 CHECKOUT = Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 FOLDER = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
-RESULTS = FOLDER / "results"
 LOOK = (
     "grep -r . --include=rps_cpus /sys/class/net/hsi0/queues | sort;"
     " find /etc/udev/rules.d /var/lib/zpower_sap_tuning -type f ! -name '*.lock' | sort | xargs -r sha256sum"
 )
 HOW = {"app1": signal.SIGKILL, "app2": signal.SIGINT}
 LEASE = 30  # longer than a step of one host under load, and short enough to wait for
-LEVELS = {"off": {"rps_state": "off", "rps_cpus": "all"}, "first": {"rps_state": "present", "rps_cpus": "0"}}
-PLAY = {
-    "zpower_results": str(RESULTS),
-    "experiment_factors": [{"name": "rps", "levels": [{"name": name, "vars": LEVELS[name]} for name in LEVELS]}],
-    "experiment_rounds": 2,
-    "experiment_lease": LEASE,
-    "measure_tool": "pingpong",
-    "measure_runs": 2,
-    "measure_warmup": 0,
-    "measure_bytes": [1000],
-    "measure_run_seconds": 0.1,
-    "measure_idle_seconds": 0.1,
-}
 
 
-def arguments(change, name):
-    return ["--limit", name, "-e", json.dumps({**PLAY, "zpower_change": change})]
+def arguments(change, name, short):
+    return ["--limit", name, "-e", json.dumps({**short, "experiment_lease": LEASE, "zpower_change": change})]
 
 
 def wait(what, seconds):
@@ -44,10 +30,11 @@ def wait(what, seconds):
         time.sleep(0.2)
 
 
-def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play):
+def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play, short):
+    results = Path(short["zpower_results"])
     how = HOW[name]
     change = f"gone-{name}"
-    folder = RESULTS / change / name
+    folder = results / change / name
     found = host.check_output(LOOK)
 
     def as_found():
@@ -56,7 +43,7 @@ def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, 
 
     # what is started in the background ignores SIGINT, and so would all that it starts
     listening = ["env", "--default-signal=INT"]
-    command = [*listening, "ansible-playbook", "zpower.sap_tuning.experiment", *arguments(change, name)]
+    command = [*listening, "ansible-playbook", "zpower.sap_tuning.experiment", *arguments(change, name, short)]
     with (FOLDER / f"{change}.log").open("w") as log:
         gone = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
         try:
@@ -69,11 +56,11 @@ def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, 
                 os.killpg(gone.pid, how)
             gone.wait(60)
     wait(as_found, LEASE + 30)
-    status, text, _changed = play("report", "-e", json.dumps({"zpower_results": str(RESULTS), "zpower_change": change}))
+    status, text, _changed = play("report", "-e", json.dumps({"zpower_results": str(results), "zpower_change": change}))
     assert status == 0 and "is not complete" in text, text
-    status, text, _changed = play("experiment", *arguments(change, name))
+    status, text, _changed = play("experiment", *arguments(change, name, short))
     assert status == 0, text
-    outcome = json.loads((RESULTS / change / "report.json").read_text())["experiment"]
+    outcome = json.loads((results / change / "report.json").read_text())["experiment"]
     assert outcome["progress"]["complete"] and outcome["progress"]["done"] == 4
     assert [session["ended"] is None for session in outcome["progress"]["sessions"]] == [True, False]
     assert host.check_output(LOOK) == found
