@@ -293,9 +293,8 @@ def test_a_temporary_file_that_is_swapped_for_a_link_gives_no_right_away(host, t
     attacker = subprocess.Popen(["/usr/bin/env", "-i"] + argv, preexec_fn=identity.take, cwd="/")  # noqa: PLW1509
     try:
         for number in range(100):
-            data = host.data(PROFILE) if os.path.isfile(host.path(PROFILE)) else b""
             try:
-                writing.write(host, PROFILE, data, OLD + b"# %d\n" % number)
+                writing.write(host, PROFILE, host.data(PROFILE), OLD + b"# %d\n" % number)
             except HostError:
                 # it may spoil its own profile, and is put right for the next try
                 put_in_place(host, PROFILE, lambda path: open(path, "wb").close())
