@@ -189,11 +189,12 @@ def _all_kinds(_host):
 
 def test_a_link_to_a_file_of_roots_is_not_read(host):
     put_in_place(host, PROFILE, link_to_secret(host))
-    with pytest.raises(HostError, match="cannot read %s: Permission denied" % PROFILE):
+    with pytest.raises(HostError, match="cannot read %s: Permission denied .as nobody, to whom the" % PROFILE):
         host.read(PROFILE)
     facts = ReadingHost()
     assert facts.read(host.path(PROFILE)) is None
-    assert facts.remarks == ["cannot read %s: Permission denied" % host.path(PROFILE)]
+    said = "cannot read %s: Permission denied (as nobody, to whom the folder belongs)" % host.path(PROFILE)
+    assert facts.remarks == [said]
 
 
 @pytest.mark.parametrize("follow", [True, False])
