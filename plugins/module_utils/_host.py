@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections import namedtuple
 
-# Files on their way to their place begin so; no program takes them for its own.
+# Files on their way to their place begin so, then comes the name of that place; no program takes them for its own.
 TEMPORARY = ".zpower-"
 
 # What a command answered: its exit code, standard output and standard error.
@@ -104,7 +104,7 @@ class Host:
         try:
             descriptor = os.open(self.path(path), os.O_WRONLY)
             try:
-                os.write(descriptor, (value + "\n").encode("ascii"))
+                os.write(descriptor, (value + "\n").encode("utf-8"))
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -127,7 +127,7 @@ class Host:
         try:
             if not os.path.isdir(folder):
                 os.makedirs(folder, 0o755)
-            descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
+            descriptor, temporary = tempfile.mkstemp(prefix="%s%s." % (TEMPORARY, os.path.basename(target)), dir=folder)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
                 stream.flush()
