@@ -30,7 +30,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     Subject,
     Tuning,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import Users, paths, requests
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import (
+    Users,
+    paths,
+    requests,
+    target,
+)
 
 
 def title(instance):
@@ -149,7 +154,7 @@ class SapProfile(Tuning):
                 reason = "no instance of %s on this host has a name like %s" % (request.sid, request.instance)
                 subject = Subject("%s %s" % (request.sid, request.instance), verdict="not_applicable", reason=reason)
                 subjects.append(subject)
-            subjects += [self._ask(self.host.real(path), request) for path in found]
+            subjects += [self._ask(target(self.host, path), request) for path in found]
         return subjects
 
     def _ask(self, path, request):
@@ -181,7 +186,7 @@ class SapProfile(Tuning):
         return subject
 
     def _bytes(self, path):
-        data = self.host.data(path)
+        data = self.host.data(path, follow=False)
         if data is None:
             raise HostError("the profile %s is not there: is its file system mounted?" % path)
         return data
@@ -367,13 +372,12 @@ class SapProfile(Tuning):
             return
         comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
         new = subject.profile.changed({knob.parameter: knob.wanted for knob in knobs}, comment)
-        write(self.host, subject.name, subject.profile.data(), new.data(), self._programs(subject))
+        write(self.host, subject.name, subject.profile.data(), new.data(), self._checkers(subject))
         subject.profile, subject.told = new, {}
 
-    def _programs(self, subject):
-        """The sappfpar of a reader, to check the new profile; none where there is no SAP kernel."""
-        found = [SapPfPar(self.host, instance) for instance in subject.readers]
-        return [program for program in found if program.available()][:1]
+    def _checkers(self, subject):
+        """A reader whose sappfpar can check the new profile; none where there is no SAP kernel."""
+        return [one for one in subject.readers if SapPfPar(self.host, one).available()][:1]
 
     def _restart(self, knobs):
         instance = knobs[0].instance
