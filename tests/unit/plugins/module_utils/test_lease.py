@@ -272,7 +272,7 @@ def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     assert last == "5 the lease of checkpoint-exp1 of rps was not renewed and is taken back: 1 changed"
 
 
-@pytest.mark.parametrize("what", ["lease.json", FOLDER])
+@pytest.mark.parametrize("what", ["rps.lease", FOLDER])
 def test_without_room_for_the_lease_nothing_is_changed(host, call, what):
     call(cpus="0-1")
     before = everything(host)
