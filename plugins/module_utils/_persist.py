@@ -5,9 +5,10 @@
 Lines outside the blocks belong to whoever wrote them and stay where they are.
 """
 
+import errno
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY, HostError
 
 # where drop-in files of this collection lie, and how they are called: rules.d/91-zpower-sap-tuning-rps.rules
 FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
@@ -48,7 +49,14 @@ class DropIn:
         if lines == self._header.splitlines() or not lines:
             self._host.remove(self.path)
         else:
-            self._host.write(self.path, "\n".join(lines) + "\n")
+            text = "\n".join(lines) + "\n"
+            try:
+                self._host.write(self.path, text)
+            except HostError as error:
+                if error.errno != errno.ENOENT:
+                    raise
+                # the way back of another tuning has just removed the folder
+                self._host.write(self.path, text)
 
     def _split(self, subject):
         """(lines before the block, lines of the block or None, lines after it)."""
