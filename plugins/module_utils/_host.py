@@ -20,7 +20,7 @@ from collections import namedtuple
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _identity
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._errors import HostError, refused
 
-# Files on their way to their place begin so; no program takes them for its own.
+# Files on their way to their place begin so, then comes the name of that place; no program takes them for its own.
 TEMPORARY = ".zpower-"
 # More than any file that this collection reads; a hostile one must not fill the memory.
 LARGEST = 64 * 1024 * 1024
@@ -174,7 +174,7 @@ class Host:
         try:
             descriptor = os.open(self.path(path), os.O_WRONLY)
             try:
-                os.write(descriptor, (value + "\n").encode("ascii"))
+                os.write(descriptor, (value + "\n").encode("utf-8"))
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -202,7 +202,7 @@ class Host:
         try:
             if not os.path.isdir(folder):
                 os.makedirs(folder, 0o755)
-            descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
+            descriptor, temporary = tempfile.mkstemp(prefix="%s%s." % (TEMPORARY, os.path.basename(target)), dir=folder)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
                 stream.flush()

@@ -15,6 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Hos
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, parameters, realtime
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
     Profile,
+    legible,
     marker,
     shown,
     value_of,
@@ -168,6 +169,9 @@ class SapProfile(Tuning):
         if not usable:
             return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
         return self.observe(path)
+
+    def legible(self, key, text):
+        return legible(text)
 
     def selects(self, name):
         return not self._meant or name in self._meant
