@@ -107,6 +107,9 @@ class Run:
 
     def _plan_back(self):
         others = [] if self.journal.checkpoint else self.journal.checkpoints()
+        if not self.journal.checkpoint:
+            for key, entry in self.tuning.inherited().items():
+                self.journal.entries.setdefault(key, entry)
         self.back = WayBack(self.tuning, others + [self.journal], self.force)
         self.tuning.remembered = tuple(self.back.keys())
         names = [name for name in self.back.subjects() if self.whole or self.tuning.selects(name)]

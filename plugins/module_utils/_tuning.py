@@ -145,6 +145,10 @@ class Tuning(ABC):
         """What keeps values from acting although they are stored, one sentence each: it makes them pending_restart."""
         return []
 
+    def inherited(self):
+        """{key: journal entry} of what an earlier version of this collection set without a journal."""
+        return {}
+
     def answer(self):
         """What the module returns beside the tuning records: {key: value}."""
         return {}
