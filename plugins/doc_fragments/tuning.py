@@ -17,7 +17,11 @@ options:
     choices: [present, restored]
     default: present
   force:
-    description: With O(state=restored), take back also what someone else has changed since.
+    description:
+      - With O(state=restored), take back also what someone else has changed since, and drop from the journal what is gone
+        for good, such as an interface that was removed.
+      - In every state, use a journal that was written on another machine. A host that was copied has the journal of the
+        host it was copied from, and otherwise the call fails before anything is changed.
     type: bool
     default: false
   checkpoint:
@@ -38,6 +42,14 @@ options:
         reboot, and it restarts nothing. A value that takes effect with a restart waits for one.
       - V(0) ends the lease and leaves the checkpoint. Unset, a lease stays as it is. Up to V(604800), a week.
     type: int
+  complete:
+    description:
+      - This call names all values of this tuning that are wanted on the host, as the roles do. Then the record of
+        whatever else the journal knows of this tuning, such as an interface that is no longer named, is V(drifted)
+        and says how it is taken back. It is not changed.
+      - Ignored with O(checkpoint).
+    type: bool
+    default: false
 attributes:
   check_mode:
     description: Can run in check mode and predict every change without making it.

@@ -14,6 +14,7 @@ STATE_ARGUMENTS = dict(
     force=dict(type="bool", default=False),
     checkpoint=dict(type="str"),
     lease=dict(type="int"),
+    complete=dict(type="bool", default=False),
 )
 
 
@@ -25,7 +26,16 @@ def run_tuning(module, tuning_class):
         terms = _terms(host, params, tuning_class)
         tuning = tuning_class(host, params)
         journal = Journal(host, tuning.name, checkpoint=params["checkpoint"])
-        result = Run(tuning, journal, params["state"], module.check_mode, params["force"], terms).run()
+        run = Run(
+            tuning,
+            journal,
+            params["state"],
+            module.check_mode,
+            params["force"],
+            terms,
+            complete=params["complete"],
+        )
+        result = run.run()
     except (InputError, HostError) as error:
         module.fail_json(msg=str(error))
     if result["failed"]:

@@ -20,7 +20,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Hos
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._lock import Lock
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import daemon
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import temporaries
 
+LEASE = "lease.json"
 LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
 # so often a guardian looks whether its lease became shorter; a few 100 µs each time
@@ -47,7 +49,9 @@ class Lease:
         self._host = host
         self._name = name
         self._folder = folder
-        self._path = os.path.join(folder, "lease.json")
+        self._path = os.path.join(folder, LEASE)
+        # all tunings of a checkpoint have one lease, but each its own lock, so each writes it beside first
+        self._own_path = os.path.join(folder, name + ".lease")
         self._guardian_path = os.path.join(folder, name + _SUFFIX)
 
     def ends(self):
@@ -64,7 +68,11 @@ class Lease:
             return
         ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + terms.seconds))
         text = json.dumps({"until": time.monotonic() + terms.seconds, "ends": ends})
-        self._host.write(self._path, text + "\n", mode=0o600)
+        self._host.write(self._own_path, text + "\n", mode=0o600)
+        try:
+            os.rename(self._host.path(self._own_path), self._host.path(self._path))
+        except OSError as error:
+            raise refused("cannot write %s" % self._path, error) from error
         if self._guardian():
             return
         try:
@@ -89,6 +97,17 @@ class Lease:
         # one that was killed leaves its file, until its own tuning is taken back
         if not self._host.glob(self._folder, "*" + _SUFFIX):
             self._host.remove(self._path)
+
+    def leftovers(self, stands):
+        """What killed runs and guardians left behind; stands: whether the tuning's checkpoint is still there."""
+        found = [self._own_path] if self._host.exists(self._own_path) else []
+        found += temporaries(self._host, self._own_path)
+        if not stands and not self._guardian():
+            found += [self._guardian_path] if self._host.exists(self._guardian_path) else []
+            # nobody else is in the folder, which goes then
+            if set(self._host.listdir(self._folder)) <= {os.path.basename(path) for path in found} | {LEASE}:
+                found += [self._path] if self._host.exists(self._path) else []
+        return found
 
     def _load(self):
         """The lease as it was granted last, None where there is none."""

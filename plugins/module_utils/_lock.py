@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, refused
@@ -52,13 +53,16 @@ class Lock:
         path = self._host.path(self._path)
         while True:
             try:
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                # never what somebody else has put there: a link to another file, a FIFO that nobody reads
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
             except OSError as error:
                 raise refused("cannot make %s" % self._path, error) from error
             try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise HostError("%s is in the place of a lock and is no regular file: remove it" % self._path)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # a run that has just ended may have removed the file between open and flock
-                if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                if os.path.lexists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                     self._descriptor = descriptor
                     return True
             except OSError as error:
@@ -70,7 +74,7 @@ class Lock:
                     os.close(descriptor)
 
     def _owner(self):
-        return (self._host.read(self._path) or "").strip()[:200]
+        return (self._host.data(self._path, follow=False) or b"").decode("utf-8", "replace").strip()[:200]
 
     def release(self, keep=False):
         """Let the next run in; keep: leave the file behind."""

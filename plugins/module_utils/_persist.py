@@ -7,6 +7,11 @@ Lines outside the blocks belong to whoever wrote them and stay where they are.
 
 import os
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY
+
+# where drop-in files of this collection lie, and how they are called: rules.d/91-zpower-sap-tuning-rps.rules
+FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
+PREFIX = "91-zpower-sap-tuning-"
 _BEGIN, _END = "# zpower.sap_tuning begin ", "# zpower.sap_tuning end "
 
 
@@ -21,6 +26,12 @@ class DropIn:
     def usable(self):
         """Whether the facility that reads the file is there at all: the folder above the drop-in folder."""
         return self._host.exists(os.path.dirname(os.path.dirname(self.path)))
+
+    def blocks(self):
+        """The subjects that have a block."""
+        lines = (self._host.read(self.path) or "").splitlines()
+        named = [line[len(_BEGIN) :] for line in lines if line.startswith(_BEGIN)]
+        return [subject for subject in dict.fromkeys(named) if self.block(subject) is not None]
 
     def block(self, subject):
         """The text of the subject's block (its lines, joined), or None where there is none."""
@@ -48,6 +59,22 @@ class DropIn:
         except ValueError:
             return lines, None, []
         return lines[:start], lines[start + 1 : end], lines[end + 1 :]
+
+
+def own_files(host):
+    """{tuning: the paths of its drop-in files} of all that this collection keeps on the host."""
+    found = {}
+    for folder in FOLDERS:
+        for path in host.glob(folder, PREFIX + "*"):
+            tuning = os.path.splitext(os.path.basename(path)[len(PREFIX) :])[0].replace("-", "_")
+            found.setdefault(tuning, []).append(path)
+    return found
+
+
+def temporaries(host, path):
+    """What runs left behind that were killed while they replaced this file."""
+    folder, name = os.path.split(host.real(path))
+    return host.glob(folder, "%s%s.*" % (TEMPORARY, name))
 
 
 def effective_files(host, kind, suffix):

@@ -243,6 +243,18 @@ def driver_of(host, interface):
     return _link(host, "%s/%s/device/driver" % (NET, interface))
 
 
+def bus_id(host, interface):
+    """The name of its device on the bus: 0.0.0600 of a qeth group, 0000:00:03.0 on PCI; None where it has no device.
+
+    A virtio device is numbered as it is found, so the device below it counts.
+    """
+    path = "%s/%s/device" % (NET, interface)
+    name = _link(host, path)
+    if name is not None and re.match(r"^virtio[0-9]+$", name):
+        return os.path.basename(os.path.dirname(host.real(path)))
+    return name
+
+
 def lowest(found, name):
     """The interfaces of interfaces() through which one sends in the end: those of a bond, the one of a VLAN, itself."""
     seen, waiting, ends = set(), [name], []

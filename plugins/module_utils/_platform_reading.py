@@ -7,7 +7,7 @@ import itertools
 import os
 import stat
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, as_owner, refused
 
 _PIECE = 64 * 1024
 _MOST = 4 * 1024 * 1024
@@ -67,17 +67,30 @@ class ReadingHost(Host):
                 self._targets[path] = None
         return self._targets[path]
 
+    def twin(self):
+        return ReadingHost(self.root)
+
     def read(self, path):
         try:
-            return self._bytes(self.path(path)).decode("utf-8", "replace")
-        except OSError as error:
-            if error.errno not in _ABSENT:
-                self.remarks.append(str(refused("cannot read %s" % path, error)))
+            data = self._beginning(path)
+        except HostError as error:
+            self.remarks.append(str(error))
             return None
+        return None if data is None else data.decode("utf-8", "replace")
 
     def value(self, path):
         text = super().value(path)
         return text if text is None or len(text) <= _LONGEST_VALUE else None
+
+    @as_owner
+    def _beginning(self, path):
+        """The first bytes of a file; None for what is not there, or no file."""
+        try:
+            return self._bytes(self.way(path).target)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return None
+            raise refused("cannot read %s" % path, error) from error
 
     def _bytes(self, target):
         # a FIFO would wait for a writer

@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One call of a state module, whatever the tuning: observe, plan, act, prove; and the way back."""
 
+import contextlib
+import errno
+import os
+
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import temporaries
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     RUNNING,
     STORED,
@@ -23,10 +28,10 @@ class Run:
 
     journal: the main one, or that of the checkpoint with which the call was made; without a checkpoint the way back
     goes through all that there are. lease: the Terms of the checkpoint's lease, or None. whole: take back all of it,
-    whatever the request selects.
+    whatever the request selects. complete: the request names all that is wanted of the tuning on this host.
     """
 
-    def __init__(self, tuning, journal, state, check_mode=False, force=False, lease=None, whole=False):
+    def __init__(self, tuning, journal, state, check_mode=False, force=False, lease=None, whole=False, complete=False):
         self.tuning = tuning
         self.journal = journal
         self.restoring = state == "restored"
@@ -34,25 +39,32 @@ class Run:
         self.force = force
         self.lease = lease
         self.whole = whole
+        self.complete = complete
         self.back = None
+        # [(subject name, Knob)] of stored values that the plan took into the journal, which did not know them
+        self._adopted = []
+        # whether the journal is to be written although no value changes
+        self._unwritten = False
 
     def run(self):
         """Returns {changed, failed, msg, tuning: [record], diff}. Raises InputError and HostError before any change."""
         subjects = self._plan()
-        errors, changed = {}, any(self._changes(subject) for subject in subjects)
+        errors, changed = self._unseen(), any(self._changes(subject) for subject in subjects)
         after = subjects
-        if not self.check_mode and (changed or self._settled(subjects) or self._leased()):
+        if not self.check_mode and (changed or self._settled(subjects) or self._leased() or self._unwritten):
             self.journal.lock()
             try:
+                self._clean()
                 subjects = self._plan()
                 errors = self._act(subjects)
                 after = [self._look_again(subject) if subject.knobs else subject for subject in subjects]
+                errors.update(self._unseen())
                 changed = any(self._moved(subject, then) for subject, then in zip(subjects, after))
                 self._prove(subjects, after, errors)
                 if self.restoring:
-                    self.back.forget(self._settled(after))
                     if not errors:
                         self.back.end_leases({subject.name for subject in subjects})
+                    self.back.forget(self._settled(after))
                 elif self._leased():
                     self.journal.lease.grant(self.lease)
                 elif self.lease is not None:
@@ -60,8 +72,11 @@ class Run:
                     self.journal.lease.end()
             finally:
                 self.journal.close()
+        elif not self.check_mode:
+            self._clean_up()
         if not subjects:
-            subjects = after = [Subject("all", reason="nothing to take back: the journal is empty")]
+            reason = "nothing to take back: the journal %s" % ("has nothing of it" if self.back.keys() else "is empty")
+            subjects = after = [Subject("all", reason=reason)]
         records = [self._record(subject, then, errors) for subject, then in zip(subjects, after)]
         return {
             "changed": changed,
@@ -72,11 +87,18 @@ class Run:
             **self.tuning.answer(),
         }
 
+    def _unseen(self):
+        """{subject name: error} of those that cannot be looked at on the way back."""
+        return dict(self.back.errors) if self.restoring else {}
+
     def _plan(self):
         return self._plan_back() if self.restoring else self._plan_forth()
 
     def _plan_forth(self):
         subjects = self.tuning.select()
+        foreign = self.journal.foreign()
+        if foreign and not self.force:
+            raise HostError("nothing was changed: %s" % foreign)
         sentence = self.journal.in_the_way()
         if sentence and not self.check_mode:
             raise HostError("nothing was changed: %s" % sentence)
@@ -86,11 +108,100 @@ class Run:
             for subject in shown or subjects[-1:]:
                 subject.notes.append(sentence)
             return subjects
+        self._bring_up_to_date([self.journal])
+        self._unwritten = bool(foreign or self._adopted)
         for subject in subjects:
             if subject.knobs:
                 self.tuning.want(subject)
                 self.tuning.follow(subject)
+        if self.check_mode:
+            self._show_adopted(subjects)
+        if self.complete and not self.journal.checkpoint:
+            self._show_orphans(subjects)
         return subjects
+
+    def _bring_up_to_date(self, journals):
+        """Give the journals' entries today's names, and take up what is stored by us and unknown to all of them."""
+        for journal in journals:
+            journal.entries = self.tuning.current(journal.entries)
+            for key, entry in journal.entries.items():
+                for text in [entry["first"]] + entry["ours"]:
+                    if not self.tuning.legible(key, text):
+                        raise journal.broken("entry %r: %r is no value of it" % (key, text))
+        self._adopted = []
+        if not self.journal.checkpoint:
+            known = {key for journal in journals for key in journal.entries}
+            self._adopted = [pair for pair in self.tuning.marked() if pair[1].key not in known]
+            for name, knob in self._adopted:
+                self.journal.adopt(name, knob)
+
+    def _show_adopted(self, subjects):
+        for subject in subjects:
+            known = subject.values()
+            for name, knob in self._adopted:
+                if name == subject.name and knob.key in known:
+                    subject.notes.append(
+                        "%s is stored by this collection, but its journal does not know it: zpower.sap_tuning.site "
+                        "notes it there" % subject.title(knob.item)
+                    )
+
+    def _show_orphans(self, subjects):
+        """Name what this collection has set and this call does not ask for, as the way back would find it."""
+        asked = {knob.key for subject in subjects for knob in subject.knobs}
+        known = {subject.name: subject for subject in subjects}
+        orphans = {key: entry["subject"] for key, entry in self.journal.entries.items() if key not in asked}
+        if not orphans:
+            return
+        tuning = type(self.tuning)(self.tuning.host, self.tuning.unattended(self.tuning.params))
+        for name, sentences in Run(tuning, self.journal, "restored", check_mode=True).outlook(orphans):
+            if name not in known:
+                known[name] = Subject(name)
+                subjects.append(known[name])
+            subject = known[name]
+            if subject.verdict is not None:
+                subject.notes.append(subject.reason)
+                subject.verdict = None
+            subject.notes.append(
+                "%s: set by this collection and no longer asked for; ansible-playbook zpower.sap_tuning.rollback "
+                "--limit HOST --tags %s takes it back, then zpower.sap_tuning.site sets what is asked for"
+                % ("; ".join(sentences), self.tuning.name)
+            )
+
+    def outlook(self, keys):
+        """[(subject name, what the way back would do and say, one sentence each)]; keys: {key: subject name}."""
+        self.journal.entries = self.tuning.current(self.journal.entries)
+        self.back = WayBack(self.tuning, [self.journal], self.force)
+        found = []
+        for subject in self._plan_subjects(sorted(set(keys.values()))):
+            subject.knobs = [knob for knob in subject.knobs if knob.key in keys]
+            sentences = [self.back.errors[subject.name]] if subject.name in self.back.errors else []
+            sentences += self._differences(subject, self._changes(subject)) + subject.notes
+            found += [(subject.name, sentences)] if sentences else []
+        return found
+
+    def _clean(self):
+        """Remove what killed runs left behind. Where that is refused it does no harm."""
+        for path in self._leftovers() + self.journal.leftovers():
+            with contextlib.suppress(HostError):
+                self.tuning.host.remove(path)
+
+    def _leftovers(self):
+        return [path for drop_in in self.tuning.drop_ins for path in temporaries(self.tuning.host, drop_in.path)]
+
+    def _clean_up(self):
+        """The same for a run that has nothing else to do."""
+        if not self._leftovers() and not self.journal.littered():
+            return
+        try:
+            self.journal.lock()
+        except HostError as error:
+            if error.errno == errno.EAGAIN:
+                return  # whoever holds it does it
+            raise
+        try:
+            self._clean()
+        finally:
+            self.journal.close()
 
     def _leased(self):
         """Whether this run is to grant a lease, or to end one: there is something that can be taken back."""
@@ -107,33 +218,68 @@ class Run:
 
     def _plan_back(self):
         others = [] if self.journal.checkpoint else self.journal.checkpoints()
-        if not self.journal.checkpoint:
-            for key, entry in self.tuning.inherited().items():
-                self.journal.entries.setdefault(key, entry)
-        self.back = WayBack(self.tuning, others + [self.journal], self.force)
-        self.tuning.remembered = tuple(self.back.keys())
+        journals = others + [self.journal]
+        for journal in journals:
+            foreign = journal.foreign()
+            if foreign and not self.force:
+                raise HostError("nothing was changed: %s" % foreign)
+        self._bring_up_to_date(journals)
+        self.back = WayBack(self.tuning, journals, self.force)
         names = [name for name in self.back.subjects() if self.whole or self.tuning.selects(name)]
-        subjects = [self._observe(name) for name in names]
+        subjects = self._plan_subjects(names)
+        for subject in subjects:
+            self._follow_back(subject)
+            for name, knob in self._adopted:
+                if name == subject.name and knob.key in subject.values():
+                    subject.remarks.append(
+                        "the journal did not know %s, so what was running before is not known"
+                        % subject.title(knob.item)
+                    )
+        return subjects
+
+    def _plan_subjects(self, names):
+        self.tuning.remembered = tuple(self.back.keys())
+        subjects = [self._observe_back(name) for name in names]
         for subject in subjects:
             self.back.want(subject)
-            self.tuning.follow(subject)
+            self.back.keep(subject)
         return subjects
 
     def _look_again(self, subject):
         """The subject as it is now, the knobs that follow compared with what is stored now."""
-        then = self._observe(subject.name)
+        if self.restoring:
+            then = self._observe_back(subject.name)
+            self._follow_back(then)
+            return then
+        then = self.tuning.observe(subject.name)
         self.tuning.follow(then)
         return then
 
-    def _observe(self, name):
-        """One subject as it is now; on the way back only what the journal knows of it."""
-        subject = self.tuning.observe(name)
-        if self.restoring:
-            families = self.back.families()
-            subject.knobs = [knob for knob in subject.knobs if knob.family in families]
-            if not self.journal.checkpoint:
-                subject.remarks += self.back.checkpoints_of(name)
+    def _observe_back(self, name):
+        """What the journals know of one subject, as it is now; nothing of one that cannot be looked at."""
+        try:
+            subject = self.tuning.observe(name)
+        except HostError as error:
+            self._set_aside(name, error)
+            return Subject(name)
+        families = self.back.families()
+        subject.knobs = [knob for knob in subject.knobs if knob.family in families]
+        if not self.journal.checkpoint:
+            subject.remarks += self.back.checkpoints_of(name)
         return subject
+
+    def _follow_back(self, subject):
+        try:
+            self.tuning.follow(subject)
+        except HostError as error:
+            self._set_aside(subject.name, error)
+            subject.knobs = []
+
+    def _set_aside(self, name, error):
+        """A subject that cannot be looked at holds back no other; the journal keeps its entries."""
+        self.back.errors[name] = (
+            "%s; the journal keeps its first values (force: true drops those of what is gone)" % error
+        )
 
     def _changes(self, subject):
         """The knobs that this run is to change."""
@@ -156,13 +302,16 @@ class Run:
         if not self.restoring:
             return []
         known = {knob.key: knob for subject in subjects for knob in subject.knobs}
-        return self.back.settled(known, {subject.name for subject in subjects if not self._pending(subject)})
+        seen = [subject for subject in subjects if subject.name not in self.back.errors]
+        gone = {subject.name for subject in seen if subject.gone and not self.force}
+        return self.back.settled(known, {subject.name for subject in seen if not self._pending(subject)}, gone)
 
     def _act(self, subjects):
         """Set what differs; returns {subject name: error}. At an error a subject is put back, and the others go on."""
         known = set(self.journal.entries)
         if not self.restoring:
-            self.journal.intend(self._first_values(subjects))
+            identities = {subject.name: subject.identity for subject in subjects if subject.identity}
+            self.journal.intend(self._first_values(subjects), self._folders(subjects), identities)
             self._hold(known)
         errors, done, refused = {}, {}, set()
         for subject, step in self._steps(subjects):
@@ -246,6 +395,12 @@ class Run:
                 if not knob.follows and (knob in changes or (changes and knob.family not in seen)):
                     notes.append((subject.name, knob))
         return notes
+
+    def _folders(self, subjects):
+        """The folders into which values are to be stored."""
+        stored = [knob for subject in subjects for knob in self._changes(subject) if knob.wanted is not None]
+        paths = [drop_in.path for drop_in in self.tuning.drop_ins]
+        return sorted({os.path.dirname(path) for path in paths for knob in stored if knob.key.startswith(path)})
 
     def _prove(self, subjects, after, errors):
         """Compare what was wanted with what is there now; a difference is an error of its subject."""

@@ -62,6 +62,9 @@ class Subject:
     verdict (not_applicable, unsupported) and reason stand where there are no knobs to speak of. notes make it drifted,
     one sentence each; remarks are worth knowing although nothing is wrong. restart: where it differs from
     Tuning.restart.
+
+    identity: what it is known by when it gets another name, None if its name is all there is. gone: on the way back, a
+    sentence that it is not there any more, so that the journal keeps what could not be taken back.
     """
 
     def __init__(self, name, knobs=(), verdict=None, reason="", conflicts=()):
@@ -74,6 +77,8 @@ class Subject:
         self.notes = []
         self.remarks = []
         self.restart = None
+        self.identity = None
+        self.gone = ""
 
     def values(self):
         """{key: what the knob is now}."""
@@ -92,13 +97,14 @@ class Tuning(ABC):
     """What a file below _tunings/ provides, for one host and one request. Only set() and set_together() write.
 
     restart: what must be restarted for stored values to act: none, device, instance or reboot. remembered: on the way
-    back, the journal's keys, for knobs that cannot be enumerated.
+    back, the journal's keys, for knobs that cannot be enumerated. drop_ins: the DropIn files in which it stores values.
     """
 
     name = ""
     sources = ()
     restart = "none"
     remembered = ()
+    drop_ins = ()
 
     @classmethod
     def unattended(cls, params):
@@ -120,6 +126,18 @@ class Tuning(ABC):
     @abstractmethod
     def want(self, subject):
         """Plan: set wanted of the subject's knobs and of the subject itself. Reads and writes nothing."""
+
+    def current(self, entries):
+        """The journal's entries {key: entry} under the names that their subjects have now."""
+        return entries
+
+    def legible(self, key, text):
+        """Whether a text of the journal, or None, can be a value of the knob with this key."""
+        return True
+
+    def marked(self):
+        """[(subject name, Knob)] of all blocks that carry this collection's marks in drop-in files."""
+        return []
 
     def follow(self, subject):  # noqa: B027  (most tunings have nothing that follows)
         """Plan: set wanted and due of the knobs that follow, once the others of the subject have their wanted value."""
@@ -144,10 +162,6 @@ class Tuning(ABC):
     def lacking(self, subject):
         """What keeps values from acting although they are stored, one sentence each: it makes them pending_restart."""
         return []
-
-    def inherited(self):
-        """{key: journal entry} of what an earlier version of this collection set without a journal."""
-        return {}
 
     def answer(self):
         """What the module returns beside the tuning records: {key: value}."""

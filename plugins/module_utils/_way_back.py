@@ -10,6 +10,8 @@ class WayBack:
         self.tuning = tuning
         self.journals = journals
         self.force = force
+        # {subject name: error} of those that cannot be looked at now
+        self.errors = {}
 
     def keys(self):
         return sorted({key for journal in self.journals for key in journal.entries})
@@ -46,6 +48,24 @@ class WayBack:
             if not knob.follows:
                 self._want(subject, knob, self._entries(knob))
 
+    def keep(self, subject):
+        """Say of a subject that is gone what the journal keeps of it."""
+        known = subject.values()
+        kept = {
+            key
+            for journal in self.journals
+            for key, entry in journal.entries.items()
+            if entry["subject"] == subject.name and key not in known
+        }
+        if subject.gone and not kept:
+            subject.reason = subject.gone
+        elif subject.gone and self.force:
+            subject.reason = "%s; what the journal had of it is dropped" % subject.gone
+        elif subject.gone:
+            subject.notes.append(
+                "%s: the journal keeps %d of its first values (force: true drops them)" % (subject.gone, len(kept))
+            )
+
     def _entries(self, knob):
         """[(entry, whether it is the knob's own and not one of its family)], the newest first."""
         found = []
@@ -72,18 +92,21 @@ class WayBack:
                 )
                 return
 
-    def settled(self, knobs, names):
-        """[(journal, keys)] that need no way back any more: back already, or gone.
+    def settled(self, knobs, names, gone):
+        """[(journal, keys)] that need no way back any more: back already, or gone with a part of their subject.
 
-        knobs: all that there are now, by key. names: the subjects that wait for no restart. What stands as an older
-        journal has it is beyond a newer one.
+        knobs: all that there are now, by key. names: the subjects that wait for no restart; gone: those of them whose
+        values are to be kept. What stands as an older journal has it is beyond a newer one.
         """
         found = []
         for at, journal in enumerate(self.journals):
             keys = [
                 key
                 for key, entry in journal.entries.items()
-                if entry["subject"] in names and (key not in knobs or self._is_back(knobs[key], self.journals[at:]))
+                if entry["subject"] in names
+                and (
+                    entry["subject"] not in gone if key not in knobs else self._is_back(knobs[key], self.journals[at:])
+                )
             ]
             if keys:
                 found.append((journal, keys))

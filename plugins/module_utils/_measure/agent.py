@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import close_others
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
     daemon,
     pingpong,
@@ -81,7 +82,7 @@ def _start_engine(engine, token, lifetime, listeners):
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
                 signal.signal(number, signal.SIG_DFL)
-            daemon.close_others({listener.fileno() for listener in listeners})
+            close_others({listener.fileno() for listener in listeners})
             signal.alarm(int(lifetime) + 1)
             engine(listeners, token, lifetime)
         finally:

@@ -14,35 +14,8 @@ import select
 import signal
 import time
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import keep_only
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-
-_FALLBACK_DESCRIPTORS = 4096
-
-
-def close_others(keep):
-    """Close every descriptor above 2 that is not in keep."""
-    for folder in ("/proc/self/fd", "/dev/fd"):
-        try:
-            numbers = [int(name) for name in os.listdir(folder)]
-            break
-        except (OSError, ValueError):
-            continue
-    else:
-        numbers = range(3, _FALLBACK_DESCRIPTORS)
-    for number in numbers:
-        if number > 2 and number not in keep:
-            try:
-                os.close(number)
-            except OSError:
-                continue  # the descriptor of the listing itself
-
-
-def keep_only(descriptors):
-    """Let a process hold nothing but these: whoever waits for the end of the module's output must not wait for it."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    close_others(descriptors)
 
 
 def stand_apart(descriptors):

@@ -4,7 +4,6 @@
 
 import contextlib
 import os
-import pwd
 import select
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import tempfile
 import threading
 import time
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 
@@ -27,7 +27,7 @@ class Runner:
     """
 
     def __init__(self, user=None):
-        self._user = user
+        self._identity = None if user is None else Identity.of_name(user)
         self.guardian = None
 
     def ask(self, argv, timeout):
@@ -66,26 +66,15 @@ class Runner:
         return [process.returncode for process in begun]
 
     def _start(self, argv, output, folder):
-        environment = programs.environment(argv[0], os.environ)
-        become = None
-        if self._user is not None:
-            entry = pwd.getpwnam(self._user)
-            environment.update(HOME=entry.pw_dir, USER=self._user, LOGNAME=self._user)
-
-            def become():
-                os.initgroups(self._user, entry.pw_gid)
-                os.setgid(entry.pw_gid)
-                os.setuid(entry.pw_uid)
-
         try:
             process = processes.start(
                 argv,
+                self._identity,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env=programs.environment(argv[0], os.environ),
                 cwd=folder,
-                preexec_fn=become,
                 # so that what a program starts itself can be ended with it
                 start_new_session=True,
             )
@@ -111,9 +100,8 @@ class Runner:
     def _folder(self):
         """A folder for the trace files that the programs leave where they are run; it goes with them."""
         with tempfile.TemporaryDirectory(prefix="zpower-") as folder:
-            if self._user is not None:
-                entry = pwd.getpwnam(self._user)
-                os.chown(folder, entry.pw_uid, entry.pw_gid)
+            if self._identity is not None:
+                os.chown(folder, self._identity.uid, self._identity.gid)
             yield folder
 
     @contextlib.contextmanager

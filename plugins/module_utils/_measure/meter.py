@@ -20,8 +20,9 @@ import socket
 import subprocess
 import time
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import keep_only
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import daemon, processes, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.aix_cpu import (
     Reports,
     Totals,
@@ -103,7 +104,7 @@ def _live(asker, processors):
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
-    daemon.keep_only({asker.fileno()})
+    keep_only({asker.fileno()})
     relay = _Relay(asker)
     for tool in TOOLS:
         # A tool that is not there, or that only complains, leaves the place to the next one.

@@ -10,12 +10,42 @@ import subprocess
 import time
 from datetime import datetime, timezone
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._errors import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity, owner_of_program
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+
 _PS_SLACK_S = 3
+_LIBRARIES = ("LC_ALL", "LD_LIBRARY_PATH", "LIBPATH")
 
 
-def start(argv, **options):
-    """A Popen of argv. AnsibleModule.run_command waits for its command; these run beside the code that starts them."""
-    return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
+def start(argv, identity=None, **options):
+    """A Popen of argv. AnsibleModule.run_command waits for its command; these run beside the code that starts them.
+
+    identity: the Identity that it runs with. By default it is this process's own; but as root, a program that another
+    user may replace (SAP's kernel belongs to <sid>adm) runs as that user. Of root's environment another user gets PATH,
+    TZ and the folders of libraries. Raises MeasureError where the identity cannot be told or taken, OSError as Popen.
+    """
+    try:
+        identity = identity or _owner(argv[0])
+        if identity is None or identity.uid == os.geteuid():
+            return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
+        given = options.pop("env", os.environ)
+        kept = {name: given[name] for name in _LIBRARIES if name in given}
+        options["env"] = dict(identity.environment(given), **kept)
+        options.setdefault("cwd", "/")
+        options["preexec_fn"] = identity.take
+        return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
+    except HostError as error:
+        raise MeasureError(str(error)) from error
+    except subprocess.SubprocessError as error:
+        raise MeasureError(
+            "%s cannot be run as %s: this process may not become another user" % (argv[0], identity.name)
+        ) from error
+
+
+def _owner(program):
+    uid = owner_of_program(program)
+    return None if uid is None else Identity.of_uid(uid)
 
 
 def utc_now():

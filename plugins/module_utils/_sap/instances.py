@@ -144,10 +144,11 @@ def parse_enqueue(text):
 
 def profile_folder(host, sid):
     """The folder of the profiles of a system, or None."""
-    return next((folder for folder in _profile_folders(sid) if host.exists(folder)), None)
+    return next((folder for folder in profile_folders(sid) if host.exists(folder)), None)
 
 
-def _profile_folders(sid):
+def profile_folders(sid):
+    """Where the profiles of a system lie: the one path is mostly a link to the other."""
     return "/usr/sap/%s/SYS/profile" % sid, "/sapmnt/%s/profile" % sid
 
 
@@ -182,7 +183,7 @@ def _folder(host, sid):
     folder = profile_folder(host, sid)
     if folder is None:
         raise InputError(
-            "sid: this host has no system %s: neither %s nor %s is there" % ((sid,) + _profile_folders(sid))
+            "sid: this host has no system %s: neither %s nor %s is there" % ((sid,) + profile_folders(sid))
         )
     return folder
 

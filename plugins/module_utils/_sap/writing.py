@@ -9,32 +9,50 @@ import socket
 from collections import Counter
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity, too_open
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._lock import Busy, Lock
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NOT_READ
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NOT_READ, SapPfPar
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import explained
 
 # a name with a dot is no profile to any SAP program
 LOCK = ".zpower-sap_profile.lock"
 _PATIENCE = 10.0
+# the wait for the lock, four calls of sappfpar, and a slow file server
+_TIMEOUT_S = 400
 _ERRORS = {
     errno.EROFS: "the file system is read-only here; run it on the host that may write to it",
-    errno.EACCES: "root of this host may not write there, as on a file server that maps root to nobody; run it on the "
-    "host that may",
+    errno.EACCES: "the user to whom the folder belongs may not write there; run it on the host that may",
     errno.ENOSPC: "the file system is full, and the old profile stands",
     errno.ENOLCK: "the file server grants no locks, without which two hosts could write at once",
 }
 
 
-def write(host, path, old, new, programs=()):
-    """Replace the profile at path, whose bytes are old, by the bytes new; programs: a SapPfPar that checks it first.
+def write(host, path, old, new, checkers=()):
+    """Replace the profile at path, whose bytes are old, by the bytes new.
 
+    checkers: Instances, whose sappfpar checks it first. All of it, from the lock to the last look, is done by a process
+    with the rights of the user to whom the folder belongs: whatever lies there is in the hands of that user.
     Raises HostError, and the old profile stands then: where somebody else has changed it since it was read or is about
     to, where the SAP kernel finds something wrong that it did not find in the old one, where it cannot be written.
     """
+    way = host.way(path)
+    if way.loose is not None:
+        raise HostError("%s was not changed: %s" % (path, too_open(way.loose)), errno.EPERM)
+    for instance in checkers if way.owner is not None else ():
+        if Identity.of_name(instance.user).uid != way.owner:
+            raise HostError(
+                "%s was not changed: its folder belongs to %s, who may not run sappfpar of %s to check it; give the "
+                "folder to %s (chown)" % (path, Identity.of_uid(way.owner).name, instance.user, instance.user),
+                errno.EPERM,
+            )
+    host.work(path, _write, path, old, new, list(checkers), timeout=_TIMEOUT_S)
+
+
+def _write(host, path, old, new, checkers):
     lock = Lock(host, os.path.join(os.path.dirname(path), LOCK))
 
     def check(beside):
-        for program in programs:
+        for program in [SapPfPar(host, instance) for instance in checkers]:
             problems = program.check(beside)
             if problems:
                 known = Counter(_without_sizes(problem) for problem in program.check(path))

@@ -149,7 +149,7 @@ class DeviceTuning(Tuning):
             asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
         subject = Subject(name)
         if self.restoring and self.lsdev.device(name) is None:
-            subject.reason = "the device is gone, and its attributes with it"
+            subject.gone = "there is no device %s on this host any more" % name
             return subject
         silent = []
         for attribute in asked:

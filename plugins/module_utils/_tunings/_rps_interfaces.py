@@ -55,6 +55,28 @@ class Interfaces:
         kind = _platform.card_type(driver, card)
         return "" if driver == "qeth" and (kind is None or re.search(r"OS[MN]", card)) else kind
 
+    def identity(self, name):
+        """What an interface is known by whatever its name: the bus id of its device, else its permanent address.
+
+        None where it has neither, as virtual interfaces. A VLAN has the address of the interface below it.
+        """
+        base = os.path.join(NET, name)
+        bus_id = _platform.bus_id(self._host, name)
+        if bus_id is not None:
+            port = self._host.value(base + "/dev_port")
+            return bus_id if port in (None, "", "0") else "%s port %s" % (bus_id, port)
+        address = self._host.value(base + "/address") or ""
+        # 0: permanent, as include/uapi/linux/netdevice.h has it
+        permanent = self._host.value(base + "/addr_assign_type") == "0" and address.strip("0:") != ""
+        return address if permanent and not self._host.glob(base, "lower_*") else None
+
+    def by_identity(self):
+        """{identity: name} of the interfaces that are there; without those that share one."""
+        found = {}
+        for name in self._host.listdir(NET):
+            found.setdefault(self.identity(name), []).append(name)
+        return {identity: names[0] for identity, names in found.items() if identity and len(names) == 1}
+
     def missing(self, name):
         """The error for an interface that is not there."""
         names = ", ".join(self._host.listdir(NET))

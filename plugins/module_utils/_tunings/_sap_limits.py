@@ -28,7 +28,7 @@ class LimitFile(Subject):
     lacks, unproved = [], []
 
     def __init__(self, host, path):
-        super().__init__(path, [Knob(path, STORED, path, path, host.read(path))])
+        super().__init__(path, [_knob(path, host.read(path))])
 
     def want(self):
         self.wanted = {"state": "present", "rtprio": _PRIORITY}
@@ -58,15 +58,16 @@ def limit_text(path):
     return _NOTE + lines
 
 
-def unjournaled(host):
-    """{key: journal entry} of all these files on a host, as if this collection had made each of them."""
+def marked(host):
+    """[(path, Knob)] of all these files on a host, by their names, as this collection writes them."""
     paths = ["%s/zpower-sap-tuning.conf" % folder for folder in host.glob(_UNITS, "SAP*.service.d")]
     paths += host.glob(_LIMITS, "zpower-sap-tuning-*adm.conf")
-    return {
-        path: {"subject": path, "family": path, "first": None, "ours": [limit_text(path)], "since": ""}
-        for path in paths
-        if is_limit_file(path) and host.exists(path)
-    }
+    found = [path for path in paths if is_limit_file(path) and host.exists(path)]
+    return [(path, _knob(path, limit_text(path))) for path in found]
+
+
+def _knob(path, text):
+    return Knob(path, STORED, path, path, text)
 
 
 def shown_limit(text):

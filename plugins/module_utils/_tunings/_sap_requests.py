@@ -3,6 +3,7 @@
 """Which profiles a call of sap_profile means, and what each of them is to hold."""
 
 import fnmatch
+import posixpath
 import re
 from collections import namedtuple
 
@@ -73,6 +74,19 @@ def paths(host, request, known):
             "instance: %s has no instance %s on this host; it has %s" % (request.sid, request.instance, names)
         )
     return [instances.profile_of(host, one.sid, one.name) for one in meant]
+
+
+def target(host, path):
+    """The real path of a profile. InputError if a link leads out of its folder and its system's profile folder."""
+    real, folder = host.real(path), host.real(posixpath.dirname(path))
+    system = re.match(r"^/(?:usr/sap|sapmnt)/([A-Z][A-Z0-9]{2})/", path)
+    allowed = [folder] + ([host.real(one) for one in instances.profile_folders(system.group(1))] if system else [])
+    if not any(real.startswith(one + "/") for one in allowed):
+        raise InputError(
+            "profile: %s is a link to %s, outside of the profile folder %s: name that file itself, or put the profile "
+            "in the place of the link" % (path, real, folder)
+        )
+    return real
 
 
 class Users:

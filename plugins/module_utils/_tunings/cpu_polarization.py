@@ -63,6 +63,7 @@ class CpuPolarization(SystemTuning):
             raise InputError("wait_timeout: %d is out of range; use 1 to 3600 seconds" % params["wait_timeout"])
         self.sysctl = DropIn(host, SYSCTL, HEADER)
         self.tmpfiles = DropIn(host, TMPFILES, HEADER)
+        self.drop_ins = (self.sysctl, self.tmpfiles)
         self.has_sysctl = host.exists(FILE)
 
     # observe
@@ -81,14 +82,25 @@ class CpuPolarization(SystemTuning):
             ("sysctl.d", self.sysctl, self.has_sysctl),
             ("tmpfiles.d", self.tmpfiles, not self.has_sysctl),
         ):
-            text = drop_in.block(SUBJECT)
+            stored = self._stored(item, drop_in)
             # one that an earlier kernel needed is taken away
-            if active or text is not None:
-                knobs.append(Knob(drop_in.path, STORED, item, drop_in.path, text))
+            if active or stored.now is not None:
+                knobs.append(stored)
         subject = Subject(SUBJECT, knobs, conflicts=self.conflicts())
         if verdict is None:
             self._remark(subject)
         return subject
+
+    @staticmethod
+    def _stored(item, drop_in):
+        return Knob(drop_in.path, STORED, item, drop_in.path, drop_in.block(SUBJECT))
+
+    def legible(self, key, text):
+        return key != DISPATCHING or text in self.words
+
+    def marked(self):
+        found = [self._stored("sysctl.d", self.sysctl), self._stored("tmpfiles.d", self.tmpfiles)]
+        return [(SUBJECT, knob) for knob in found if knob.now is not None]
 
     def find_conflicts(self):
         own = SYSCTL if self.has_sysctl else TMPFILES

@@ -40,16 +40,26 @@ class CpuTopology(SystemTuning):
     def __init__(self, host, params):
         super().__init__(host, params)
         self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
+        self.drop_ins = (self.sysctl,)
 
     def observe(self, name):
         verdict, reason = self._cannot()
         if verdict is not None and not self.restoring:
             return Subject(KEY, verdict=verdict, reason=reason)
         knobs = [] if verdict else [Knob(FILE, RUNNING, KEY, KEY, self._running())]
-        knobs.append(Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(KEY)))
+        knobs.append(self._stored())
         subject = Subject(KEY, knobs, conflicts=self.conflicts())
         subject.remarks = [] if verdict else self._remarks()
         return subject
+
+    def _stored(self):
+        return Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(KEY))
+
+    def legible(self, key, text):
+        return key != FILE or text is not None and text[:1] in self.words
+
+    def marked(self):
+        return [(KEY, self._stored()) for block in self.sysctl.blocks() if block == KEY]
 
     def find_conflicts(self):
         return self.others(SystemKnob(KEY, FILE, SETS_IT, SYSCTL))

@@ -49,6 +49,9 @@ FLOW_KNOB = SystemKnob(
 )
 SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
 
+# the journal's key of a queue's value; another device may have the name meanwhile, and then the key ends with the own
+_KEY = re.compile(r"^%s/([^/]+)/(queues/rx-[0-9]+/(\w+))( of .*)?\Z" % NET)
+
 _ERRORS = {
     errno.EROFS: "/sys is read-only here, as in a container: set RPS on the machine that owns the interface",
     errno.ENOENT: "the interface or its receive queue vanished meanwhile",
@@ -114,6 +117,9 @@ class Rps(Tuning):
         self.width = _cpus.width(host)
         self.rules = DropIn(host, RULES, RULES_HEADER)
         self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
+        self.drop_ins = (self.rules, self.sysctl)
+        # {name of an interface: the names that it had before}
+        self._former = {}
         self.others = Others(host)
         self.interfaces = Interfaces(host, len(self.online))
         self.mask = None
@@ -148,7 +154,60 @@ class Rps(Tuning):
         return subjects
 
     def selects(self, name):
-        return name == FLOW_ENTRIES or self.interfaces.means(self.params["interfaces"], name)
+        names = {name} | self._former.get(name, set())
+        return name == FLOW_ENTRIES or any(self.interfaces.means(self.params["interfaces"], one) for one in names)
+
+    def current(self, entries):
+        """Values of queues belong to a device and go with it to its new name; a rule belongs to a name.
+
+        A rule for a name that no interface has any more belongs to the device that had it.
+        """
+        names, self._former, found = self.interfaces.by_identity(), {}, {}
+        for old in sorted(entries):
+            key, entry = old, entries[old]
+            identity, queue = entry.get("identity"), _KEY.match(key)
+            now = names.get(identity)
+            if queue and identity:
+                key, entry = self._current_queue(queue, entry, now)
+            elif key.startswith(RULES + " ") and identity:
+                name = key[len(RULES) + 1 :]
+                owner = name if now is None or self.host.exists("%s/%s" % (NET, name)) else now
+                entry = dict(entry, subject=owner)
+                if owner != name:
+                    self._former.setdefault(owner, set()).add(name)
+            if key in found and found[key].get("since", "") < entry.get("since", ""):
+                continue
+            found[key] = entry
+        return found
+
+    def _current_queue(self, queue, entry, now):
+        """(key, entry) of a queue's value; now: the name that its interface has, None where it is gone."""
+        name, path, attribute, beside = queue.groups()
+        identity = entry["identity"]
+        if now is not None:
+            if now != name:
+                self._former.setdefault(now, set()).add(name)
+            entry = dict(entry, subject=now, family="%s %s" % (now, attribute))
+            return "%s/%s/%s" % (NET, now, path), entry
+        if beside or self.interfaces.identity(name) not in (None, identity):
+            subject = "%s (%s)" % (name, identity)
+            entry = dict(entry, subject=subject, family="%s %s" % (subject, attribute))
+            return "%s/%s/%s of %s" % (NET, name, path, identity), entry
+        return queue.group(0), entry
+
+    def legible(self, key, text):
+        queue = _KEY.match(key)
+        if not queue and key != FLOW_KNOB.path:
+            return True
+        try:
+            (_cpus.parse_mask if queue and queue.group(3) == "rps_cpus" else int)(text)
+        except (ValueError, TypeError, AttributeError):
+            return False
+        return True
+
+    def marked(self):
+        rules = [(name, self._rule(name, "udev rule")) for name in self.rules.blocks()]
+        return rules + [(FLOW_ENTRIES, self._sysctl()) for name in self.sysctl.blocks() if name == FLOW_ENTRIES]
 
     def _is_off(self, name):
         queues = self.interfaces.queues(name)
@@ -170,25 +229,33 @@ class Rps(Tuning):
                 if text is not None:
                     item = queue if attribute == "rps_cpus" else "%s %s" % (queue, attribute)
                     knobs.append(Knob(path, RUNNING, item, "%s %s" % (name, attribute), text))
-        if queues and not any(knob.key.endswith("/rps_cpus") for knob in knobs):
+        restoring = self.params["state"] == "restored"
+        if queues and not restoring and not any(knob.key.endswith("/rps_cpus") for knob in knobs):
             return Subject(name, verdict="unsupported", reason="this kernel was built without RPS (CONFIG_RPS)")
         if self.rules.usable():
-            knobs.append(Knob("%s %s" % (RULES, name), STORED, "udev rule", RULES + name, self.rules.block(name)))
+            knobs.append(self._rule(name, "udev rule"))
+            knobs += [self._rule(old, "udev rule of %s" % old) for old in sorted(self._former.get(name, ()))]
         subject = Subject(name, knobs, conflicts=self.others.conflicts(name, queues))
+        subject.identity = self.interfaces.identity(name)
+        if restoring and not self.host.exists("%s/%s" % (NET, name)):
+            subject.gone = "this host has no interface %s any more, nor its device under another name" % name
         if not self.rules.usable():
             subject.reason = "there is no udev here, so nothing keeps the mask over a reboot"
         return subject
 
+    def _rule(self, name, item):
+        return Knob("%s %s" % (RULES, name), STORED, item, RULES + name, self.rules.block(name))
+
+    def _sysctl(self):
+        return Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(FLOW_ENTRIES))
+
     def _observe_system(self):
         text = self.host.value(FLOW_KNOB.path)
-        if text is None:
+        if text is None and self.params["state"] != "restored":
             reason = "this kernel or network namespace has no %s" % FLOW_ENTRIES
             return Subject(FLOW_ENTRIES, verdict="unsupported", reason=reason)
-        knobs = [
-            Knob(FLOW_KNOB.path, RUNNING, "value", FLOW_ENTRIES, text),
-            Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(FLOW_ENTRIES)),
-        ]
-        return Subject(FLOW_ENTRIES, knobs, conflicts=of_system(self.host, FLOW_KNOB))
+        knobs = [] if text is None else [Knob(FLOW_KNOB.path, RUNNING, "value", FLOW_ENTRIES, text)]
+        return Subject(FLOW_ENTRIES, knobs + [self._sysctl()], conflicts=of_system(self.host, FLOW_KNOB))
 
     def _attributes(self):
         wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"
@@ -216,12 +283,13 @@ class Rps(Tuning):
         for knob in subject.at(RUNNING):
             knob.wanted = values[os.path.basename(knob.key)]
         for knob in subject.at(STORED):
-            knob.wanted = rules(subject.name, queues, values)
+            # one for a name that the interface had before may once be another one's
+            knob.wanted = rules(subject.name, queues, values) if knob.item == "udev rule" else None
 
     def boot(self, subject, stored):
         if subject.name == FLOW_ENTRIES:
             text = stored.get("sysctl.d")
-            return self._boot(subject, FLOW_ENTRIES, {FLOW_ENTRIES: text.split("=")[1].strip()} if text else {})
+            return self._boot(subject, FLOW_ENTRIES, {FLOW_ENTRIES: text.split("=")[-1].strip()} if text else {})
         if "udev rule" not in stored:
             return {}, []
         text = stored["udev rule"]
@@ -238,7 +306,10 @@ class Rps(Tuning):
 
     def set(self, subject, knob):
         if knob.place == STORED:
-            (self.sysctl if knob.item == "sysctl.d" else self.rules).put(subject.name, knob.wanted)
+            if knob.item == "sysctl.d":
+                self.sysctl.put(FLOW_ENTRIES, knob.wanted)
+            else:
+                self.rules.put(knob.key[len(RULES) + 1 :], knob.wanted)
             return
         try:
             self.host.put(knob.key, knob.wanted)

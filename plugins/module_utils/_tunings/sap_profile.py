@@ -14,6 +14,7 @@ import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import Setting, conflict
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import (
     instances,
     parameters,
@@ -42,11 +43,16 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_li
     is_limit_file,
     limit_files,
     limit_text,
+    marked,
     put,
     shown_limit,
-    unjournaled,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import Users, paths, requests
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import (
+    Users,
+    paths,
+    requests,
+    target,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_subjects import (
     UNPROVED,
     ProfileSubject,
@@ -76,6 +82,8 @@ class SapProfile(Tuning):
         self.restoring = params["state"] == "restored"
         self.known = instances.instances(host)
         self.users = Users(host, self.known)
+        paths_of_limits = {path for one in self.known for path in limit_files(host, one)}
+        self.drop_ins = tuple(DropIn(host, path, "") for path in sorted(paths_of_limits))
         self._asked = {}
         self._usable = {}
         self._remarked = {}
@@ -115,7 +123,7 @@ class SapProfile(Tuning):
                 reason = "no instance of %s on this host has a name like %s" % (request.sid, request.instance)
                 subject = Subject("%s %s" % (request.sid, request.instance), verdict="not_applicable", reason=reason)
                 subjects.append(subject)
-            subjects += [self._ask(self.host.real(path), request) for path in found]
+            subjects += [self._ask(target(self.host, path), request) for path in found]
         return subjects + self._limit_files(subjects)
 
     def _limit_files(self, subjects):
@@ -127,8 +135,8 @@ class SapProfile(Tuning):
         found = {path for one in readers for path in limit_files(self.host, one)}
         return [LimitFile(self.host, path) for path in sorted(found)]
 
-    def inherited(self):
-        return unjournaled(self.host)
+    def marked(self):
+        return marked(self.host)
 
     def _ask(self, path, request):
         if path in self._asked:
@@ -161,7 +169,7 @@ class SapProfile(Tuning):
         return subject
 
     def _bytes(self, path):
-        data = self.host.data(path)
+        data = self.host.data(path, follow=False)
         if data is None:
             raise HostError("the profile %s is not there: is its file system mounted?" % path)
         return data
@@ -426,13 +434,12 @@ class SapProfile(Tuning):
             return
         comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
         new = subject.profile.changed({knob.parameter: knob.wanted for knob in knobs}, comment)
-        write(self.host, subject.name, subject.profile.data(), new.data(), self._programs(subject))
+        write(self.host, subject.name, subject.profile.data(), new.data(), self._checkers(subject))
         subject.profile, subject.told = new, {}
 
-    def _programs(self, subject):
-        """The sappfpar of a reader, to check the new profile; none where there is no SAP kernel."""
-        found = [SapPfPar(self.host, instance) for instance in subject.readers]
-        return [program for program in found if program.available()][:1]
+    def _checkers(self, subject):
+        """A reader whose sappfpar can check the new profile; none where there is no SAP kernel."""
+        return [one for one in subject.readers if SapPfPar(self.host, one).available()][:1]
 
     def _restart(self, knobs):
         instance = knobs[0].instance

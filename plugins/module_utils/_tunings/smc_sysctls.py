@@ -60,6 +60,7 @@ class SmcSysctls(SystemTuning):
         super().__init__(host, params)
         self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
         self.modules = DropIn(host, MODULES, MODULES_HEADER)
+        self.drop_ins = (self.sysctl, self.modules)
         self.wanted = {name: str(params[name]) for name in NAMES if params.get(name) is not None}
 
     def observe(self, name):
@@ -71,10 +72,24 @@ class SmcSysctls(SystemTuning):
             path = "%s/%s" % (FOLDER, key)
             if self.host.exists(path):
                 knobs.append(Knob(path, RUNNING, sysctl(key), path, self.host.value(path)))
-            stored = "%s %s" % (SYSCTL, sysctl(key))
-            knobs.append(Knob(stored, STORED, sysctl(key), stored, self.sysctl.block(sysctl(key))))
-        knobs.append(Knob(MODULES, STORED, MODULE_ITEM, MODULES, self.modules.block(MODULE)))
+            knobs.append(self._stored(sysctl(key)))
+        knobs.append(self._module())
         return Subject(SUBJECT, knobs, conflicts=self.conflicts())
+
+    def _stored(self, item):
+        key = "%s %s" % (SYSCTL, item)
+        return Knob(key, STORED, item, key, self.sysctl.block(item))
+
+    def _module(self):
+        return Knob(MODULES, STORED, MODULE_ITEM, MODULES, self.modules.block(MODULE))
+
+    def legible(self, key, text):
+        return not key.startswith(FOLDER + "/") or text is not None
+
+    def marked(self):
+        names = {sysctl(name) for name in NAMES}
+        found = [self._stored(item) for item in self.sysctl.blocks() if item in names] + [self._module()]
+        return [(SUBJECT, knob) for knob in found if knob.now is not None]
 
     def _cannot(self):
         if not self.wanted:

@@ -8,11 +8,11 @@ import time
 
 import aixlike
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import close_others
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
     agent,
     counters,
-    daemon,
     fingerprint,
     meter,
     processes,
@@ -294,7 +294,7 @@ def test_descriptors_are_closed_where_nothing_lists_them(monkeypatch):
     if pid == 0:
         try:
             aixlike.without_proc(monkeypatch)
-            daemon.close_others({kept})
+            close_others({kept})
             os.fstat(kept)
             try:
                 os.fstat(other)

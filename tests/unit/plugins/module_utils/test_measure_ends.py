@@ -10,9 +10,9 @@ import threading
 import time
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import keep_only
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
     agent,
-    daemon,
     processes,
     programs,
     wire,
@@ -106,7 +106,7 @@ def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
     pid = os.fork()
     if pid == 0:
         try:
-            daemon.keep_only({write_end})
+            keep_only({write_end})
             with agent.LocalServer(60) as local:
                 os.write(write_end, b"%d\n" % local.target.port)
                 time.sleep(30)

@@ -83,6 +83,7 @@ def test_they_are_predicted_written_kept_and_taken_back(host):
         "next_boot": {DROP_IN: "LimitRTPRIO=99"},
     }
     assert run(host, state="restored", restart=["PRD_00"])["failed"] is False
+    assert not host.exists(os.path.dirname(DROP_IN)) and host.exists(LIMITS)
     assert host.limits() == {} and host.profiles() == before and host.reloads == [TEXTS[DROP_IN], None]
     assert not host.exists(JOURNAL)
 
@@ -177,10 +178,19 @@ def test_a_checkpoint_leaves_what_was_there_before(host):
     assert host.limits() == TEXTS
 
 
-def test_files_of_version_0_1_0_are_as_wanted_and_taken_back_without_a_journal(host):
+def test_files_of_version_0_1_0_are_taken_over(host):
     for path, text in TEXTS.items():
         host.fill(path, text.encode())
-    assert [verdicts(realtime(host, check=True))[path] for path in TEXTS] == ["compliant"] * 2
+    result = realtime(host)
+    assert [verdicts(result)[path] for path in TEXTS] == ["compliant"] * 2 and host.reloads == []
+    assert verdicts(realtime(host, check=True))[USER] == "compliant"
+    assert [verdicts(run(host, state="restored"))[path] for path in TEXTS] == ["changed"] * 2
+    assert host.limits() == {}
+
+
+def test_files_of_version_0_1_0_are_taken_back_without_a_journal(host):
+    for path, text in TEXTS.items():
+        host.fill(path, text.encode())
     assert run(host, True, state="restored")["changed"] and host.limits() == TEXTS
     assert not run(host, state="restored", checkpoint="other")["changed"]
     result = run(host, state="restored")

@@ -13,6 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Hos
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import sap_profile
 from sapsystem import D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, SapHost
 
@@ -172,11 +173,42 @@ def test_owner_mode_list_and_context_stay(host):
     assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == wanted
 
 
-def test_a_link_is_followed_and_stays(host):
+@pytest.mark.parametrize("there", ["PRD_D00_other", "kept/PRD_D00_app1"])
+def test_a_link_inside_the_profile_folder_is_followed_and_stays(host, there):
+    real = os.path.join(os.path.dirname(D00), there)
+    host.fill(real, D00_TEXT)
+    os.unlink(host.path(D00))
+    os.symlink(there, host.path(D00))
+    assert not run(host, profile=D00, sid=None, instance=None)["failed"]
+    assert os.readlink(host.path(D00)) == there and host.data(real) == NEW
+
+
+def test_a_link_to_the_profile_folder_of_its_system_is_followed(host):
+    own = "/usr/sap/PRD/D00/profile/PRD_D00_app1"
+    os.makedirs(host.path(os.path.dirname(own)))
+    os.symlink(os.path.relpath(host.path(D00), os.path.dirname(host.path(own))), host.path(own))
+    assert not run(host, profile=own, sid=None, instance=None)["failed"]
+    assert host.data(D00) == NEW
+
+
+def test_a_link_out_of_the_profile_folder_is_refused(host):
     os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
     os.symlink("../../elsewhere", host.path(D00))
-    assert not run(host)["failed"]
-    assert os.readlink(host.path(D00)) == "../../elsewhere" and host.data("/sapmnt/elsewhere") == NEW
+    with pytest.raises(InputError, match="is a link to /sapmnt/elsewhere, outside of the profile folder /sapmnt/"):
+        run(host)
+    assert host.data("/sapmnt/elsewhere") == D00_TEXT and left(host) | {"PRD_D00_app1"} == OTHERS
+
+
+def test_a_profile_that_became_a_link_is_not_taken_back_through_it(host):
+    run(host)
+    os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
+    os.symlink("../../elsewhere", host.path(D00))
+    try:
+        result = run(host, state="restored", parameters={}, sid=None, instance=None)
+    except HostError as error:
+        result = {"failed": True, "msg": str(error)}
+    assert result["failed"] and "is a link now" in result["msg"]
+    assert host.data("/sapmnt/elsewhere") == NEW
 
 
 def test_what_does_not_read_back_is_an_error(host, monkeypatch):

@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Letting go of the open files that a process inherited."""
+
+import os
+
+_FALLBACK_DESCRIPTORS = 4096
+
+
+def close_others(keep):
+    """Close every descriptor above 2 that is not in keep."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        try:
+            numbers = [int(name) for name in os.listdir(folder)]
+            break
+        except (OSError, ValueError):
+            continue
+    else:
+        numbers = range(3, _FALLBACK_DESCRIPTORS)
+    for number in numbers:
+        if number > 2 and number not in keep:
+            try:
+                os.close(number)
+            except OSError:
+                continue  # the descriptor of the listing itself
+
+
+def keep_only(descriptors):
+    """Let a process hold nothing but these: whoever waits for the end of the module's output must not wait for it."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    close_others(descriptors)

@@ -1,0 +1,434 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Root and <sid>adm: what another user puts into a folder of that user never gets a right of root's.
+
+The user here is nobody, who owns the profile folder in place of <sid>adm. Each attack was possible once.
+"""
+
+import errno
+import os
+import pwd
+import stat
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _host, _identity
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, programs
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+THEM = pwd.getpwnam("nobody")
+FOLDER = "/sapmnt/PRD/profile"
+PROFILE = FOLDER + "/PRD_D00_app1"
+OLD, NEW = b"SAPSYSTEMNAME = PRD\n", b"SAPSYSTEMNAME = PRD\nenque/table_size = 64000\n"
+SECRET = b"of root\n"
+
+
+@pytest.fixture
+def host(tmp_path):
+    """A machine whose profile folder belongs to THEM, and a file of root's beside it that only root may read."""
+    # the way to the tree is open to everybody, as the one to a real profile folder is
+    for folder in [tmp_path] + list(tmp_path.parents)[:2]:
+        folder.chmod(0o755)
+    host = Host(str(tmp_path))
+    os.makedirs(host.path(FOLDER))
+    for path, data, mode in ((PROFILE, OLD, 0o644), ("/secret", SECRET, 0o600)):
+        with open(host.path(path), "wb") as stream:
+            stream.write(data)
+        os.chmod(host.path(path), mode)
+    for path in ("/sapmnt/PRD", FOLDER, PROFILE):
+        os.chown(host.path(path), THEM.pw_uid, THEM.pw_gid)
+    return host
+
+
+def secret(host):
+    """All that must stay as it is of root's file."""
+    path = host.path("/secret")
+    found = os.stat(path)
+    with open(path, "rb") as stream:
+        return stream.read(), stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, os.listxattr(path)
+
+
+def put_in_place(host, path, make):
+    """Let make(path) put something of THEM into the place of a file."""
+    if os.path.lexists(host.path(path)):
+        os.unlink(host.path(path))
+    make(host.path(path))
+    os.lchown(host.path(path), THEM.pw_uid, THEM.pw_gid)
+
+
+def link_to_secret(host):
+    return lambda path: os.symlink(host.path("/secret"), path)
+
+
+# who works
+
+
+def test_the_first_folder_or_link_of_another_user_decides(host, tmp_path):
+    assert host.owner("/secret") is None and host.owner("/sapmnt") is None
+    assert host.owner(PROFILE) == host.owner(FOLDER) == host.owner(FOLDER + "/none/at/all") == THEM.pw_uid
+    # a file alone does not: only root can put it into a folder of root's
+    os.chown(host.path("/secret"), THEM.pw_uid, -1)
+    assert host.owner("/secret") is None
+    # a link of theirs in a folder of everybody's leads where they like
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o1777)
+    put_in_place(host, "/open/link", link_to_secret(host))
+    assert host.owner("/open/link") == THEM.pw_uid
+    (tmp_path / "ours").symlink_to("sapmnt/PRD")
+    assert host.owner("/ours") == host.owner("/ours/profile") == THEM.pw_uid
+    (tmp_path / "round").symlink_to("round")
+    assert host.owner("/round") is None and not host.exists("/round")
+    assert Host().owner("/proc/%d/status" % os.getpid()) is None
+
+
+def test_the_work_is_done_by_a_process_without_any_right_of_roots(host):
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    told = host.work(PROFILE, _what_am_i)
+    os.close(read)
+    os.close(write)
+    groups = sorted(os.getgrouplist("nobody", THEM.pw_gid))
+    assert told["ids"] == [THEM.pw_uid] * 3 + [THEM.pw_gid] * 3
+    assert told["groups"] == groups
+    assert told["capabilities"] == ["0" * 16] * 4
+    assert told["back"] == errno.EPERM
+    # its two pipes, and what Python keeps open by itself
+    assert all(name.startswith(("pipe:", "/dev/null", "/dev/urandom", "/proc/")) for name in told["files"])
+    assert sum(name.startswith("pipe:") for name in told["files"]) == 2
+
+
+def _what_am_i(_host):
+    with open("/proc/self/status") as stream:
+        status = dict(line.rstrip("\n").split(":\t", 1) for line in stream if ":\t" in line)
+    try:
+        os.setuid(0)
+        back = None
+    except OSError as error:
+        back = error.errno
+    files = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            files.append(os.readlink("/proc/self/fd/" + name))
+        except OSError:
+            continue
+    return {
+        "ids": list(os.getresuid() + os.getresgid()),
+        "groups": sorted(os.getgroups()),
+        "capabilities": [status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")],
+        "back": back,
+        "files": files,
+    }
+
+
+def test_the_process_ends_with_the_one_that_it_works_for(host):
+    code = (
+        "import os, sys; sys.path.insert(0, %r)\n"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils import _identity\n"
+        "print(_identity.deputy(%d).pid, flush=True); os.kill(os.getpid(), 9)"
+    ) % (os.path.abspath(_host.__file__).split("ansible_collections")[0], THEM.pw_uid)
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False)
+    pid = int(done.stdout)
+    until = time.monotonic() + 60
+    while _lives(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _lives(pid)
+
+
+def _lives(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as stream:
+            return stream.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def test_work_that_hangs_is_given_up_and_the_next_one_goes_on(host):
+    with pytest.raises(HostError, match="the work as nobody was not done within 1 s") as error:
+        host.work(PROFILE, _hang, timeout=1)
+    assert error.value.errno == errno.ETIMEDOUT
+    assert host.data(PROFILE) == OLD
+
+
+def _hang(_host):
+    time.sleep(600)
+
+
+def test_what_goes_wrong_there_is_told_here(host):
+    with pytest.raises(HostError, match="cannot list %s/x: none" % FOLDER):
+        host.work(PROFILE, _refuse)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        host.work(PROFILE, _break)
+    assert host.work(PROFILE, _all_kinds) == [None, True, 7, "t\u00e9\udc80xt", [b"".hex()]]
+
+
+def _refuse(host):
+    raise HostError("cannot list %s/x: none" % FOLDER, errno.EIO)
+
+
+def _break(_host):
+    return 1 // 0
+
+
+def _all_kinds(_host):
+    return [None, True, 7, "t\u00e9\udc80xt", [""]]
+
+
+# reading
+
+
+def test_a_link_to_a_file_of_roots_is_not_read(host):
+    put_in_place(host, PROFILE, link_to_secret(host))
+    with pytest.raises(HostError, match="cannot read %s: Permission denied" % PROFILE):
+        host.read(PROFILE)
+    facts = ReadingHost()
+    assert facts.read(host.path(PROFILE)) is None
+    assert facts.remarks == ["cannot read %s: Permission denied" % host.path(PROFILE)]
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_fifo_is_refused_at_once(host, follow):
+    put_in_place(host, PROFILE, os.mkfifo)
+    with pytest.raises(HostError, match="it is no regular file"):
+        host.data(PROFILE, follow=follow)
+    # root's own folders are read as carefully
+    os.mkfifo(host.path("/pipe"))
+    with pytest.raises(HostError, match="it is no regular file"):
+        host.data("/pipe")
+
+
+def test_a_device_without_end_and_a_huge_file_are_refused(host, monkeypatch):
+    put_in_place(host, PROFILE, lambda path: os.symlink("/dev/zero", path))
+    with pytest.raises(HostError, match="it is no regular file"):
+        host.data(PROFILE)
+    with open(host.path("/huge"), "wb") as stream:
+        stream.truncate(_host.LARGEST + 1)
+    with pytest.raises(HostError, match="it is larger than 64 MiB"):
+        host.data("/huge")
+
+
+def test_an_empty_device_is_an_empty_file(host):
+    os.symlink(os.devnull, host.path("/masked"))
+    assert host.data("/masked") == b""
+
+
+def test_a_link_that_comes_between_the_look_and_the_reading_is_refused(host, monkeypatch):
+    way = _identity.way
+
+    def late(path, top):
+        found = way(path, top)
+        os.unlink(host.path("/file"))
+        os.symlink("secret", host.path("/file"))
+        return found
+
+    with open(host.path("/file"), "wb"):
+        pass
+    # the first look decides who works, the second one what is opened
+    looks = iter([way, late])
+
+    def look(path, top):
+        return next(looks)(path, top)
+
+    monkeypatch.setattr(_identity, "way", look)
+    with pytest.raises(HostError, match="cannot read /file: Too many levels of symbolic links"):
+        host.data("/file")
+
+
+# writing
+
+
+def test_a_lock_that_is_a_link_to_a_file_of_roots_is_not_opened(host):
+    before = secret(host)
+    put_in_place(host, os.path.join(FOLDER, writing.LOCK), link_to_secret(host))
+    with pytest.raises(HostError, match="Too many levels of symbolic links"):
+        writing.write(host, PROFILE, OLD, NEW)
+    assert secret(host) == before and host.data(PROFILE) == OLD
+
+
+def test_a_lock_that_is_a_fifo_is_not_waited_for(host):
+    put_in_place(host, os.path.join(FOLDER, writing.LOCK), os.mkfifo)
+    with pytest.raises(HostError, match="is in the place of a lock and is no regular file: remove it"):
+        writing.write(host, PROFILE, OLD, NEW)
+
+
+def test_a_profile_that_is_a_link_to_a_file_of_roots_is_not_written(host):
+    before = secret(host)
+    put_in_place(host, PROFILE, link_to_secret(host))
+    with pytest.raises(HostError):
+        writing.write(host, PROFILE, SECRET, NEW)
+    with pytest.raises(HostError):
+        host.replace(PROFILE, NEW)
+    assert secret(host) == before
+
+
+def test_a_temporary_file_that_is_swapped_for_a_link_gives_no_right_away(host, tmp_path):
+    """<sid>adm exchanges every temporary file for a link to a file of root's, as fast as it goes."""
+    entries = [(1, 6, -1), (2, 7, THEM.pw_uid), (4, 4, -1), (16, 7, -1), (32, 4, -1)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)
+    os.setxattr(host.path(PROFILE), "system.posix_acl_access", acl)
+    before = secret(host)
+    swap = (
+        "import os, sys, time\n"
+        "folder, target, until = sys.argv[1], sys.argv[2], time.monotonic() + 60\n"
+        "swapped = 0\n"
+        "while swapped < 200 and time.monotonic() < until and not os.path.exists(folder + '/stop'):\n"
+        "    for name in os.listdir(folder):\n"
+        "        if name.startswith('.zpower-') and not name.endswith('.lock'):\n"
+        "            try:\n"
+        "                os.symlink(target, folder + '/mine'); os.rename(folder + '/mine', folder + '/' + name)\n"
+        "                swapped += 1\n"
+        "            except OSError:\n"
+        "                pass\n"
+    )
+    identity = Identity.of_name("nobody")
+    argv = [sys.executable, "-c", swap, host.path(FOLDER), host.path("/secret")]
+    attacker = subprocess.Popen(["/usr/bin/env", "-i"] + argv, preexec_fn=identity.take, cwd="/")  # noqa: PLW1509
+    try:
+        for number in range(100):
+            try:
+                writing.write(host, PROFILE, host.data(PROFILE), OLD + b"# %d\n" % number)
+            except HostError:
+                # it may spoil its own profile, and is put right for the next try
+                put_in_place(host, PROFILE, lambda path: open(path, "wb").close())
+                os.setxattr(host.path(PROFILE), "system.posix_acl_access", acl)
+            assert secret(host) == before
+    finally:
+        attacker.kill()
+        attacker.wait()
+
+
+def test_what_an_owner_writes_keeps_owner_mode_and_list(host):
+    acl = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHi", *one) for one in [(1, 6, -1), (2, 4, 4711), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+    )
+    path = host.path(PROFILE)
+    os.chmod(path, 0o640)
+    os.setxattr(path, "system.posix_acl_access", acl)
+    before = os.stat(path)
+    writing.write(host, PROFILE, OLD, NEW)
+    after = os.stat(path)
+    assert host.data(PROFILE) == NEW and before.st_ino != after.st_ino
+    assert (before.st_mode, before.st_uid, before.st_gid) == (after.st_mode, after.st_uid, after.st_gid)
+    assert os.getxattr(path, "system.posix_acl_access") == acl
+    assert os.listdir(host.path(FOLDER)) == [os.path.basename(PROFILE)]
+
+
+def test_a_file_of_roots_in_their_folder_is_left_with_what_to_do(host):
+    os.chown(host.path(PROFILE), 0, 0)
+    sentence = "it belongs to root .group id 0. and its folder to nobody, who cannot keep that owner: give the file to"
+    with pytest.raises(HostError, match=sentence):
+        writing.write(host, PROFILE, OLD, NEW)
+    assert host.data(PROFILE) == OLD and os.listdir(host.path(FOLDER)) == [os.path.basename(PROFILE)]
+
+
+def test_a_folder_of_roots_that_a_group_may_write_to_is_left_with_what_to_do(host):
+    os.chown(host.path("/sapmnt/PRD"), 0, 0)
+    os.chown(host.path(FOLDER), 0, THEM.pw_gid)
+    os.chmod(host.path(FOLDER), 0o775)
+    sentence = "%s belongs to root, but others may write there: take that right away .chmod go-w." % host.path(FOLDER)
+    with pytest.raises(HostError, match=sentence):
+        writing.write(host, PROFILE, OLD, NEW)
+    with pytest.raises(HostError, match=sentence):
+        host.replace(PROFILE, NEW)
+    assert host.data(PROFILE) == OLD
+    os.chmod(host.path(FOLDER), 0o755)
+    writing.write(host, PROFILE, OLD, NEW)
+    assert host.data(PROFILE) == NEW
+
+
+def test_a_file_server_that_gives_root_no_rights_lets_the_owner_work(host):
+    """Root squash: root without CAP_DAC_OVERRIDE is treated by the kernel as a file server treats it, as a stranger."""
+    for path, mode in ((FOLDER, 0o700), (PROFILE, 0o600)):
+        os.chmod(host.path(path), mode)
+    code = (
+        "import sys; sys.path.insert(0, %r)\n"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host\n"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing\n"
+        "try:\n"
+        "    open(%r)\n"
+        "    sys.exit('root may read it')\n"
+        "except PermissionError:\n"
+        "    pass\n"
+        "host = Host(%r)\n"
+        "writing.write(host, %r, %r, %r)\n"
+        "assert host.data(%r) == %r and host.listdir(%r) == ['PRD_D00_app1']\n"
+    ) % (_collections(), host.path(PROFILE), host.root, PROFILE, OLD, NEW, PROFILE, NEW, FOLDER)
+    rights = "-dac_override,-dac_read_search,-fowner,-chown"
+    squashed = ["setpriv", "--bounding-set", rights, "--inh-caps", rights, "--ambient-caps", rights]
+    done = subprocess.run(squashed + [sys.executable, "-c", code], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert host.data(PROFILE) == NEW
+
+
+def test_root_that_may_not_become_another_user_is_told_what_to_do(host):
+    code = (
+        "import sys; sys.path.insert(0, %r)\n"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError\n"
+        "try:\n"
+        "    Host(%r).data(%r)\n"
+        "except HostError as error:\n"
+        "    print(error)\n"
+    ) % (_collections(), host.root, PROFILE)
+    argv = ["setpriv", "--bounding-set", "-setuid,-setgid", sys.executable, "-c", code]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, check=False)
+    said = done.stdout.decode()
+    assert said.startswith("the folder belongs to nobody, and this process may not work as nobody (Operation not")
+    assert "run as nobody, or as root outside of a container" in said
+
+
+def _collections():
+    return os.path.abspath(_host.__file__).split("ansible_collections")[0]
+
+
+def test_an_owner_whom_this_host_does_not_know_has_no_group(host):
+    for path in (FOLDER, PROFILE):
+        os.chown(host.path(path), 48123, 0)
+    os.chown(host.path("/sapmnt/PRD"), 0, 0)
+    told = host.work(PROFILE, _what_am_i)
+    assert told["ids"] == [48123] * 3 + [65534] * 3 and told["groups"] == []
+
+
+# programs
+
+
+def program(folder, owner, mode=0o755):
+    folder.mkdir()
+    path = folder / "niping"
+    path.write_text('#!/bin/sh\nid -u; id -g; echo "$LD_LIBRARY_PATH,$SECRET"\n')
+    path.chmod(mode)
+    os.chown(str(folder), owner, owner)
+    return str(path)
+
+
+@pytest.mark.parametrize("of_file", [False, True])
+def test_a_program_of_another_user_runs_as_that_user(host, tmp_path, monkeypatch, of_file):
+    monkeypatch.setenv("SECRET", "of root")
+    binary = program(tmp_path / "exe", 0 if of_file else THEM.pw_uid)
+    if of_file:
+        os.chown(binary, THEM.pw_uid, THEM.pw_gid)
+    said = programs.ask([binary]).splitlines()
+    assert said == [str(THEM.pw_uid), str(THEM.pw_gid), os.path.dirname(binary) + ","]
+    ran = programs.run_together([[binary]], 60)
+    assert ran.codes == [0] and ran.texts[0].splitlines()[:2] == said[:2]
+
+
+def test_a_program_of_roots_runs_as_root(host, tmp_path):
+    assert programs.ask([program(tmp_path / "exe", 0)]).splitlines()[:2] == ["0", "0"]
+
+
+def test_a_program_that_others_may_replace_does_not_run_as_root(host, tmp_path):
+    binary = program(tmp_path / "exe", 0, 0o777)
+    with pytest.raises(MeasureError, match="niping does not run as root: .*niping belongs to root, but others"):
+        programs.ask([binary])
+    os.chmod(binary, 0o755)
+    os.chmod(os.path.dirname(binary), 0o777)
+    with pytest.raises(MeasureError, match="exe belongs to root, but others may write there"):
+        processes.start([binary])
