@@ -59,10 +59,10 @@ def limit_text(path):
 
 
 def marked(host):
-    """[(path, Knob)] of all these files on a host, by their names, as this collection writes them."""
+    """[(path, Knob)] of the files on a host that begin with this collection's note, as it writes them."""
     paths = ["%s/zpower-sap-tuning.conf" % folder for folder in host.glob(_UNITS, "SAP*.service.d")]
     paths += host.glob(_LIMITS, "zpower-sap-tuning-*adm.conf")
-    found = [path for path in paths if is_limit_file(path) and host.exists(path)]
+    found = [path for path in paths if is_limit_file(path) and (host.read(path) or "").startswith(_NOTE)]
     return [(path, _knob(path, limit_text(path))) for path in found]
 
 

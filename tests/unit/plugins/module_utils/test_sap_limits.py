@@ -184,7 +184,8 @@ def test_files_of_version_0_1_0_are_taken_over(host):
     result = realtime(host)
     assert [verdicts(result)[path] for path in TEXTS] == ["compliant"] * 2 and host.reloads == []
     assert verdicts(realtime(host, check=True))[USER] == "compliant"
-    assert [verdicts(run(host, state="restored"))[path] for path in TEXTS] == ["changed"] * 2
+    back = verdicts(run(host, state="restored"))
+    assert [back[path] for path in TEXTS] == ["changed"] * 2
     assert host.limits() == {}
 
 
