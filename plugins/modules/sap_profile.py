@@ -97,9 +97,9 @@ options:
     default: ""
   manage_rtprio:
     description:
-      - Where a profile asks for a real-time scheduler, allow it to the ABAP instances of this host that read the profile,
-        on Linux. A drop-in of the instance's systemd unit with C(LimitRTPRIO=99) is written if there is a unit, and a
-        file for C(<sid>adm) in C(/etc/security/limits.d) if there is that folder.
+      - If a profile asks for a real-time scheduler, allow it to the ABAP instances of this host that read the profile,
+        on Linux. This writes a drop-in with C(LimitRTPRIO=99) if the instance has a systemd unit, and a file for
+        C(<sid>adm) if there is the folder C(/etc/security/limits.d).
       - Each file is a subject of its own. Both act from the next start of C(sapstartsrv) on, which O(restart) does too.
       - Where systemd runs it reads the drop-in at once (C(systemctl daemon-reload)).
       - Without this option such files are not looked at. O(state=restored) takes them back in any case.

@@ -204,6 +204,7 @@ class SapProfile(Tuning):
         """{parameter: value} with which an instance runs that was started then; see start_times."""
         instance, found = control.instance, {}
         texts = {name: subject.profile.text(name) for name in names}
+        other = self._other(subject, instance)
         # this run has stopped it, restarted sapstartsrv, and started it again
         fresh = title(instance) in self._restarted and title(instance) not in self._failed
         for name in names:
@@ -212,7 +213,8 @@ class SapProfile(Tuning):
             found[name] = None if value is None else value.strip()
             if fresh or (name in realtime.PARAMETERS and self._is_scheduled(subject, processes)):
                 continue
-            basis = start_times.basis(self.host, instance, started, self._deciding(subject, instance, name))
+            deciding = self._deciding(subject, instance, name, other)
+            basis = start_times.basis(self.host, instance, started, deciding)
             if basis == start_times.UNPROVED:
                 found[name] = UNPROVED
             elif basis == start_times.STORED:
@@ -223,9 +225,12 @@ class SapProfile(Tuning):
                 )
         return found
 
-    def _deciding(self, subject, instance, name):
-        """The profiles whose change may have changed a parameter: only its own where that sets it to plain text."""
-        path, other = self._other_path(subject, instance), self._other(subject, instance)
+    def _deciding(self, subject, instance, name, other):
+        """The profiles whose change may have changed a parameter: only its own if that sets it to plain text.
+
+        other: the Profile that the instance reads beside that of the subject, or None.
+        """
+        path = self._other_path(subject, instance)
         own = other if subject.is_default else subject.profile
         value = own.value(name) if own else None
         if value is not None and "$(" not in value:

@@ -162,6 +162,7 @@ def test_a_later_change_of_something_else_leaves_a_converged_instance_compliant(
 
 
 def test_a_service_restarted_since_matters_only_if_a_deciding_profile_was_changed(host):
+    host.fill(D00, host.data(D00) + b"\nrdisp/vbname = $(rdisp/myname)\n")
     host.pass_time(3600)
     host.start("00")
     restart_service(host)
@@ -169,7 +170,9 @@ def test_a_service_restarted_since_matters_only_if_a_deciding_profile_was_change
     host.fill(DEFAULT, DEFAULT_TEXT + b"zz/other = 1\n")
     # its own profile says it, and has not changed
     assert only(d00(host, check=True, parameters={BTC: 8}))["verdict"] == "compliant"
-    # the default profile may have said otherwise when the instance started
+    # the default profile may have said otherwise when the instance started, also what a parameter stands for
+    record = only(d00(host, check=True, parameters={"rdisp/vbname": "$(rdisp/myname)"}))
+    assert record["before"]["running"] == {"rdisp/vbname": "not proved"}
     assert only(d00(host, check=True, parameters={"enque/table_size": None}))["verdict"] == "pending_restart"
     default = only(run(host, check=True, sid="PRD", instance="DEFAULT", parameters={"enque/table_size": 64000}))
     assert UNPROVED in default["reason"] and "PRD_01" not in default["reason"]
@@ -184,6 +187,21 @@ def test_an_instance_restarted_without_its_service_runs_with_its_profile(host):
     record = only(d00(host, check=True, parameters={BTC: 12}, restart=["PRD_00"]))
     assert record["verdict"] == "compliant" and record["before"]["running"] == {BTC: "12"}
     assert any("its sapstartsrv has not" in remark for remark in record["remarks"])
+
+
+def test_what_a_run_has_restarted_itself_needs_no_clock(host, monkeypatch):
+    start = host.start_instance
+
+    def served_by_the_old_service(number):
+        start(number)
+        host.started[number] -= 60
+
+    changed = host.changed
+    ahead = {path: 3600 for path in (D00, DEFAULT)}
+    monkeypatch.setattr(host, "start_instance", served_by_the_old_service)
+    monkeypatch.setattr(host, "changed", lambda path: changed(path) + ahead.get(path, 0))
+    record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
+    assert record["verdict"] == "changed" and record["after"]["running"] == {BTC: "12"}
 
 
 def test_a_stopped_instance_stays_so_whatever_its_service_answers(host):
