@@ -186,7 +186,10 @@ class Deputy:
             self.end()
             raise HostError("the process that worked as %s ended" % self._identity.name, errno.ECHILD) from error
         if "refused" in answer:
-            raise HostError(*answer["refused"])
+            message, number = answer["refused"]
+            if number == errno.EACCES:
+                message += " (as %s, to whom the folder belongs)" % self._identity.name
+            raise HostError(message, number)
         if "failed" in answer:
             raise RuntimeError(answer["failed"])
         return bytes.fromhex(answer["bytes"]) if "bytes" in answer else answer["value"]

@@ -21,7 +21,7 @@ _PATIENCE = 10.0
 _TIMEOUT_S = 400
 _ERRORS = {
     errno.EROFS: "the file system is read-only here; run it on the host that may write to it",
-    errno.EACCES: "the user to whom the folder belongs may not write there; run it on the host that may",
+    errno.EACCES: "run it on a host where that user may write there",
     errno.ENOSPC: "the file system is full, and the old profile stands",
     errno.ENOLCK: "the file server grants no locks, without which two hosts could write at once",
 }
