@@ -443,37 +443,31 @@ def test_an_old_mistake_of_the_profile_does_not_keep_a_change_away(host):
     assert not d00(host, parameters={BTC: 12})["failed"]
 
 
-class Counting(SapHost):
-    """sappfpar complains of sizes that follow from a value, as it does of shared memory."""
-
-    complaint = "***ERROR: Size of shared memory pool 40: %d is too small"
-    more = ""
-
-    def _sappfpar(self, arguments):
-        done = super()._sappfpar(arguments)
-        if "check" not in arguments:
-            return done
-        path = next(one[3:] for one in arguments if one.startswith("pf="))
-        new = b"wp_no_btc = 12" in self.data("/" + os.path.relpath(path, self.root) if self.root in path else path)
-        lines = [self.complaint % (12000 if new else 8000)] + [self.more] * new
-        return Result(0, "".join(line + "\n" for line in lines), "")
+SIZE = "***ERROR: Size of shared memory pool 40: %d is too small\n"
+COUNT = "Total: %d\nErrors detected...: %d\n"
 
 
 @pytest.mark.parametrize(
-    "complaint, more, refused",
+    "old, new, refused",
     [
-        (Counting.complaint, "", False),
+        (SIZE % 8000, SIZE % 12000, False),
         # one more of a kind is a new one, and so is another kind
-        (Counting.complaint, "***ERROR: Size of shared memory pool 10: 700 is too small", True),
-        (Counting.complaint, "***ERROR: Parameter rdisp/wp_no_btc: invalid value 12", True),
+        (SIZE % 8000, SIZE % 12000 + "***ERROR: Size of shared memory pool 10: 700 is too small\n", True),
+        (SIZE % 8000, SIZE % 12000 + "***ERROR: Parameter rdisp/wp_no_btc: invalid value 12\n", True),
         # without lines of errors their number is all there is
-        ("Total: %d\nErrors detected...: 1", "", False),
-        ("Total: %d\nErrors detected...: 1", "Errors detected...: 2", True),
+        (COUNT % (8000, 1), COUNT % (12000, 1), False),
+        (COUNT % (8000, 1), COUNT % (12000, 2), True),
     ],
 )
-def test_an_old_complaint_may_name_another_size(tmp_path, complaint, more, refused):
-    host = Counting(tmp_path)
-    host.complaint, host.more = complaint, more
+def test_an_old_complaint_may_name_another_size(host, monkeypatch, old, new, refused):
+    answer = host._sappfpar
+
+    def complaining(arguments):
+        # the new profile is checked beside the old one
+        here = any(one.endswith("PRD_D00_app1") for one in arguments)
+        return Result(0, old if here else new, "") if "check" in arguments else answer(arguments)
+
+    monkeypatch.setattr(host, "_sappfpar", complaining)
     result = d00(host, parameters={BTC: 12})
     assert result["failed"] is refused, result["msg"]
     assert (host.data(D00) == D00_TEXT) is refused
