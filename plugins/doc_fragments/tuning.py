@@ -18,8 +18,8 @@ options:
     default: present
   force:
     description:
-      - With O(state=restored), take back also what someone else has changed since, and drop from the journal what is gone
-        for good, such as an interface that was removed.
+      - With O(state=restored), take back also what someone else has changed since, and drop from the journal what is
+        gone for good, such as an interface that was removed.
       - In every state, use a journal that was written on another machine. A host that was copied has the journal of the
         host it was copied from, and otherwise the call fails before anything is changed.
     type: bool

@@ -324,6 +324,7 @@ class Journal:
         if not self.entries:
             for folder in self.made:
                 _remove_folder(self._host, folder)
+            self.made = []
             self._host.remove(self.path)
             return
         self.machine = machine_of(self._host) or self.machine

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a site may want of a machine and this collection does not set itself: SMT, HiperSockets to the database, and
-connections that use SMC.
+connections that use SMC. And what it has set and the site does not choose.
 
 Each check gives one record as a tuning does. Nothing is ever changed.
 """
@@ -13,7 +13,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils import (
     _platform_facts,
     _platform_smc_check,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import journals
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import route_interface
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import own_files
 
 STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
 GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}
@@ -44,16 +46,39 @@ def _record(subject, wanted, running, verdict, reason, sources, restart="none", 
     }
 
 
-def records(host, system, threads_per_core, database_host, smc_peers=()):
-    """The records of one host: SMT, HiperSockets where a database host is named, SMC where it is wanted or there.
+def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):
+    """The records of one host: SMT, HiperSockets where a database host is named, SMC where it is wanted or there, and
+    one per tuning that is applied and not chosen.
 
     system: what platform.system() says. threads_per_core, database_host: what is wanted, or None. smc_peers: the hosts
-    to which connections should use SMC.
+    to which connections should use SMC. tunings: the names of the chosen ones, None if that is not known.
     """
     found = [smt(host, system, threads_per_core)]
     found += [hipersockets(host, system, database_host)] if database_host else []
     look = _platform_smc_check.look(host, system, smc_peers)
-    return found + ([_record("SMC", *look)] if look else [])
+    found += [_record("SMC", *look)] if look else []
+    return found + ([] if tunings is None else orphans(host, system, tunings))
+
+
+# tunings that were applied and are not chosen any more
+
+
+def orphans(host, system, chosen):
+    """A record per tuning of which this host still has a journal or drop-in files, although nobody chooses it."""
+    files = journals(host, system)
+    for name, paths in own_files(host).items():
+        files.setdefault(name, []).extend(paths)
+    return [_orphan(name, files[name]) for name in sorted(set(files) - set(chosen))]
+
+
+def _orphan(name, paths):
+    command = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s" % name
+    reason = "%s was applied on this host and is not chosen for it (zpower_tunings), see %s; %s takes it back" % (
+        name,
+        ", ".join(paths),
+        command,
+    )
+    return dict(_record(name, {"state": "restored"}, None, "drifted", reason, ()), undo=command)
 
 
 # SMT

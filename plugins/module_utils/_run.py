@@ -95,6 +95,8 @@ class Run:
         return self._plan_back() if self.restoring else self._plan_forth()
 
     def _plan_forth(self):
+        # names first: what is asked for may have had another one
+        self._bring_up_to_date([self.journal])
         subjects = self.tuning.select()
         foreign = self.journal.foreign()
         if foreign and not self.force:
@@ -108,7 +110,6 @@ class Run:
             for subject in shown or subjects[-1:]:
                 subject.notes.append(sentence)
             return subjects
-        self._bring_up_to_date([self.journal])
         self._unwritten = bool(foreign or self._adopted)
         for subject in subjects:
             if subject.knobs:
@@ -229,12 +230,6 @@ class Run:
         subjects = self._plan_subjects(names)
         for subject in subjects:
             self._follow_back(subject)
-            for name, knob in self._adopted:
-                if name == subject.name and knob.key in subject.values():
-                    subject.remarks.append(
-                        "the journal did not know %s, so what was running before is not known"
-                        % subject.title(knob.item)
-                    )
         return subjects
 
     def _plan_subjects(self, names):
@@ -266,6 +261,11 @@ class Run:
         subject.knobs = [knob for knob in subject.knobs if knob.family in families]
         if not self.journal.checkpoint:
             subject.remarks += self.back.checkpoints_of(name)
+        subject.remarks += [
+            "the journal did not know %s, so what was running before is not known" % subject.title(knob.item)
+            for owner, knob in self._adopted
+            if owner == name
+        ]
         return subject
 
     def _follow_back(self, subject):

@@ -18,6 +18,8 @@ description:
     says what it takes to change it.
   - The record V(HiperSockets) tells whether the route to O(database_host) leads through a HiperSockets interface, with
     its MTU and input buffers. A VLAN or a bond counts by the interfaces below it.
+  - With O(tunings), there is a record for each tuning that was applied on the host and is none of them. It is
+    V(drifted) and names the command that takes the tuning back.
   - The record V(SMC) tells whether the TCP connections that are open now between this host and O(smc_peers) really use
     SMC-R or SMC-D, and why they do not. It is read from the kernel as C(smcss) does. Without O(smc_peers) it tells of
     all SMC sockets, where the kernel has SMC at all. Its remarks name devices and counters.
@@ -41,6 +43,12 @@ options:
     type: list
     elements: str
     default: []
+  tunings:
+    description:
+      - Names of the tunings that are chosen for the host. Of the others no journal and no file may be left, which only
+        root can tell. Unset, nobody looks at that.
+    type: list
+    elements: str
 attributes:
   check_mode:
     description: Changes nothing in any mode.
@@ -67,6 +75,11 @@ EXAMPLES = r"""
 - name: Connections to the database and to the central services use SMC
   zpower.sap_tuning.platform_check:
     smc_peers: [sapdb1, sapascs]
+
+- name: Nothing is left of tunings that were chosen once
+  zpower.sap_tuning.platform_check:
+    tunings: [rps, sap_profile]
+  become: true
 """
 
 RETURN = r"""
@@ -83,7 +96,7 @@ tuning:
       type: str
       sample: platform
     subject:
-      description: V(SMT), V(HiperSockets) or V(SMC).
+      description: V(SMT), V(HiperSockets), V(SMC), or the name of a tuning that is applied and not chosen.
       returned: always
       type: str
       sample: HiperSockets
@@ -137,10 +150,10 @@ tuning:
       elements: str
       sample: ['Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.1']
     undo:
-      description: Always V(null), because nothing is changed.
+      description: The command that takes back a tuning that is not chosen, otherwise V(null).
       returned: always
       type: str
-      sample: null
+      sample: ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags rps
 """
 
 import platform
@@ -157,12 +170,13 @@ def main():
             threads_per_core=dict(type="int", choices=[1, 2]),
             database_host=dict(type="str"),
             smc_peers=dict(type="list", elements="str", default=[]),
+            tunings=dict(type="list", elements="str"),
         ),
         supports_check_mode=True,
     )
     host = ReadingHost()
     params = module.params
-    wanted = [params[name] for name in ("threads_per_core", "database_host", "smc_peers")]
+    wanted = [params[name] for name in ("threads_per_core", "database_host", "smc_peers", "tunings")]
     found = records(host, platform.system(), *wanted)
     for remark in host.summary():
         module.warn(remark)

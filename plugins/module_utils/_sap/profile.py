@@ -45,6 +45,27 @@ def value_of(text):
     return None if text is None else _assignment(json.loads(text)[-1][1])[1]
 
 
+def legible(text):
+    """Whether this is a journal text, or None."""
+    try:
+        items = [] if text is None else json.loads(text)
+        return text is None or isinstance(items, list) and items != [] and all(_is_item(item) for item in items)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_item(item):
+    if not isinstance(item, list) or len(item) not in (2, 6):
+        return False
+    numbers = [item[0]] + item[3:4] * (item[3:4] != [None]) + item[4:5] * (item[4:5] != [None]) + item[5:]
+    raw = item[1]
+    if not all(isinstance(number, int) for number in numbers) or not isinstance(raw, str):
+        return False
+    raw.encode("latin-1")  # UnicodeEncodeError is a ValueError
+    ends = item[2:3] == [] or isinstance(item[2], str) and item[2].strip("\r\n") == ""
+    return ends and "\n" not in raw and _assignment(raw)[0] is not None
+
+
 def shown(text):
     """Text of a profile for people: as UTF-8 where it is that, else as Latin-1."""
     try:

@@ -162,7 +162,9 @@ class Rps(Tuning):
 
         A rule for a name that no interface has any more belongs to the device that had it.
         """
-        names, self._former, found = self.interfaces.by_identity(), {}, {}
+        if not any("identity" in entry for entry in entries.values()):
+            return entries
+        names, found = self.interfaces.by_identity(), {}
         for old in sorted(entries):
             key, entry = old, entries[old]
             identity, queue = entry.get("identity"), _KEY.match(key)

@@ -23,6 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import (
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
     Profile,
+    legible,
     marker,
     shown,
     value_of,
@@ -149,6 +150,9 @@ class SapProfile(Tuning):
         if not usable:
             return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
         return self.observe(path)
+
+    def legible(self, key, text):
+        return is_limit_file(key) or legible(text)
 
     def selects(self, name):
         return not self._meant or name in self._meant

@@ -57,6 +57,20 @@ def test_verify_agrees(host, play):
     assert set(changed.values()) == {0}
 
 
+def test_a_tuning_that_is_no_longer_chosen_is_named_with_the_command(host, play):
+    status, text, changed = play("verify", "--limit", host.backend.get_hostname(), "-e", '{"zpower_tunings": []}')
+    assert status != 0 and set(changed.values()) == {0}, text
+    assert "rps was applied on this host and is not chosen for it" in text
+    assert "zpower.sap_tuning.rollback --limit HOST --tags rps takes it back" in text
+
+
+def test_an_interface_that_is_no_longer_named_is_named_with_the_command(host, play):
+    name = host.backend.get_hostname()
+    status, text, changed = play("verify", "--limit", name, "-e", '{"rps_interfaces": ["nothing*"]}')
+    assert status != 0 and set(changed.values()) == {0}, text
+    assert re.search("hsi0 rx-0.* set by this collection and no longer asked for", text.replace("\n", " "))
+
+
 def test_a_drift_of_one_queue_is_named_and_mended(host, play, all_cpus):
     name = host.backend.get_hostname()
     drifted = "/sys/class/net/hsi0/queues/rx-2/rps_cpus"

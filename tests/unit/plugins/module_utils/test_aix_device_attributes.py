@@ -254,11 +254,13 @@ def test_a_device_that_is_not_there_is_not_applicable(host):
     assert records[0]["reason"].startswith("there is no device ent9 on this host")
 
 
-def test_a_device_that_went_is_forgotten(host):
+def test_a_device_that_went_is_kept_in_the_journal_until_force(host):
     ent0(host)
     del host.devices["ent0"]
-    record = only(run(host, state="restored"))
-    assert (record["verdict"], record["reason"]) == ("compliant", "the device is gone, and its attributes with it")
+    result = run(host, state="restored")
+    assert only(result)["verdict"] == "drifted" and not result["changed"]
+    assert only(result)["reason"].startswith("there is no device ent0 on this host any more: the journal keeps ")
+    assert only(run(host, state="restored", force=True))["verdict"] == "compliant"
     assert not host.exists(FOLDER)
 
 

@@ -272,7 +272,7 @@ def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     assert last == "5 the lease of checkpoint-exp1 of rps was not renewed and is taken back: 1 changed"
 
 
-@pytest.mark.parametrize("what", ["lease.json", FOLDER])
+@pytest.mark.parametrize("what", ["rps.lease", FOLDER])
 def test_without_room_for_the_lease_nothing_is_changed(host, call, what):
     call(cpus="0-1")
     before = everything(host)
@@ -378,3 +378,19 @@ def test_a_guardian_restarts_no_instance(tmp_path, monkeypatch):
     assert machine.profiles() == before and not [name for name in machine.calls if name.endswith("Stop")]
     # until it is restarted, the checkpoint says what it waits for
     assert machine.listdir(CHECKPOINT) == ["sap_profile.json"]
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_what_a_killed_guardian_and_a_killed_run_left_goes_with_the_next_run(host, call, other):
+    before = everything(host)
+    for name in ("rps.guardian", "lease.json", "rps.lease", ".zpower-rps.lease.x"):
+        host.fill("%s/%s" % (CHECKPOINT, name), "4711")
+    if other:
+        # the lease of the checkpoint is that of another tuning too, whose run writes it just now
+        host.fill(CHECKPOINT + "/cpu_topology.json", "{}")
+        host.fill(CHECKPOINT + "/.zpower-cpu_topology.lease.x", "")
+    os.chmod(host.path(FOLDER), 0o700)
+    call(state="restored")
+    kept = [".zpower-cpu_topology.lease.x", "cpu_topology.json", "lease.json"]
+    assert host.listdir(CHECKPOINT) == (kept if other else [])
+    assert other or (everything(host) == before and not host.exists(FOLDER))

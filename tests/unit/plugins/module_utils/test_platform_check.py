@@ -237,3 +237,42 @@ def test_every_address_is_tried(monkeypatch):
     monkeypatch.setattr(_platform_check, "route_interface", lambda *_arguments: None)
     with pytest.raises(OSError, match="Permission denied|no route"):
         _platform_check.leads_to("db")
+
+
+# tunings that were applied and are not chosen
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/var/lib/zpower_sap_tuning/cpu_topology.json",
+        "/var/lib/zpower_sap_tuning/checkpoint-exp1/cpu_topology.json",
+        "/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf",
+    ],
+)
+def test_a_tuning_that_is_applied_and_not_chosen_is_drifted_with_the_command(tmp_path, path):
+    captured.grow(tmp_path, {path: "{}", "/var/lib/zpower_sap_tuning/rps.json": "{}"})
+    host = ReadingHost(str(tmp_path))
+    found = _platform_check.orphans(host, "Linux", ["rps", "smc_r"])
+    assert [(one["name"], one["subject"], one["verdict"]) for one in found] == [("platform", "cpu_topology", "drifted")]
+    assert (
+        "cpu_topology was applied on this host and is not chosen for it (zpower_tunings), see %s;" % path
+        in (found[0]["reason"])
+    )
+    assert found[0]["undo"] == "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags cpu_topology"
+    assert _platform_check.orphans(host, "Linux", ["rps", "cpu_topology"]) == []
+    assert [one["subject"] for one in _platform_check.orphans(host, "Linux", [])] == ["cpu_topology", "rps"]
+
+
+def test_without_the_chosen_tunings_nobody_looks_for_others(tmp_path):
+    captured.grow(tmp_path, {"/var/lib/zpower_sap_tuning/rps.json": "{}", "/proc/sysinfo": synthetic.sysinfo()})
+    host = ReadingHost(str(tmp_path))
+    assert [one["subject"] for one in _platform_check.records(host, "Linux", None, None)] == ["SMT"]
+    found = _platform_check.records(host, "Linux", None, None, tunings=[])
+    assert [one["subject"] for one in found] == ["SMT", "rps"]
+
+
+def test_files_of_others_and_the_lease_are_no_journal(tmp_path):
+    tree = {"/var/lib/zpower_sap_tuning/checkpoint-exp1/lease.json": "{}", "/etc/sysctl.d/91-other.conf": ""}
+    captured.grow(tmp_path, tree)
+    assert _platform_check.orphans(ReadingHost(str(tmp_path)), "Linux", []) == []

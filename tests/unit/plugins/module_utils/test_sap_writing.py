@@ -106,7 +106,7 @@ def test_a_profile_that_someone_else_changed_meanwhile_is_left_to_them(host, mon
         monkeypatch.setattr(host, "_sappfpar", lambda arguments: host.fill(D00, theirs) or type(host)._answer("", 0))
     else:
         intend = Journal.intend
-        monkeypatch.setattr(Journal, "intend", lambda self, notes: (host.fill(D00, theirs), intend(self, notes)))
+        monkeypatch.setattr(Journal, "intend", lambda self, *notes: (host.fill(D00, theirs), intend(self, *notes)))
     result = run(host)
     assert result["failed"] and "was changed by someone else meanwhile" in result["msg"]
     assert host.data(D00) == theirs and left(host) == OTHERS

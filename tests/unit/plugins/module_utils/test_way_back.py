@@ -1,0 +1,573 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way back: interfaces under new names, copied machines, orphans, leftovers of killed runs, broken journals."""
+
+import json
+import os
+import platform
+import random
+import shutil
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal, machine_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import (
+    cpu_polarization,
+    cpu_topology,
+    smc_sysctls,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES, RULES_HEADER
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import FLOW_KNOB, Rps
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+from kernel import KernelHost, rps_params
+from killing import killed, whole
+from runs import FOLDER, only, runner
+from sapsystem import ASCS01, D00, D00_TEXT, SapHost
+from smckernel import SmcHost
+
+NET = "/sys/class/net/"
+MAIN = FOLDER + "/rps.json"
+EVERYTHING = ("/etc", "/proc", "/sys", "/var")
+ONE_ID, OTHER_ID = "3d1219c7c4c5404aaa1f6d2a48adfda4", "0123456789abcdef0123456789abcdef"
+
+run = runner(Rps, **rps_params())
+
+
+def complete(host, check=True, **params):
+    """A call that names all that is wanted, as a role makes it; verify makes it in check mode."""
+    params = rps_params(**params)
+    return Run(
+        Rps(host, params), Journal(host, "rps", FOLDER), params["state"], check, params["force"], complete=True
+    ).run()
+
+
+def card(host, name, bus_id):
+    """Let an interface be one of a device, as /sys shows it."""
+    device = host.path("/sys/devices/qeth/" + bus_id)
+    os.makedirs(device, exist_ok=True)
+    os.symlink(device, host.path(NET + name + "/device"))
+
+
+def rename(host, old, new):
+    os.rename(host.path(NET + old), host.path(NET + new))
+
+
+def mask(host, name, queue=0):
+    return host.value("%s%s/queues/rx-%d/rps_cpus" % (NET, name, queue))
+
+
+@pytest.fixture
+def host(tmp_path):
+    host = KernelHost(tmp_path)
+    host.interface("hsi0", queues=2)
+    card(host, "hsi0", "0.0.0600")
+    return host
+
+
+# new names
+
+
+def test_an_interface_is_taken_back_under_its_new_name_and_its_rule_under_the_old_one(host):
+    run(host)
+    rename(host, "hsi0", "enc1")
+    record = only(run(host, state="restored"))
+    assert (record["subject"], record["verdict"]) == ("enc1", "changed")
+    assert [mask(host, "enc1", number) for number in range(2)] == ["0", "0"]
+    assert not host.exists(RULES) and not host.exists(FOLDER)
+
+
+def test_a_permanent_address_is_known_again_and_a_random_one_is_not(host):
+    host.interface("eth0")
+    host.interface("veth0")
+    host.fill(NET + "eth0/address", "02:00:00:00:00:07")
+    host.fill(NET + "eth0/addr_assign_type", "0")
+    host.fill(NET + "veth0/address", "02:00:00:00:00:08")
+    host.fill(NET + "veth0/addr_assign_type", "1")
+    run(host, interfaces=["eth0", "veth0"])
+    rename(host, "eth0", "eth1")
+    rename(host, "veth0", "veth1")
+    records = {record["subject"]: record for record in run(host, state="restored")["tuning"]}
+    assert records["eth1"]["verdict"] == "changed" and mask(host, "eth1") == "0"
+    assert records["veth0"]["verdict"] == "drifted" and "no interface veth0 any more" in records["veth0"]["reason"]
+    assert mask(host, "veth1") == "f"
+    assert [entry["subject"] for entry in Journal(host, "rps", FOLDER).entries.values()] == ["veth0"]
+
+
+def test_a_vlan_with_the_address_of_another_is_not_taken_for_it(host):
+    for name in ("eth0.100", "eth0.200"):
+        host.interface(name)
+        host.fill(NET + name + "/addr_assign_type", "0")
+        host.fill(NET + name + "/lower_eth0", "")
+    run(host, interfaces=["eth0.100"])
+    host.fill(NET + "eth0.200/queues/rx-0/rps_cpus", "f")
+    shutil.rmtree(host.path(NET + "eth0.100"))
+    assert only(run(host, state="restored"))["verdict"] == "drifted"
+    assert mask(host, "eth0.200") == "f"
+
+
+def test_names_that_were_swapped(host):
+    host.interface("hsi1", mask=2)
+    card(host, "hsi1", "0.0.0700")
+    before = whole(host, "/etc", "/var")
+    run(host, interfaces=["hsi*"])
+    rename(host, "hsi0", "x")
+    rename(host, "hsi1", "hsi0")
+    rename(host, "x", "hsi1")
+    assert [one["verdict"] for one in run(host, state="restored")["tuning"]] == ["changed", "changed"]
+    assert (mask(host, "hsi0"), mask(host, "hsi1")) == ("2", "0")
+    assert whole(host, "/etc", "/var") == before
+
+
+def test_another_device_under_the_old_name_is_left_alone_and_the_values_wait_for_theirs(host):
+    run(host)
+    rename(host, "hsi0", "away")
+    shutil.move(host.path(NET + "away"), host.path("/away"))
+    host.interface("hsi0", mask=15)
+    card(host, "hsi0", "0.0.0700")
+    result = run(host, state="restored")
+    records = {record["subject"]: record for record in result["tuning"]}
+    assert records["hsi0 (0.0.0600)"]["verdict"] == "drifted"
+    assert mask(host, "hsi0") == "f" and not host.exists(RULES)
+    # a tuning of the other one has first values of its own
+    run(host, interfaces=["hsi0"], every=2)
+    shutil.move(host.path("/away"), host.path(NET + "enc1"))
+    run(host, state="restored")
+    assert (mask(host, "enc1"), mask(host, "hsi0")) == ("0", "f") and not host.exists(FOLDER)
+
+
+def test_site_under_the_new_name_keeps_the_first_value_and_takes_the_old_rule_out(host):
+    before = whole(host, "/etc", "/var")
+    run(host)
+    rename(host, "hsi0", "enc1")
+    found = only(run(host, check=True))
+    assert found["verdict"] == "drifted"
+    assert "udev rule of hsi0: rps_cpus=f for 4 queues, wanted absent" in found["reason"]
+    run(host, every=2)
+    assert "hsi0" not in host.read(RULES) and 'NAME=="enc1"' in host.read(RULES)
+    assert only(complete(host, every=2))["verdict"] == "compliant"
+    run(host, state="restored")
+    assert mask(host, "enc1") == "0" and whole(host, "/etc", "/var") == before
+
+
+@pytest.mark.parametrize("name", ["hsi0", "enc1"])
+def test_it_is_chosen_by_its_old_name_and_by_its_new_one(host, name):
+    run(host)
+    rename(host, "hsi0", "enc1")
+    assert run(host, state="restored", interfaces=[name])["changed"] and mask(host, "enc1") == "0"
+
+
+def test_what_is_not_chosen_is_no_empty_journal(host):
+    run(host)
+    assert "the journal has nothing of it" in only(run(host, state="restored", interfaces=["eth9"]))["reason"]
+
+
+def test_renamed_under_a_checkpoint(host):
+    run(host, cpus="0-1")
+    run(host, every=2, checkpoint="exp1")
+    rename(host, "hsi0", "enc1")
+    run(host, state="restored", checkpoint="exp1")
+    assert mask(host, "enc1") == "3"
+    run(host, state="restored")
+    assert mask(host, "enc1") == "0" and not host.exists(FOLDER) and not host.exists(RULES)
+
+
+def test_a_journal_without_identities_goes_by_names(host):
+    run(host)
+    data = json.loads(host.read(MAIN))
+    for entry in data["knobs"].values():
+        assert entry.pop("identity") == "0.0.0600"
+    host.write(MAIN, json.dumps(data))
+    run(host, every=2)
+    assert {entry["identity"] for entry in Journal(host, "rps", FOLDER).entries.values()} == {"0.0.0600"}
+    run(host, state="restored")
+    assert mask(host, "hsi0") == "0"
+
+
+def test_a_virtio_device_is_known_by_the_one_below_it(host):
+    for name, below in (("eth0", "0.0.0001/virtio4"), ("eth1", "0000:00:03.0/virtio5")):
+        host.interface(name)
+        card(host, name, below)
+    host.fill(NET + "eth1/dev_port", "1")
+    interfaces = Rps(host, rps_params()).interfaces
+    assert interfaces.by_identity() == {"0.0.0600": "hsi0", "0.0.0001": "eth0", "0000:00:03.0 port 1": "eth1"}
+
+
+def test_a_kernel_without_rps_still_gives_up_its_files(host):
+    host.fill(FLOW_KNOB.path, "0")
+    run(host, sock_flow_entries=32768)
+    for number in range(2):
+        os.unlink(host.path("%shsi0/queues/rx-%d/rps_cpus" % (NET, number)))
+    os.unlink(host.path(FLOW_KNOB.path))
+    run(host, state="restored")
+    assert host.listdir("/etc/sysctl.d") == [] and not host.exists(RULES) and not host.exists(FOLDER)
+
+
+# the machine
+
+
+def test_a_copied_host_is_told_and_nothing_is_changed(host):
+    host.fill("/etc/machine-id", ONE_ID)
+    run(host)
+    assert json.loads(host.read(MAIN))["machine"] == ONE_ID
+    host.fill("/etc/machine-id", OTHER_ID)
+    before = whole(host, *EVERYTHING)
+    for changes in ({"state": "restored"}, {}, {"every": 2}, {"check": True}):
+        with pytest.raises(HostError) as error:
+            run(host, **changes)
+        assert "nothing was changed: the journal %s was written on another machine" % MAIN in str(error.value)
+        assert "force: true" in str(error.value)
+    assert whole(host, *EVERYTHING) == before
+
+
+def test_force_takes_the_journal_for_this_machines_own(host):
+    host.fill("/etc/machine-id", ONE_ID)
+    run(host)
+    host.fill("/etc/machine-id", OTHER_ID)
+    assert not run(host, force=True)["changed"]
+    assert json.loads(host.read(MAIN))["machine"] == OTHER_ID
+    assert only(run(host, check=True))["verdict"] == "compliant"
+    host.fill("/etc/machine-id", ONE_ID)
+    run(host, state="restored", force=True)
+    assert mask(host, "hsi0") == "0" and not host.exists(FOLDER)
+
+
+def test_a_copied_checkpoint_is_told_too(host):
+    host.fill("/etc/machine-id", ONE_ID)
+    run(host, checkpoint="exp1")
+    host.fill("/etc/machine-id", OTHER_ID)
+    for changes in ({}, {"checkpoint": "exp1"}):
+        with pytest.raises(HostError) as error:
+            run(host, state="restored", **changes)
+        assert "was written on another machine" in str(error.value)
+
+
+@pytest.mark.parametrize("then", [None, ONE_ID])
+def test_where_one_side_has_no_id_nobody_can_tell(host, then):
+    host.fill("/etc/machine-id", "uninitialized" if then else ONE_ID)
+    run(host)
+    assert ("machine" in json.loads(host.read(MAIN))) is (then is None)
+    host.fill("/etc/machine-id", then or "")
+    assert run(host, state="restored")["changed"]
+
+
+@pytest.mark.parametrize("out, number", [("3 app1\n", " 3"), ("-1 NULL\n", ""), ("", "")])
+def test_the_id_of_an_aix_partition(host, monkeypatch, out, number):
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+    names = os.uname_result(("AIX", "app1", "2", "7", "00F9E2E74C00"))
+    monkeypatch.setattr(_journal.os, "uname", lambda: names)
+    monkeypatch.setattr(host, "run", lambda argv: Result(0, out, "") if argv == ["uname", "-L"] else None)
+    assert machine_of(host) == "00F9E2E74C00" + number
+
+
+# orphans
+
+
+def test_an_interface_that_nobody_names_any_more_is_drifted_with_the_command(host):
+    host.interface("hsi1")
+    run(host, interfaces=["hsi*"])
+    for check in (True, False):
+        result = complete(host, check, interfaces=["hsi1"])
+        records = {record["subject"]: record for record in result["tuning"]}
+        assert not result["changed"] and not result["failed"]
+        assert records["hsi1"]["verdict"] == "compliant" and records["hsi0"]["verdict"] == "drifted"
+        assert "hsi0 rx-0, rx-1: CPUs 0-3 (mask f), wanted off (mask 0)" in records["hsi0"]["reason"]
+        assert "zpower.sap_tuning.rollback --limit HOST --tags rps takes it back" in records["hsi0"]["reason"]
+    assert mask(host, "hsi0") == "f"
+    # one call of several names a part only
+    assert only(run(host, check=True, interfaces=["hsi1"]))["verdict"] == "compliant"
+
+
+def test_a_value_of_a_subject_that_is_asked_for_otherwise(host):
+    run(host, flow_cnt=1024)
+    record = only(complete(host))
+    assert record["verdict"] == "drifted"
+    assert "rx-0 rps_flow_cnt, rx-1 rps_flow_cnt: 1024, wanted 0: set by this collection" in record["reason"]
+    assert "mask" not in record["reason"]
+
+
+def test_a_stored_rule_without_journal_is_shown_noted_by_site_and_taken_back(host):
+    run(host)
+    shutil.rmtree(host.path(FOLDER))
+    record = only(run(host, check=True))
+    assert record["verdict"] == "drifted" and "hsi0 udev rule is stored by this collection, but its" in record["reason"]
+    assert not host.exists(FOLDER)
+    assert not run(host)["changed"]
+    entry = Journal(host, "rps", FOLDER).entries["%s hsi0" % RULES]
+    assert entry["first"] is None and only(run(host, check=True))["verdict"] == "compliant"
+    run(host, state="restored")
+    assert not host.exists(RULES) and not host.exists(FOLDER)
+
+
+def test_rollback_takes_out_a_rule_that_no_journal_knows_and_says_what_is_not_known(host):
+    DropIn(host, RULES, RULES_HEADER).put("eth9", "a rule")
+    records = {record["subject"]: record for record in complete(host)["tuning"]}
+    assert "eth9 udev rule: edited by hand, wanted absent" in records["eth9"]["reason"]
+    record = only(run(host, state="restored"))
+    assert record["verdict"] == "changed" and "what was running before is not known" in record["remarks"][0]
+    assert not host.exists(RULES)
+
+
+def test_a_moved_guest_shows_what_is_left_of_it(tmp_path):
+    host = SmcHost(tmp_path)
+    smc = runner(smc_sysctls.SmcSysctls, **dict(dict.fromkeys(smc_sysctls.NAMES), wmem=262144))
+    smc(host)
+    shutil.rmtree(host.path(smc_sysctls.FOLDER))
+    params = dict(dict.fromkeys(smc_sysctls.NAMES), wmem=262144, state="present", force=False)
+    tuning = smc_sysctls.SmcSysctls(host, params)
+    record = only(Run(tuning, Journal(host, tuning.name, FOLDER), "present", True, complete=True).run())
+    assert record["verdict"] == "drifted" and "there is no net.smc" in record["reason"]
+    assert "net.smc.wmem: 262144, wanted absent" in record["reason"]
+
+
+# each subject by itself
+
+
+def test_a_profile_that_is_gone_holds_back_no_other(tmp_path):
+    host = SapHost(tmp_path)
+    sap = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="")
+    for path in (D00, ASCS01):
+        sap(host, profile=path, parameters={"rdisp/max_wprun_time": 900})
+    theirs = host.data(ASCS01)
+    os.unlink(host.path(ASCS01))
+    for check in (True, False):
+        result = sap(host, check, state="restored")
+        verdicts = {record["subject"]: record["verdict"] for record in result["tuning"]}
+        assert verdicts[ASCS01] == "failed" and result["failed"]
+        assert "%s is not there" % ASCS01 in result["msg"] and "the journal keeps its first values" in result["msg"]
+    assert host.data(D00) == D00_TEXT
+    assert {entry["subject"] for entry in Journal(host, "sap_profile", FOLDER).entries.values()} == {ASCS01}
+    with open(host.path(ASCS01), "wb") as stream:
+        stream.write(theirs)
+    assert not sap(host, state="restored")["failed"] and b"max_wprun_time" not in host.data(ASCS01)
+    assert not host.exists(FOLDER)
+
+
+# killed runs
+
+
+def rps_tree(root):
+    host = KernelHost(root)
+    host.interface("hsi0", queues=2)
+    host.fill(FLOW_KNOB.path, "0")
+    return host
+
+
+def rps_run(host, state="present", checkpoint=None):
+    params = rps_params(state=state, sock_flow_entries=32768, checkpoint=checkpoint)
+    return Run(Rps(host, params), Journal(host, "rps", FOLDER, checkpoint), state).run()
+
+
+def smc_run(host, state="present", checkpoint=None):
+    params = dict(dict.fromkeys(smc_sysctls.NAMES), wmem=262144, state=state, force=False)
+    tuning = smc_sysctls.SmcSysctls(host, params)
+    return Run(tuning, Journal(host, tuning.name, FOLDER, checkpoint), state).run()
+
+
+LIVES = [(rps_tree, rps_run), (SmcHost, smc_run)]
+
+
+@pytest.mark.parametrize("checkpoint", [None, "exp1"])
+@pytest.mark.parametrize("state", ["present", "restored"])
+@pytest.mark.parametrize("make, work", LIVES, ids=["rps", "smc_sysctls"])
+def test_killed_anywhere_rollback_leaves_the_tree_as_it_was(tmp_path, make, work, state, checkpoint):
+    tried = 0
+    while True:
+        tried += 1
+        root = tmp_path / str(tried)
+        root.mkdir()
+        host = make(root)
+        before = whole(host, *EVERYTHING)
+        if state == "restored":
+            work(host, checkpoint=checkpoint)
+        came = killed(lambda host=host: work(host, state, checkpoint), tried)
+        result = work(host, "restored")
+        assert not result["failed"], (tried, result["msg"])
+        assert whole(host, *EVERYTHING) == before, tried
+        if not came:
+            break
+        shutil.rmtree(str(root))
+    assert tried > 20
+
+
+def test_killed_and_run_again_nothing_is_left_beside_the_files(tmp_path):
+    for number in range(1, 1000):
+        root = tmp_path / str(number)
+        root.mkdir()
+        host = rps_tree(root)
+        came = killed(lambda host=host: rps_run(host), number)
+        rps_run(host)
+        names = [name for name in whole(host, *EVERYTHING) if os.path.basename(name).startswith(".zpower-")]
+        assert names == [], number
+        if not came:
+            break
+        shutil.rmtree(str(root))
+    else:
+        pytest.fail("it never came to its end")
+
+
+def test_what_another_tuning_is_just_writing_is_left_alone(host):
+    host.fill("/etc/sysctl.d/.zpower-91-zpower-sap-tuning-cpu-topology.conf.x", "")
+    host.fill(FOLDER + "/.zpower-cpu_topology.json.x", "")
+    host.fill("/etc/udev/rules.d/.zpower-%s.x" % os.path.basename(RULES), "")
+    run(host)
+    run(host, state="restored")
+    assert host.exists("/etc/sysctl.d/.zpower-91-zpower-sap-tuning-cpu-topology.conf.x")
+    assert host.exists(FOLDER + "/.zpower-cpu_topology.json.x")
+    assert host.listdir("/etc/udev/rules.d") == []
+
+
+def test_a_run_that_cleans_waits_for_nobody(host):
+    host.fill("/etc/udev/rules.d/.zpower-%s.x" % os.path.basename(RULES), "")
+    other = Journal(host, "rps", FOLDER)
+    other.lock()
+    assert not run(host, state="restored")["failed"]
+    other.close()
+    run(host, state="restored")
+    assert host.listdir("/etc/udev/rules.d") == []
+
+
+def test_an_empty_folder_that_was_there_before_stays(host):
+    os.makedirs(host.path("/etc/udev/rules.d"))
+    os.mkdir(host.path(FOLDER))
+    before = whole(host, *EVERYTHING)
+    run(host)
+    run(host, state="restored")
+    assert whole(host, *EVERYTHING) == before
+
+
+class Both(SmcHost):
+    """A host for both tunings."""
+
+    def put(self, path, value):
+        (KernelHost if path.startswith(NET) else SmcHost).put(self, path, value)
+
+
+def test_a_folder_that_two_tunings_share_goes_with_the_last_of_them(tmp_path):
+    host = Both(tmp_path)
+    host.interface("hsi0")
+    host.fill(FLOW_KNOB.path, "0")
+    before = whole(host, *EVERYTHING)
+    for first, second in ((rps_run, smc_run), (smc_run, rps_run)):
+        first(host)
+        second(host)
+        first(host, "restored")
+        assert host.exists("/etc/sysctl.d")
+        second(host, "restored")
+        assert whole(host, *EVERYTHING) == before
+
+
+# broken journals
+
+
+GOOD = {"subject": "hsi0", "family": "hsi0 rps_cpus", "first": "0", "ours": ["f"], "since": "2026-01-01T00:00:00Z"}
+QUEUE = NET + "hsi0/queues/rx-0/rps_cpus"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{name: value} for name in ("subject", "family") for value in (None, 1, [], {}, "a\0b", "\ud800")]
+    + [{"first": value} for value in (1, [], {}, True, "\ud800", "no mask", None)]
+    + [{"ours": value} for value in (None, "f", [], [1], ["f", {}], ["\0"], ["no mask"])]
+    + [{name: value} for name in ("since", "identity") for value in (None, 1, [])],
+)
+def test_an_entry_with_wrong_types_stops_every_run_before_it_changes_anything(host, changes):
+    text = json.dumps({"schema": _journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: dict(GOOD, **changes)}})
+    host.write(MAIN, text)
+    before = whole(host, *EVERYTHING)
+    for state in ("present", "restored"):
+        with pytest.raises(HostError) as error:
+            run(host, state=state)
+        assert "the journal %s cannot be understood" % MAIN in str(error.value)
+        assert len(str(error.value)) < 700
+    assert whole(host, *EVERYTHING) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"machine": 1}, {"machine": []}, {"folders": None}, {"folders": {}}, {"folders": [1]}, {"folders": ["etc"]}]
+    + [{"knobs": value} for value in (None, [], "x", 1)]
+    + [{"tuning": ["rps"]}, {"schema": {}}],
+)
+def test_a_journal_with_wrong_types_is_one_sentence(host, changes):
+    data = dict({"schema": _journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}, **changes)
+    host.write(MAIN, json.dumps(data))
+    with pytest.raises(HostError) as error:
+        Journal(host, "rps", FOLDER)
+    assert "cannot be understood" in str(error.value)
+
+
+def test_lists_in_lists_are_one_sentence(host):
+    host.write(MAIN, "[" * 100000)
+    with pytest.raises(HostError) as error:
+        Journal(host, "rps", FOLDER)
+    assert "cannot be understood" in str(error.value)
+
+
+def test_a_journal_of_an_earlier_version_is_read(host):
+    host.write(MAIN, json.dumps({"schema": _journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}))
+    host.fill(QUEUE, "f")
+    host.fill("/etc/machine-id", ONE_ID)
+    assert run(host, state="restored")["changed"] and mask(host, "hsi0") == "0"
+
+
+def mutated(value, random):
+    """The same structure with one value replaced."""
+    if isinstance(value, dict) and value and random.random() < 0.9:
+        key = random.choice(sorted(value))
+        return dict(value, **{key: mutated(value[key], random)})
+    if isinstance(value, list) and value and random.random() < 0.9:
+        at = random.randrange(len(value))
+        return value[:at] + [mutated(value[at], random)] + value[at + 1 :]
+    return random.choice([None, True, 0, -1, 1e99, "", "x", "[]", "[[1]]", [], {}, [None], {"a": 1}, "é", "0", "a=b"])
+
+
+def lives(root):
+    """(host, tuning, run) of several tunings that are applied."""
+    net = rps_tree(root / "rps")
+    rps_run(net)
+    yield net, "rps", lambda: rps_run(net, "restored")
+    smc = SmcHost(root / "smc")
+    smc_run(smc)
+    yield smc, "smc_sysctls", lambda: smc_run(smc, "restored")
+    sap = SapHost(root / "sap")
+    profile = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="")
+    profile(sap, profile=D00, parameters={"rdisp/max_wprun_time": 900, "rdisp/wp_no_btc": None})
+    yield sap, "sap_profile", lambda: profile(sap, state="restored")
+
+
+def test_whatever_a_journal_holds_is_a_sentence_or_a_result(tmp_path):
+    seeded = random.Random(20261122)
+    for host, name, restored in lives(tmp_path):
+        path = "%s/%s.json" % (FOLDER, name)
+        good = json.loads(host.read(path))
+        kept = tmp_path / ("kept-" + name)
+        shutil.copytree(host.root, str(kept), symlinks=True)
+        refused = 0
+        for _count in range(150):
+            host.write(path, json.dumps(mutated(good, seeded)), mode=0o600)
+            try:
+                restored()
+            except HostError:
+                refused += 1
+            shutil.rmtree(host.root)
+            shutil.copytree(str(kept), host.root, symlinks=True)
+        assert 0 < refused < 150
+
+
+@pytest.mark.parametrize("text", [None, "diagonal", ""])
+def test_first_values_that_no_kernel_has(tmp_path, text):
+    for module, tuning, key in (
+        (cpu_polarization, cpu_polarization.CpuPolarization, cpu_polarization.DISPATCHING),
+        (cpu_topology, cpu_topology.CpuTopology, cpu_topology.FILE),
+    ):
+        host = KernelHost(tmp_path / tuning.name)
+        entry = dict(GOOD, subject=tuning.subject, family=key, first=text)
+        data = {"schema": _journal.SCHEMA, "tuning": tuning.name, "knobs": {key: entry}}
+        host.write("%s/%s.json" % (FOLDER, tuning.name), json.dumps(data))
+        params = {"state": "restored", "force": False, "wait_timeout": 1, "mode": "vertical", "sw_siblings": True}
+        with pytest.raises(HostError) as error:
+            Run(tuning(host, params), Journal(host, tuning.name, FOLDER), "restored").run()
+        assert "cannot be understood" in str(error.value), module
