@@ -153,6 +153,17 @@ class Host:
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
     @as_owner
+    def changed(self, path):
+        """When a file was last changed, in seconds since the epoch by the clock of its file system; None if absent.
+
+        This is the ctime, which nobody can set.
+        """
+        try:
+            return os.stat(self.path(path)).st_ctime
+        except OSError:
+            return None
+
+    @as_owner
     def listdir(self, path):
         """The sorted names in a folder; empty where there is none."""
         try:

@@ -19,9 +19,12 @@ description:
   - A parameter that is not there yet goes to the end, below a comment with the date and O(change).
   - The new profile is checked with C(sappfpar) where the SAP kernel is there, and takes the place of the old one in one
     step. Owner, mode, access control list and SELinux context stay. A link is followed.
-  - The running value is what the instance itself says (C(sapcontrol), over its local socket, as its administrator
-    C(<sid>adm)); the value of the next start is what C(sappfpar) reads in the profile. Where they differ the verdict
-    is V(pending_restart). An instance is restarted only where O(restart) names it.
+  - The running value is what C(sapcontrol) says (over the local socket, as C(<sid>adm)); the value of the next start is
+    what C(sappfpar) reads in the profile. If they differ the verdict is V(pending_restart). An instance is restarted
+    only if O(restart) names it.
+  - C(sapcontrol) is answered by C(sapstartsrv), from the profiles as they were when C(sapstartsrv) started. If it was
+    restarted alone (C(RestartService)) and a profile has changed since the start of the instance, the running value is
+    V(not proved) and the verdict V(pending_restart). A stopped instance has no running values.
   - Parameters that the published studies changed are checked; others are allowed, with a remark.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
@@ -92,6 +95,16 @@ options:
     description: The name of the change, for the comment above new lines.
     type: str
     default: ""
+  manage_rtprio:
+    description:
+      - If a profile asks for a real-time scheduler, allow it to the ABAP instances of this host that read the profile,
+        on Linux. This writes a drop-in with C(LimitRTPRIO=99) if the instance has a systemd unit, and a file for
+        C(<sid>adm) if there is the folder C(/etc/security/limits.d).
+      - Each file is a subject of its own. Both act from the next start of C(sapstartsrv) on, which O(restart) does too.
+      - Where systemd runs it reads the drop-in at once (C(systemctl daemon-reload)).
+      - Without this option such files are not looked at. O(state=restored) takes them back in any case.
+    type: bool
+    default: false
   restart:
     description:
       - Instances, as system and number such as V(PRD_00), that may be stopped and started where they run with other
@@ -151,7 +164,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 tuning:
-  description: One record for each profile.
+  description: One record for each profile, and for each file of O(manage_rtprio).
   returned: success or failure after the input was accepted
   type: list
   elements: dict
@@ -162,7 +175,7 @@ tuning:
       type: str
       sample: sap_profile
     subject:
-      description: The path of the profile, links followed.
+      description: The path of the profile, links followed, or of the file of O(manage_rtprio).
       returned: always
       type: str
       sample: /sapmnt/PRD/profile/PRD_D00_sapapp1
@@ -175,6 +188,7 @@ tuning:
       description:
         - The values found, RV(ignore:running), RV(ignore:stored), and those of the next start in RV(ignore:next_boot),
           by the name of the parameter; in the record of a default profile the running and next ones with the instance.
+          A running value is V(not proved) if start times do not prove what C(sapcontrol) says.
       returned: always
       type: dict
       sample: {running: {rdisp/wp_no_btc: '6'}, stored: {rdisp/wp_no_btc: '6'}, next_boot: {rdisp/wp_no_btc: '6'}}
@@ -287,6 +301,7 @@ def main():
         argument_spec=dict(
             STATE_ARGUMENTS,
             profiles=dict(type="list", elements="dict", default=[], options=dict(entry, left_to=dict(type="str"))),
+            manage_rtprio=dict(type="bool", default=False),
             change=dict(type="str", default=""),
             restart=dict(type="list", elements="str", default=[]),
             restart_timeout=dict(type="int", default=600),

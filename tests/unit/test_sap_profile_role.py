@@ -22,7 +22,7 @@ def entries(folder: Path, hosts: dict[str, Entry], *arguments: str, **play: Any)
     """{host: its profiles} as the role has them for its module; hosts: {name: variables} in the inventory's order."""
     role = {"name": "zpower.sap_tuning.sap_profile", "tasks_from": "shared.yml", "public": True}
     keep = {
-        "content": "{{ {'wanted': __sap_profile_wanted, 'realtime': __sap_profile_realtime} | to_json }}",
+        "content": "{{ {'wanted': __sap_profile_wanted} | to_json }}",
         "dest": f"{folder}/{{{{ inventory_hostname }}}}.json",
     }
     tasks = [{"ansible.builtin.include_role": role}, {"ansible.builtin.copy": keep}]
@@ -97,11 +97,3 @@ def test_a_host_that_is_not_in_the_play_changes_nothing(tmp_path: Path) -> None:
 def test_hosts_in_batches(tmp_path: Path) -> None:
     hosts = {host: profiles(DEFAULT) for host in ("app1", "app2", "app3")}
     assert owners(entries(tmp_path, hosts, serial=1)) == {"app1": [None], "app2": ["app1"], "app3": ["app1"]}
-
-
-def test_which_profiles_ask_for_a_realtime_scheduler(tmp_path: Path) -> None:
-    free = {"sid": "PRD", "instance": "D01", "parameters": {"rdisp/linux/os_scheduler": "SCHED_FIFO"}}
-    both = {**OWN, "instance": "D02", "parameters": free["parameters"]}
-    not_any_more = {"sid": "PRD", "instance": "D03", "parameters": {"rdisp/linux/os_scheduler": "SCHED_OTHER"}}
-    found = entries(tmp_path, {"app1": profiles(DEFAULT, OWN, free, both, not_any_more)})
-    assert found["app1"]["realtime"] == [OWN, both, free]

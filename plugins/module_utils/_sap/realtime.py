@@ -15,6 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import para
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, serves, text
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
+PARAMETERS = (SCHEDULER, PRIORITY)
 
 # include/uapi/linux/sched.h
 _POLICIES = {
@@ -37,17 +38,18 @@ def wants_realtime(values):
 # what is missing
 
 
-def prerequisites(host, instance, priority):
+def prerequisites(host, instance, priority, allowed=False):
     """What keeps an instance's work processes from this priority at their next start, and what to do: sentences.
 
     priority: the value of rdisp/linux/os_priority; None, or what is no number ("$(...)"), asks for any priority.
+    allowed: the instance's unit is about to get its limit.
     """
     wanted = _wanted(priority)
     parent, dispatchers = _processes(host, instance)
     runtime = _value(host, _RUNTIME)
     missing = []
     # a capability of the program's file comes with every start
-    if not any(rtprio.has_capability(host, process, "CapEff") for process in dispatchers):
+    if not allowed and not any(rtprio.has_capability(host, process, "CapEff") for process in dispatchers):
         missing.append(_limit(host, instance, parent, wanted))
     # with -1 the kernel does not ask the control groups
     if parent is not None and runtime != "-1":

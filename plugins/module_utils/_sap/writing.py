@@ -4,7 +4,9 @@
 
 import errno
 import os
+import re
 import socket
+from collections import Counter
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity, too_open
@@ -53,8 +55,9 @@ def _write(host, path, old, new, checkers):
         for program in [SapPfPar(host, instance) for instance in checkers]:
             problems = program.check(beside)
             if problems:
-                known = program.check(path)
-                fresh = [problem for problem in problems if problem == NOT_READ or problem not in known]
+                known = Counter(_without_sizes(problem) for problem in program.check(path))
+                found = Counter(_without_sizes(problem) for problem in problems) - known
+                fresh = [one for one in problems if one == NOT_READ or _without_sizes(one) in found]
                 if fresh:
                     raise HostError("sappfpar refuses the new %s, so the old one stands: %s" % (path, "; ".join(fresh)))
         # the last moment before the rename: editors take no lock
@@ -83,6 +86,11 @@ def _write(host, path, old, new, checkers):
             raise HostError("%s does not read back as it was written" % path)
     finally:
         lock.release()
+
+
+def _without_sizes(problem):
+    """A complaint of sappfpar without its numbers, but for a count of errors: sizes change with the new value."""
+    return re.sub(r"(?i)(errors? detected[ .:]*[0-9]+)|[0-9]+", r"\1", problem)
 
 
 def _tidy(host, folder):

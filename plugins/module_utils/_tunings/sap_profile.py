@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Parameters in SAP profiles. A subject is a profile; its running values are those of the instances that read it.
 
-Running is what an instance says of itself (sapcontrol), stored is the profile, and next start is what the SAP kernel
-reads in it (sappfpar), or where that is missing: instance profile before default profile.
+Running is what sapcontrol says of an instance, as far as start times prove it, stored is the profile, and next start is
+what the SAP kernel reads in it (sappfpar), or where that is missing: instance profile before default profile.
+
+With manage_rtprio each file that allows real-time priorities is a subject too.
 """
 
 import platform
@@ -12,7 +14,13 @@ import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import Setting, conflict
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, parameters, realtime
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import (
+    instances,
+    parameters,
+    realtime,
+    start_times,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
     Profile,
     legible,
@@ -27,9 +35,18 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     RUNNING,
     STORED,
     InputError,
-    Knob,
     Subject,
     Tuning,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_limits import (
+    LimitFile,
+    drop_in,
+    is_limit_file,
+    limit_files,
+    limit_text,
+    marked,
+    put,
+    shown_limit,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import (
     Users,
@@ -37,66 +54,14 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_re
     requests,
     target,
 )
-
-
-def title(instance):
-    """An instance as the option restart names it: PRD_00."""
-    return "%s_%s" % (instance.sid, instance.number)
-
-
-class _Stored(Knob):
-    """A parameter in a profile; now and wanted are journal texts of Profile."""
-
-    def __init__(self, path, parameter, text):
-        key = "%s %s" % (path, parameter)
-        super().__init__(key, STORED, parameter, key, text)
-        self.parameter = parameter
-
-
-class _Running(Knob):
-    """A parameter in a running instance."""
-
-    def __init__(self, path, parameter, item, instance, value):
-        family = "%s %s" % (path, parameter)
-        super().__init__("%s %s" % (family, title(instance)), RUNNING, item, family, value, follows=True)
-        self.instance = instance
-
-
-class _Scheduled(_Running):
-    """How the work processes of a running instance are scheduled: what a real-time scheduler is proved by."""
-
-    def __init__(self, path, item, instance, processes):
-        super().__init__(path, "work processes", item, instance, realtime.summary(processes))
-        self.processes = processes
-
-
-class _ProfileSubject(Subject):
-    """A profile as it was read, and the instances of this host that read it.
-
-    told: {instance: what sappfpar says of it}; unknown: sentences on what could not be asked; lacks: sentences on what
-    the machine lacks for the wanted values.
-    """
-
-    def __init__(self, path, data, readers, is_default):
-        super().__init__(path)
-        self.profile = Profile(data)
-        self.readers = readers
-        self.is_default = is_default
-        self.unknown, self.lacks = [], []
-        self.told = {}
-
-    def not_known(self, what, instance, error):
-        sentence = "what %s %s with is not known (%s)" % (title(instance), what, error)
-        if sentence not in self.unknown:
-            self.unknown.append(sentence)
-
-    def item(self, parameter, instance):
-        """A parameter of one reader in tables; a default profile has several."""
-        return "%s %s" % (instance.name, parameter) if self.is_default else parameter
-
-    def planned(self):
-        """{parameter: journal text} as it is to be."""
-        return {knob.parameter: knob.wanted for knob in self.at(STORED)}
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_subjects import (
+    UNPROVED,
+    ProfileSubject,
+    RunningParameter,
+    StoredParameter,
+    WorkProcesses,
+    title,
+)
 
 
 class SapProfile(Tuning):
@@ -118,6 +83,8 @@ class SapProfile(Tuning):
         self.restoring = params["state"] == "restored"
         self.known = instances.instances(host)
         self.users = Users(host, self.known)
+        paths_of_limits = {path for one in self.known for path in limit_files(host, one)}
+        self.drop_ins = tuple(DropIn(host, path, "") for path in sorted(paths_of_limits))
         self._asked = {}
         self._usable = {}
         self._remarked = {}
@@ -137,6 +104,8 @@ class SapProfile(Tuning):
             self._meant = {
                 self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)
             }
+            readers = [one for path in self._meant for one in self.users.of(path)]
+            self._meant.update(path for one in readers for path in limit_files(host, one))
 
     @classmethod
     def unattended(cls, params):
@@ -156,7 +125,19 @@ class SapProfile(Tuning):
                 subject = Subject("%s %s" % (request.sid, request.instance), verdict="not_applicable", reason=reason)
                 subjects.append(subject)
             subjects += [self._ask(target(self.host, path), request) for path in found]
-        return subjects
+        return subjects + self._limit_files(subjects)
+
+    def _limit_files(self, subjects):
+        """The files for all instances that are to run under a real-time scheduler, where this call manages them."""
+        if not self.params.get("manage_rtprio"):
+            return []
+        asking = [subject for subject in subjects if isinstance(subject, ProfileSubject)]
+        readers = [one for subject in asking for one in self._scheduled(subject)]
+        found = {path for one in readers for path in limit_files(self.host, one)}
+        return [LimitFile(self.host, path) for path in sorted(found)]
+
+    def marked(self):
+        return marked(self.host)
 
     def _ask(self, path, request):
         if path in self._asked:
@@ -171,20 +152,22 @@ class SapProfile(Tuning):
         return self.observe(path)
 
     def legible(self, key, text):
-        return legible(text)
+        return is_limit_file(key) or legible(text)
 
     def selects(self, name):
         return not self._meant or name in self._meant
 
     def observe(self, name):
+        if is_limit_file(name):
+            return LimitFile(self.host, name)
         if self.restoring and self.params["force"] and not self.host.exists(name):
             return Subject(name)
         readers = self.users.of(name)
-        subject = _ProfileSubject(name, self._bytes(name), readers, self.users.is_default(name))
+        subject = ProfileSubject(name, self._bytes(name), readers, self.users.is_default(name))
         asked = self._usable.get(name)
         if asked is None:
             asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
-        subject.knobs = [_Stored(name, parameter, subject.profile.text(parameter)) for parameter in asked]
+        subject.knobs = [StoredParameter(name, parameter, subject.profile.text(parameter)) for parameter in asked]
         for instance in readers:
             subject.knobs += self._running(subject, instance, asked)
         return subject
@@ -200,26 +183,70 @@ class SapProfile(Tuning):
 
     def _running(self, subject, instance, names):
         """The knobs of a reader that runs; why nothing is known of it goes to subject.unknown."""
-        control, found = SapControl(self.host, instance), []
-        try:
-            control.check_own()
-            for name in names:
-                value = control.parameter(name)
-                # a kernel may not know a parameter before it stands in a profile
-                value = None if value is None else value.strip()
-                found.append(_Running(subject.name, name, subject.item(name, instance), instance, value))
-        except HostError as error:
-            subject.not_known("runs", instance, error)
+        control, found, processes = SapControl(self.host, instance), [], []
+        status = control.status()
+        if status.state == "stopped":
+            subject.tell("%s is stopped, and reads its profiles when it starts" % title(instance))
             return []
         if instance in self._scheduled(subject):
             processes = realtime.work_processes(self.host, instance.sid, instance.name)
-            if processes:
-                found.append(_Scheduled(subject.name, subject.item("work processes", instance), instance, processes))
+        try:
+            if status.state == "unknown":
+                raise HostError(status.reason)
+            started = start_times.instance_started(self.host, status.processes)
+            values = self._in_force(subject, control, names, started, processes)
+        except HostError as error:
+            subject.not_known("runs", instance, error)
+            return []
+        for name in names:
+            found.append(RunningParameter(subject.name, name, subject.item(name, instance), instance, values[name]))
+        if processes:
+            found.append(WorkProcesses(subject.name, subject.item("work processes", instance), instance, processes))
         return found
+
+    def _in_force(self, subject, control, names, started, processes):
+        """{parameter: value} with which an instance runs that was started then; see start_times."""
+        instance, found = control.instance, {}
+        texts = {name: subject.profile.text(name) for name in names}
+        other = self._other(subject, instance)
+        # this run has stopped it, restarted sapstartsrv, and started it again
+        fresh = title(instance) in self._restarted and title(instance) not in self._failed
+        for name in names:
+            value = control.parameter(name)
+            # a kernel may not know a parameter before it stands in a profile
+            found[name] = None if value is None else value.strip()
+            if fresh or (name in realtime.PARAMETERS and self._is_scheduled(subject, processes)):
+                continue
+            deciding = self._deciding(subject, instance, name, other)
+            basis = start_times.basis(self.host, instance, started, deciding)
+            if basis == start_times.UNPROVED:
+                found[name] = UNPROVED
+            elif basis == start_times.STORED:
+                found[name] = self._starts_with(subject, instance, texts).get(name)
+                subject.tell(
+                    "%s has read its profiles since they changed, but its sapstartsrv has not, so sapcontrol shows "
+                    "older values until RestartService" % title(instance)
+                )
+        return found
+
+    def _deciding(self, subject, instance, name, other):
+        """The profiles whose change may have changed a parameter: only its own if that sets it to plain text.
+
+        other: the Profile that the instance reads beside that of the subject, or None.
+        """
+        path = self._other_path(subject, instance)
+        own = other if subject.is_default else subject.profile
+        value = own.value(name) if own else None
+        if value is not None and "$(" not in value:
+            return [path if subject.is_default else subject.name]
+        return [one for one in (subject.name, path) if one]
 
     # plan
 
     def want(self, subject):
+        if isinstance(subject, LimitFile):
+            subject.want()
+            return
         request, usable = self._asked[subject.name], self._usable[subject.name]
         subject.wanted = {"state": "present", "presets": list(request.presets), "parameters": usable}
         for knob in subject.at(STORED):
@@ -231,21 +258,42 @@ class SapProfile(Tuning):
                 subject.notes.append("%s: %s, wanted %s, which is left to %s" % ((subject.title(knob.item),) + texts))
 
     def follow(self, subject):
-        if not subject.knobs:
+        if not isinstance(subject, ProfileSubject):
             return
         subject.conflicts = self._overruled(subject)
         next_start = self._next_start(subject, subject.planned())
         subject.lacks = self._lacks(subject)
-        subject.remarks = self._remarks(subject)
         changing = {knob.key for knob in subject.at(STORED) if not self.same(knob, knob.now, knob.wanted)}
         for knob in subject.at(RUNNING):
-            value = self._to_be_scheduled(subject, knob) if isinstance(knob, _Scheduled) else next_start.get(knob.item)
+            value = next_start.get(knob.item)
+            if isinstance(knob, WorkProcesses):
+                value = self._to_be_scheduled(subject, knob)
             # what is taken out gives way to the kernel's default, which nothing tells before the profile is written;
             # where nothing tells it at all, the running value is as good as any
             knob.wanted = knob.now if value is None and knob.family not in changing else value
             named = title(knob.instance) in self.params["restart"]
             # a restart cannot help where more is missing, and would come again with every run
-            knob.due = named and not (isinstance(knob, _Scheduled) and subject.lacks)
+            knob.due = named and not (isinstance(knob, WorkProcesses) and subject.lacks)
+        subject.unproved = self._unproved(subject)
+        subject.remarks = self._remarks(subject)
+
+    def _unproved(self, subject):
+        """A sentence for each instance whose running values are not proved to be the wanted ones."""
+        knobs = [knob for knob in subject.at(RUNNING) if knob.now == UNPROVED]
+        names = {title(knob.instance) for knob in knobs if not self.same(knob, knob.now, knob.wanted)}
+        sentence = (
+            "%s started before the last change of its profiles, and its sapstartsrv later than %s: sapcontrol shows "
+            "what sapstartsrv has read, which does not prove what %s runs with"
+        )
+        return [sentence % (name, name, name) for name in sorted(names)]
+
+    def _is_scheduled(self, subject, processes):
+        """Whether some of the work processes, in /proc, have the wanted scheduler and priority."""
+        wanted = self._realtime(subject)
+        return any(
+            policy == wanted[realtime.SCHEDULER] and str(priority) == wanted.get(realtime.PRIORITY, str(priority))
+            for dummy, policy, priority in processes
+        )
 
     def _to_be_scheduled(self, subject, knob):
         """What the work processes are to be, None where some of them are; which of them SAP publishes nowhere."""
@@ -258,13 +306,17 @@ class SapProfile(Tuning):
         """{item: value} that each reader starts with when the profile holds these journal texts."""
         found = {}
         for instance in subject.readers:
-            values = self._kernel_says(subject, instance, texts) or self._by_precedence(subject, instance, texts)
+            values = self._starts_with(subject, instance, texts)
             for name in texts:
                 if values.get(name) is not None:
                     found[subject.item(name, instance)] = values[name]
         if not subject.readers:
             found = {name: shown(value_of(text)) for name, text in texts.items() if text is not None}
         return found
+
+    def _starts_with(self, subject, instance, texts):
+        """{parameter: value} that one reader starts with when the profile holds these journal texts."""
+        return self._kernel_says(subject, instance, texts) or self._by_precedence(subject, instance, texts)
 
     def _kernel_says(self, subject, instance, texts):
         """What sappfpar reads in the profile as it is; {} where it is to be another, or there is no sappfpar."""
@@ -291,8 +343,11 @@ class SapProfile(Tuning):
 
     def _other(self, subject, instance):
         """The other profile that a reader has: the default one beside its own, its own beside the default one."""
-        path = self.host.real(instance.profile) if subject.is_default else self.users.default_of(subject.name)
+        path = self._other_path(subject, instance)
         return self._read(path) if path and self.host.exists(path) else None
+
+    def _other_path(self, subject, instance):
+        return self.host.real(instance.profile) if subject.is_default else self.users.default_of(subject.name)
 
     def _overruled(self, subject):
         """Where another profile sets the same parameters otherwise, as conflict()."""
@@ -312,6 +367,8 @@ class SapProfile(Tuning):
         return found
 
     def boot(self, subject, stored):
+        if isinstance(subject, LimitFile):
+            return {item: shown_limit(text) for item, text in stored.items() if text is not None}, []
         lost = ["%s, line %s, %s" % (one["file"], one["line"], one["effect"]) for one in subject.conflicts]
         return self._next_start(subject, stored), lost if subject.is_default else []
 
@@ -331,7 +388,7 @@ class SapProfile(Tuning):
             )
             for instance in self._scheduled(subject):
                 found += realtime.waiting(self.host, instance, self._realtime(subject).get(realtime.PRIORITY))
-        return found + subject.unknown
+        return found + subject.unknown + (subject.unproved if self.restoring else [])
 
     def _scheduled(self, subject):
         """The readers whose work processes are to run under a real-time scheduler; only ABAP instances have some."""
@@ -345,11 +402,18 @@ class SapProfile(Tuning):
     def _lacks(self, subject):
         priority, found = self._realtime(subject).get(realtime.PRIORITY), []
         for instance in self._scheduled(subject):
-            found += realtime.prerequisites(self.host, instance, priority)
+            found += realtime.prerequisites(self.host, instance, priority, self._is_to_be_allowed(instance))
         return found
 
+    def _is_to_be_allowed(self, instance):
+        """Whether this call gives the instance's unit its limit, which it does not have yet."""
+        if not self.params.get("manage_rtprio") or not instance.unit:
+            return False
+        path = drop_in(instance)
+        return self.host.read(path) != limit_text(path)
+
     def lacking(self, subject):
-        return subject.lacks
+        return subject.lacks + subject.unproved
 
     def answer(self):
         readers = {title(one): one for path in self._asked for one in self.users.of(path)}
@@ -373,6 +437,9 @@ class SapProfile(Tuning):
     def set_together(self, subject, knobs):
         if knobs[0].place == RUNNING:
             self._restart(knobs)
+            return
+        if isinstance(subject, LimitFile):
+            put(self.host, knobs[0])
             return
         comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
         new = subject.profile.changed({knob.parameter: knob.wanted for knob in knobs}, comment)
@@ -406,12 +473,16 @@ class SapProfile(Tuning):
         if knob.place == RUNNING:
             # sappfpar prints an empty line for what sapcontrol does not know
             return (one or None) == (other or None)
-        return value_of(one) == value_of(other)
+        return value_of(one) == value_of(other) if isinstance(knob, StoredParameter) else one == other
 
     def show(self, knob, text):
-        if knob.place == STORED and text is not None:
-            text = shown(value_of(text))
-        return "absent" if text is None else text or "empty"
+        if text is None:
+            return "absent"
+        if knob.place == RUNNING and text == UNPROVED:
+            return "an unproved value"
+        return self.value(knob, text) or "empty"
 
     def value(self, knob, text):
-        return text if knob.place == RUNNING else shown(value_of(text))
+        if knob.place == RUNNING:
+            return text
+        return shown(value_of(text)) if isinstance(knob, StoredParameter) else shown_limit(text)

@@ -5,8 +5,8 @@
     sapstartsrv pf=<profile>      serve the instance of this profile in the foreground, as <sid>adm
 
 It answers the sapcontrol stand-in on the local socket of the instance, starts what Start_Program_NN of the profile
-names as processes of their own, see sap_process.py, and knows of them what /proc says. RestartService ends it with
-RESTART; whoever started it starts it again.
+names as processes of their own, see sap_process.py, and knows of them what /proc says. Parameters it tells from its own
+start on, whatever the instance runs with. RestartService ends it with RESTART; whoever started it starts it again.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ def stamp(pid):
 
 
 class Instance:
-    """One instance: what it was started with, and what became of its processes."""
+    """One instance: what its profiles said when this service was started, and what became of its processes."""
 
     def __init__(self, profile):
         self.profile = profile
@@ -79,13 +79,6 @@ class Instance:
         except FileNotFoundError:
             return {}
 
-    def running(self):
-        """The parameters with which the processes that run were started; those of the files where none runs."""
-        if any(stamp(process["pid"]) == process["ticks"] for process in self.known().values()):
-            with open(os.path.join(self.place.state, "parameters.json")) as stream:
-                return sap_kernel.Parameters(json.load(stream))
-        return self.parameters
-
     # the functions of the web service; each gives (exit code, header, rows)
 
     def GetProcessList(self):
@@ -109,7 +102,7 @@ class Instance:
         return {"GREEN": 3, "GRAY": 4}.get(colours.pop(), 0) if len(colours) == 1 else 0, header, rows
 
     def ParameterValue(self, name):
-        value = self.running().get(name)
+        value = self.parameters.get(name)
         if value is None:
             raise Refused("Invalid parameter")
         return 0, None, [[value]]
@@ -123,8 +116,6 @@ class Instance:
 
     def Start(self, *_timeout):
         if self.GetProcessList()[0] == 4:
-            self.parameters = sap_kernel.Parameters.read(self.profile)
-            self.place.remember("parameters.json", json.dumps(self.parameters.values))
             processes = {}
             for key, words in self.programs():
                 name = PROGRAMS[key][0]

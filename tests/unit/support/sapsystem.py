@@ -7,6 +7,7 @@ It is not SAP's kernel: only what the tuning asks of it is there, in the documen
 
 import errno
 import os
+import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
 
@@ -26,12 +27,18 @@ ASCS_TEXT = b"SAPSYSTEMNAME = PRD\nINSTANCE_NAME = ASCS01\n_EN = en.sap$(SAPSYST
 
 
 class SapHost(Host):
-    """The host app1, whose instances D00 and ASCS01 run with what their profiles say when it is made."""
+    """The host app1, whose instances D00 and ASCS01 run with what their profiles say when it is made.
+
+    sapstartsrv of an instance answers with what the profiles said when it was started, whatever the instance runs with.
+    """
 
     def __init__(self, root):
         super().__init__(str(root))
         self.calls = []
         self.running = {}
+        self.answers = {}
+        self.started = {}
+        self._aged = {}
         self.refuses = set()
         self.dies_of = None
         self.hangs = False
@@ -57,7 +64,29 @@ class SapHost(Host):
         return {name: self.data(PROFILES + name) for name in self.listdir(PROFILES)}
 
     def start(self, number):
+        """Start an instance, its sapstartsrv before it."""
+        self.start_service(number)
+        self.start_instance(number)
+
+    def start_instance(self, number):
         self.running[number] = self.next_start({"00": D00, "01": ASCS01}[number])
+        self.started[number] = time.time()
+
+    def start_service(self, number):
+        self.answers[number] = self.next_start({"00": D00, "01": ASCS01}[number])
+        path = "/tmp/.sapstream5%s13" % number
+        self.remove(path)
+        self.fill(path, b"")
+
+    def changed(self, path):
+        found = super().changed(path)
+        return self._aged.get((path, found), found)
+
+    def pass_time(self, seconds):
+        """Make all that has happened so far so many seconds older."""
+        self.started = {number: at - seconds for number, at in self.started.items()}
+        for path in [PROFILES + name for name in self.listdir(PROFILES)] + self.glob("/tmp", ".sapstream*"):
+            self._aged[path, super().changed(path)] = self.changed(path) - seconds
 
     def next_start(self, path):
         found = dict(KERNEL)
@@ -92,21 +121,24 @@ class SapHost(Host):
             return self._answer(function, 1, REFUSED)
         values = self.running.get(number)
         if function == "ParameterValue":
-            found = dict(values or {}, SAPSYSTEMNAME="PRD")
-            if values is None and rest[0] != "SAPSYSTEMNAME":
-                return self._answer(function, 1, "FAIL: not running")
+            found = self.answers[number]
             if rest[0] not in found:
                 return self._answer(function, 1, "FAIL: Invalid parameter")
             return self._answer(function, 0, "OK", "0 : " + found[rest[0]])
         if function == "GetProcessList":
             colour = "GRAY" if values is None else "YELLOW" if values == {} else "GREEN"
             head = "name, description, dispstatus, textstatus, starttime, elapsedtime, pid"
-            row = "disp+work, Dispatcher, %s, %s, , , 42" % (colour, "Running" if colour == "GREEN" else "Starting")
+            seconds = int(time.time() - self.started[number])
+            elapsed = "%d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
+            row = "disp+work, Dispatcher, %s, %s, , %s, 42"
+            row %= (colour, "Running" if colour == "GREEN" else "Starting", elapsed if values is not None else "")
             return self._answer(function, {"GREEN": 3, "GRAY": 4}.get(colour, 0), "OK", head, row)
         if function == "Stop" and not self.hangs:
             self.running[number] = None
+        elif function == "RestartService":
+            self.start_service(number)
         elif function == "Start":
-            self.start(number)
+            self.start_instance(number)
             if self.dies_of and self.dies_of in self.running[number].values():
                 self.running[number] = {}
         return self._answer(function, 0, "OK")

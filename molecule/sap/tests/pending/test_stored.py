@@ -4,6 +4,7 @@
 
 import difflib
 import re
+import time
 
 import pytest
 
@@ -82,8 +83,30 @@ def test_real_time_priorities_are_allowed_from_the_next_start_on(host, stored):
     assert "SAPPRD_01.service.d" not in stored, "the central services are not asked to run under another scheduler"
 
 
+def verdicts(name, text):
+    """Those of the profiles of a host in the table of tunings."""
+    return dict(re.findall(rf"^{name} +sap_profile +/sapmnt/PRD/profile/(\S+) .* (\w+)$", text, re.MULTILINE))
+
+
 def test_verify_tells_that_a_restart_is_pending(name, told):
     status, text, _changed = told("verify")
     assert status != 0
-    rows = re.findall(rf"^{name} +sap_profile +/sapmnt/PRD/profile/(\S+) .* (\w+)$", text, re.MULTILINE)
-    assert dict(rows) == {"DEFAULT.PFL": "pending_restart", f"PRD_D00_{name}": "pending_restart"}
+    assert verdicts(name, text) == {"DEFAULT.PFL": "pending_restart", f"PRD_D00_{name}": "pending_restart"}
+    assert "an unproved value is in force" not in text
+
+
+def test_restart_service_alone_brings_nothing_into_force(name, told, control, parameter, work_processes, remembered):
+    assert control("D00", "RestartService")[0] == 0
+    until = time.monotonic() + 60
+    while control("D00", "ParameterValue", "rdisp/wp_no_btc")[1].splitlines()[-1] != "3":
+        assert time.monotonic() < until, "the start service does not come back with the new profile"
+        time.sleep(0.2)
+    assert parameter("D00", "enque/table_size") == "640000"
+    assert [list(row) for row in work_processes()] == remembered["pids"]
+
+
+def test_verify_takes_no_new_start_service_for_a_restart(name, play):
+    status, text, _changed = play("verify", "--limit", name)
+    assert status != 0
+    assert verdicts(name, text) == {"DEFAULT.PFL": "pending_restart", f"PRD_D00_{name}": "pending_restart"}
+    assert "PRD_00 started before the last change of its profiles, and its sapstartsrv later than PRD_00" in text

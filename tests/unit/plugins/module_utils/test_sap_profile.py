@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import rest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, REFUSED, NoSapKernel, SapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, REFUSED, NoSapKernel, SapHost
 
 BTC = "rdisp/wp_no_btc"
 run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="CHG0042")
@@ -73,7 +73,7 @@ def test_duplicates_and_instances_are_told(host):
 def test_a_converged_profile_is_not_written_and_costs_few_calls(host):
     result = d00(host, parameters={BTC: 8})
     assert not result["changed"] and not host.exists("/var/lib")
-    assert sorted(call.split()[0] for call in host.calls) == ["sapcontrol", "sapcontrol", "sappfpar"]
+    assert sorted(call.split()[0] for call in host.calls) == ["sapcontrol"] * 3 + ["sappfpar"]
 
 
 def test_a_new_parameter_comes_under_a_comment_and_goes_without_a_trace(host):
@@ -107,6 +107,119 @@ def test_a_restart_by_name_brings_it_into_force(host):
     assert not d00(host, parameters={BTC: 12}, restart=["PRD_00"])["changed"]
 
 
+UNPROVED = (
+    "PRD_00 started before the last change of its profiles, and its sapstartsrv later than PRD_00: sapcontrol shows "
+    "what sapstartsrv has read, which does not prove what PRD_00 runs with"
+)
+
+
+def restart_service(host, number="00"):
+    """As a person does it, a while after and before all the rest."""
+    host.pass_time(3600)
+    host.start_service(number)
+    host.pass_time(3600)
+
+
+def test_restart_service_alone_brings_nothing_into_force(host):
+    d00(host, parameters={BTC: 12})
+    restart_service(host)
+    assert host.answers["00"][BTC] == "12" and host.running["00"][BTC] == "8"
+    result = d00(host, check=True, parameters={BTC: 12})
+    record = only(result)
+    assert not result["changed"] and record["verdict"] == "pending_restart"
+    told = "%s %s: an unproved value is in force, 12 after a restart of the instance" % (D00, BTC)
+    assert record["reason"] == UNPROVED + "; " + told
+    assert record["before"]["running"] == {BTC: "not proved"}
+    assert only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))["verdict"] == "changed"
+    assert host.running["00"][BTC] == "12"
+    assert only(d00(host, check=True, parameters={BTC: 12}))["verdict"] == "compliant"
+
+
+def test_a_change_after_restart_service_proves_nothing_either(host):
+    d00(host, parameters={BTC: 12})
+    restart_service(host)
+    host.fill(D00, host.data(D00) + b"\nzz/other = 1\n")
+    assert only(d00(host, check=True, parameters={BTC: 12}))["verdict"] == "pending_restart"
+
+
+def test_rolling_back_is_not_done_with_restart_service_alone(host):
+    d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    host.pass_time(3600)
+    assert only(run(host, state="restored"))["verdict"] == "pending_restart"
+    restart_service(host)
+    record = only(run(host, state="restored"))
+    assert record["verdict"] == "pending_restart" and UNPROVED in record["remarks"]
+    assert host.running["00"][BTC] == "12" and host.exists("/var/lib/zpower_sap_tuning/sap_profile.json")
+    assert only(run(host, state="restored", restart=["PRD_00"]))["verdict"] == "changed"
+    assert host.running["00"][BTC] == "8" and not host.exists("/var/lib/zpower_sap_tuning")
+
+
+def test_a_later_change_of_something_else_leaves_a_converged_instance_compliant(host):
+    host.pass_time(3600)
+    host.fill(D00, host.data(D00) + b"\nzz/other = 1\n")
+    host.fill(DEFAULT, DEFAULT_TEXT + b"zz/other = 1\n")
+    assert only(d00(host, check=True, parameters={BTC: 8}))["verdict"] == "compliant"
+
+
+def test_a_service_restarted_since_matters_only_if_a_deciding_profile_was_changed(host):
+    host.fill(D00, host.data(D00) + b"\nrdisp/vbname = $(rdisp/myname)\n")
+    host.pass_time(3600)
+    host.start("00")
+    restart_service(host)
+    assert only(d00(host, check=True, parameters={BTC: 8}))["verdict"] == "compliant"
+    host.fill(DEFAULT, DEFAULT_TEXT + b"zz/other = 1\n")
+    # its own profile says it, and has not changed
+    assert only(d00(host, check=True, parameters={BTC: 8}))["verdict"] == "compliant"
+    # the default profile may have said otherwise when the instance started, also what a parameter stands for
+    record = only(d00(host, check=True, parameters={"rdisp/vbname": "$(rdisp/myname)"}))
+    assert record["before"]["running"] == {"rdisp/vbname": "not proved"}
+    assert only(d00(host, check=True, parameters={"enque/table_size": None}))["verdict"] == "pending_restart"
+    default = only(run(host, check=True, sid="PRD", instance="DEFAULT", parameters={"enque/table_size": 64000}))
+    assert UNPROVED in default["reason"] and "PRD_01" not in default["reason"]
+    assert default["before"]["running"] == {"D00 enque/table_size": "not proved", "ASCS01 enque/table_size": "32000"}
+
+
+def test_an_instance_restarted_without_its_service_runs_with_its_profile(host):
+    d00(host, parameters={BTC: 12})
+    host.pass_time(3600)
+    host.start_instance("00")
+    assert host.answers["00"][BTC] == "8"
+    record = only(d00(host, check=True, parameters={BTC: 12}, restart=["PRD_00"]))
+    assert record["verdict"] == "compliant" and record["before"]["running"] == {BTC: "12"}
+    assert any("its sapstartsrv has not" in remark for remark in record["remarks"])
+
+
+def test_what_a_run_has_restarted_itself_needs_no_clock(host, monkeypatch):
+    start = host.start_instance
+
+    def served_by_the_old_service(number):
+        start(number)
+        host.started[number] -= 60
+
+    changed = host.changed
+    ahead = {path: 3600 for path in (D00, DEFAULT)}
+    monkeypatch.setattr(host, "start_instance", served_by_the_old_service)
+    monkeypatch.setattr(host, "changed", lambda path: changed(path) + ahead.get(path, 0))
+    record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
+    assert record["verdict"] == "changed" and record["after"]["running"] == {BTC: "12"}
+
+
+def test_a_stopped_instance_stays_so_whatever_its_service_answers(host):
+    d00(host, parameters={BTC: 12})
+    host.running["00"] = None
+    assert host.answers["00"][BTC] == "8"
+    record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
+    assert record["verdict"] == "compliant" and host.running["00"] is None
+
+
+def test_a_start_that_nothing_tells_is_a_remark_and_no_restart(host):
+    d00(host, parameters={BTC: 12})
+    host.remove("/tmp/.sapstream50013")
+    record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
+    assert record["verdict"] == "compliant" and record["after"]["running"] is None
+    assert any("nothing tells when its sapstartsrv was started" in remark for remark in record["remarks"])
+
+
 def test_a_restart_of_another_instance_is_none_of_this_one(host):
     assert only(d00(host, parameters={BTC: 12}, restart=["PRD_01", "QAS_00"]))["verdict"] == "pending_restart"
     assert host.running["00"][BTC] == "8"
@@ -116,7 +229,8 @@ def test_an_instance_that_is_stopped_stays_so(host):
     host.running["00"] = None
     record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
     assert record["verdict"] == "changed" and record["after"]["running"] is None and host.running["00"] is None
-    assert any("PRD_00" in remark and "not known" in remark for remark in record["remarks"])
+    assert "PRD_00 is stopped, and reads its profiles when it starts" in record["remarks"]
+    assert not d00(host, parameters={BTC: 12}, restart=["PRD_00"])["changed"] and host.running["00"] is None
 
 
 def test_an_instance_that_does_not_come_back_gets_its_old_profile_and_runs(host):
@@ -329,6 +443,36 @@ def test_an_old_mistake_of_the_profile_does_not_keep_a_change_away(host):
     assert not d00(host, parameters={BTC: 12})["failed"]
 
 
+SIZE = "***ERROR: Size of shared memory pool 40: %d is too small\n"
+COUNT = "Total: %d\nErrors detected...: %d\n"
+
+
+@pytest.mark.parametrize(
+    "old, new, refused",
+    [
+        (SIZE % 8000, SIZE % 12000, False),
+        # one more of a kind is a new one, and so is another kind
+        (SIZE % 8000, SIZE % 12000 + "***ERROR: Size of shared memory pool 10: 700 is too small\n", True),
+        (SIZE % 8000, SIZE % 12000 + "***ERROR: Parameter rdisp/wp_no_btc: invalid value 12\n", True),
+        # without lines of errors their number is all there is
+        (COUNT % (8000, 1), COUNT % (12000, 1), False),
+        (COUNT % (8000, 1), COUNT % (12000, 2), True),
+    ],
+)
+def test_an_old_complaint_may_name_another_size(host, monkeypatch, old, new, refused):
+    answer = host._sappfpar
+
+    def complaining(arguments):
+        # the new profile is checked beside the old one
+        here = any(one.endswith("PRD_D00_app1") for one in arguments)
+        return Result(0, old if here else new, "") if "check" in arguments else answer(arguments)
+
+    monkeypatch.setattr(host, "_sappfpar", complaining)
+    result = d00(host, parameters={BTC: 12})
+    assert result["failed"] is refused, result["msg"]
+    assert (host.data(D00) == D00_TEXT) is refused
+
+
 def test_a_profile_that_the_kernel_cannot_read_is_not_changed_unchecked(host, monkeypatch):
     before = host.profiles()
     monkeypatch.setattr(host, "_sappfpar", lambda arguments: Result(0, "== Checking profile: <no_profile>\n", ""))
@@ -380,17 +524,30 @@ def test_real_time_scheduling_is_proved_by_the_work_processes(host):
     result = d00(host, presets=["realtime_scheduler"], restart=["PRD_00"])
     assert result["failed"] and "work processes is SCHED_OTHER, although SCHED_RR 99 was written" in result["msg"]
     assert only(d00(host, check=True, presets=["realtime_scheduler"]))["verdict"] == "pending_restart"
-    start = host.start
+    start = host.start_instance
 
     def as_it_should(number):
         start(number)
         work_process(host, 43, 99, 2)
 
-    host.start = as_it_should
+    host.start_instance = as_it_should
     record = only(d00(host, presets=["realtime_scheduler"], restart=["PRD_00"]))
     assert record["verdict"] == "changed"
     assert record["after"]["running"]["work processes"] == "1 of 2 SCHED_RR 99, the others SCHED_OTHER"
     assert not d00(host, presets=["realtime_scheduler"], restart=["PRD_00"])["changed"]
+
+
+def test_proc_proves_a_scheduler_that_start_times_do_not(host):
+    host.fill("/etc/security/limits.d/sap.conf", b"prdadm - rtprio 99\n")
+    for pid, parent in ((41, 1), (42, 41)):
+        work_process(host, pid, 99, 2, parent)
+        host.fill("/proc/%d/status" % pid, b"CapEff:\t0000000000800000\n")
+    d00(host, presets=["realtime_scheduler"], parameters={BTC: 12})
+    restart_service(host)
+    record = only(d00(host, check=True, presets=["realtime_scheduler"], parameters={BTC: 12}))
+    assert record["verdict"] == "pending_restart"
+    expected = {"rdisp/linux/os_scheduler": "SCHED_RR", "rdisp/linux/os_priority": "99", BTC: "not proved"}
+    assert record["before"]["running"] == dict(expected, **{"work processes": "SCHED_RR 99"})
 
 
 def test_a_restart_that_cannot_help_is_not_made(host):

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that allow real-time priorities: a drop-in of an instance's systemd unit, and a limits.d file of <sid>adm.
+
+Each file is a subject with one knob, its whole text. Both act from the next start of sapstartsrv on.
+"""
+
+import re
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import STORED, Knob, Subject
+
+_PRIORITY = 99
+_UNITS = "/etc/systemd/system"
+_LIMITS = "/etc/security/limits.d"
+# version 0.1.0 wrote the same files, byte for byte, and kept no journal of them
+_NOTE = (
+    "# Written by the role zpower.sap_tuning.sap_profile and taken back by the playbook zpower.sap_tuning.rollback.\n"
+)
+_DROP_IN = re.compile(_UNITS + r"/SAP[A-Z][A-Z0-9]{2}_[0-9]{2}\.service\.d/zpower-sap-tuning\.conf\Z")
+_USER = re.compile(_LIMITS + r"/zpower-sap-tuning-([a-z][a-z0-9]{2}adm)\.conf\Z")
+_RELOAD_S = 60
+
+
+class LimitFile(Subject):
+    """One of these files as it is now; lacks and unproved as those of a profile."""
+
+    lacks, unproved = [], []
+
+    def __init__(self, host, path):
+        super().__init__(path, [_knob(path, host.read(path))])
+
+    def want(self):
+        self.wanted = {"state": "present", "rtprio": _PRIORITY}
+        for knob in self.knobs:
+            knob.wanted = limit_text(self.name)
+
+
+def is_limit_file(path):
+    return bool(_DROP_IN.match(path) or _USER.match(path))
+
+
+def limit_files(host, instance):
+    """The paths of the files for an instance: where it has a unit, and where pam has a folder for limits."""
+    paths = [drop_in(instance)] if instance.unit else []
+    return paths + (["%s/zpower-sap-tuning-%s.conf" % (_LIMITS, instance.user)] if host.exists(_LIMITS) else [])
+
+
+def drop_in(instance):
+    """The path of the drop-in of an instance's unit."""
+    return "%s/%s.d/zpower-sap-tuning.conf" % (_UNITS, instance.unit)
+
+
+def limit_text(path):
+    """The wanted text of one of these files."""
+    user = _USER.match(path)
+    lines = "%s - rtprio %d\n" % (user.group(1), _PRIORITY) if user else "[Service]\nLimitRTPRIO=%d\n" % _PRIORITY
+    return _NOTE + lines
+
+
+def marked(host):
+    """[(path, Knob)] of the files on a host that begin with this collection's note, as it writes them."""
+    paths = ["%s/zpower-sap-tuning.conf" % folder for folder in host.glob(_UNITS, "SAP*.service.d")]
+    paths += host.glob(_LIMITS, "zpower-sap-tuning-*adm.conf")
+    found = [path for path in paths if is_limit_file(path) and (host.read(path) or "").startswith(_NOTE)]
+    return [(path, _knob(path, limit_text(path))) for path in found]
+
+
+def _knob(path, text):
+    return Knob(path, STORED, path, path, text)
+
+
+def shown_limit(text):
+    """What a file says, without comments and sections."""
+    return "; ".join(line for line in text.splitlines() if line.strip() and line[0] not in "#[") or "empty"
+
+
+def put(host, knob):
+    """Give the file of a knob its wanted text, and let systemd read it. Raises HostError; the old text stands then."""
+    _write(host, knob.key, knob.wanted)
+    try:
+        _reload(host, knob.key)
+    except HostError:
+        _write(host, knob.key, knob.now)
+        raise
+
+
+def _write(host, path, text):
+    if text is None:
+        host.remove(path)
+    else:
+        host.write(path, text)
+
+
+def _reload(host, path):
+    """Where systemd runs, it reads a drop-in only when told to."""
+    if not _DROP_IN.match(path) or not host.exists("/run/systemd/system"):
+        return
+    try:
+        done = host.run(["systemctl", "daemon-reload"], timeout=_RELOAD_S)
+        why = " ".join((done.err or done.out).split())[:300] or "exit code %d" % done.rc if done.rc else ""
+    except HostError as error:
+        why = str(error)
+    if why:
+        raise HostError(
+            "%s was put back, because systemd does not read its units anew (systemctl daemon-reload): %s" % (path, why)
+        )

@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""manage_rtprio: files that allow real-time priorities are values like all others, with a journal and a way back."""
+
+import os
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+from runs import runner
+from sapsystem import D00, DEFAULT, SapHost
+
+UNIT = "/etc/systemd/system/SAPPRD_00.service"
+DROP_IN = UNIT + ".d/zpower-sap-tuning.conf"
+LIMITS = "/etc/security/limits.d"
+USER = LIMITS + "/zpower-sap-tuning-prdadm.conf"
+JOURNAL = "/var/lib/zpower_sap_tuning"
+# as version 0.1.0 wrote them
+NOTE = (
+    "# Written by the role zpower.sap_tuning.sap_profile and taken back by the playbook zpower.sap_tuning.rollback.\n"
+)
+TEXTS = {DROP_IN: NOTE + "[Service]\nLimitRTPRIO=99\n", USER: NOTE + "prdadm - rtprio 99\n"}
+run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, manage_rtprio=True)
+
+
+class Systemd(SapHost):
+    """The host with a unit and limits.d, and systemd's command."""
+
+    says = Result(0, "", "")
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.reloads = []
+        self.fill(UNIT, b"[Service]\nUser=prdadm\n")
+        os.makedirs(self.path(LIMITS))
+        os.makedirs(self.path("/run/systemd/system"))
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        if argv[0] != "systemctl":
+            return super().run(argv, timeout, user, env)
+        assert argv == ["systemctl", "daemon-reload"] and user is None
+        self.reloads.append(self.read(DROP_IN))
+        if isinstance(self.says, HostError):
+            raise self.says
+        return self.says
+
+    def limits(self):
+        """{path: text} of both files, without what is not there."""
+        texts = {path: self.read(path) for path in (DROP_IN, USER)}
+        return {path: text for path, text in texts.items() if text is not None}
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    monkeypatch.setattr(restart, "_PAUSE", 0)
+    return Systemd(tmp_path)
+
+
+def realtime(host, check=False, **changes):
+    return run(host, check, sid="PRD", instance="D00", presets=["realtime_scheduler"], **changes)
+
+
+def verdicts(result):
+    return {record["subject"]: record["verdict"] for record in result["tuning"]}
+
+
+def test_they_are_predicted_written_kept_and_taken_back(host):
+    before = host.profiles()
+    predicted = realtime(host, check=True)
+    assert verdicts(predicted) == {D00: "drifted", DROP_IN: "drifted", USER: "drifted"}
+    assert "%s: absent, wanted LimitRTPRIO=99" % DROP_IN in [record["reason"] for record in predicted["tuning"]]
+    assert host.limits() == {} and not host.exists(JOURNAL)
+    result = realtime(host)
+    assert result["diff"] == predicted["diff"] and "%s (stored): prdadm - rtprio 99\n" % USER in result["diff"]["after"]
+    assert verdicts(result) == {D00: "pending_restart", DROP_IN: "changed", USER: "changed"}
+    assert host.limits() == TEXTS and host.reloads == [TEXTS[DROP_IN]]
+    again = realtime(host)
+    assert not again["changed"] and verdicts(again)[DROP_IN] == verdicts(again)[USER] == "compliant"
+    assert again["tuning"][2]["after"] == {
+        "running": None,
+        "stored": {DROP_IN: "LimitRTPRIO=99"},
+        "next_boot": {DROP_IN: "LimitRTPRIO=99"},
+    }
+    assert run(host, state="restored", restart=["PRD_00"])["failed"] is False
+    assert not host.exists(os.path.dirname(DROP_IN)) and host.exists(LIMITS)
+    assert host.limits() == {} and host.profiles() == before and host.reloads == [TEXTS[DROP_IN], None]
+    assert not host.exists(JOURNAL)
+
+
+def test_the_limit_that_a_run_writes_makes_its_restart_worth_while(host):
+    for pid, parent in ((41, 1), (42, 41)):
+        work_process(host, pid, parent)
+    realtime(host, manage_rtprio=False, restart=["PRD_00"])
+    start = host.start_instance
+
+    def as_the_limit_allows(number):
+        start(number)
+        work_process(host, 42, 41, *((99, 2) if host.exists(DROP_IN) else (0, 0)))
+
+    host.start_instance = as_the_limit_allows
+    host.calls.clear()
+    result = realtime(host, restart=["PRD_00"])
+    assert verdicts(result) == {D00: "changed", DROP_IN: "changed", USER: "changed"}, result["msg"]
+    assert len([call for call in host.calls if call.endswith("Stop")]) == 1
+
+
+def work_process(host, pid, parent, priority=0, policy=0):
+    host.fill("/proc/%d/cmdline" % pid, b"dw.sapPRD_D00\0pf=" + D00.encode())
+    fields = ["S", str(parent)] + ["0"] * 35 + [str(priority), str(policy)]
+    host.fill("/proc/%d/stat" % pid, ("%d (dw.sapPRD_D00) %s\n" % (pid, " ".join(fields))).encode())
+
+
+@pytest.mark.parametrize(
+    "request_, instances",
+    [
+        (dict(instance="D00", presets=["update_local"]), []),
+        (dict(instance="D00", parameters={"rdisp/linux/os_scheduler": "SCHED_OTHER"}), []),
+        (dict(instance="D00", parameters={"rdisp/linux/os_scheduler": "SCHED_FIFO"}), [USER, DROP_IN]),
+        # ASCS01 reads it too, and has no work processes
+        (dict(instance="DEFAULT", presets=["realtime_scheduler"]), [USER, DROP_IN]),
+        (dict(instance="ASCS01", presets=["realtime_scheduler"]), []),
+    ],
+)
+def test_who_gets_them(host, request_, instances):
+    host.fill("/etc/systemd/system/SAPPRD_01.service", b"[Service]\nUser=prdadm\n")
+    result = run(host, profiles=[dict(request_, sid="PRD")])
+    assert [record["subject"] for record in result["tuning"][1:]] == instances
+    assert sorted(host.limits()) == instances
+
+
+def test_a_host_that_shares_the_profile_gets_its_own(host):
+    entry = {"sid": "PRD", "instance": "DEFAULT", "presets": ["realtime_scheduler"], "left_to": "app2"}
+    run(host, profiles=[entry])
+    assert host.limits() == TEXTS
+
+
+def test_without_unit_and_pam_there_is_nothing_to_write(host):
+    os.rmdir(host.path(LIMITS))
+    host.remove(UNIT)
+    assert list(verdicts(realtime(host))) == [D00] and host.limits() == {}
+
+
+def test_without_being_asked_it_writes_none(host):
+    assert list(verdicts(realtime(host, manage_rtprio=False))) == [D00] and host.limits() == {}
+
+
+def test_a_file_that_was_there_comes_back(host):
+    host.fill(USER, b"prdadm - nofile 4096\n")
+    realtime(host)
+    assert host.limits() == TEXTS
+    run(host, state="restored")
+    assert host.limits() == {USER: "prdadm - nofile 4096\n"}
+
+
+def test_what_someone_else_changed_is_left_alone(host):
+    realtime(host)
+    host.fill(DROP_IN, b"[Service]\nLimitRTPRIO=50\n")
+    result = run(host, state="restored")
+    told = [record["reason"] for record in result["tuning"] if record["subject"] == DROP_IN]
+    assert "it is LimitRTPRIO=50, this collection set LimitRTPRIO=99, before that it was absent" in told[0]
+    assert list(host.limits()) == [DROP_IN]
+    run(host, state="restored", force=True)
+    assert host.limits() == {}
+
+
+def test_a_checkpoint_takes_back_what_it_wrote(host):
+    realtime(host, checkpoint="test")
+    assert host.limits() == TEXTS
+    run(host, state="restored", checkpoint="test")
+    assert host.limits() == {} and not host.exists(JOURNAL)
+
+
+def test_a_checkpoint_leaves_what_was_there_before(host):
+    realtime(host)
+    run(host, sid="PRD", instance="D00", parameters={"rdisp/wp_no_btc": 12}, checkpoint="test", manage_rtprio=False)
+    run(host, state="restored", checkpoint="test")
+    assert host.limits() == TEXTS
+
+
+def test_files_of_version_0_1_0_are_taken_over(host):
+    for path, text in TEXTS.items():
+        host.fill(path, text.encode())
+    result = realtime(host)
+    assert [verdicts(result)[path] for path in TEXTS] == ["compliant"] * 2 and host.reloads == []
+    assert verdicts(realtime(host, check=True))[USER] == "compliant"
+    back = verdicts(run(host, state="restored"))
+    assert [back[path] for path in TEXTS] == ["changed"] * 2
+    assert host.limits() == {}
+
+
+def test_files_of_version_0_1_0_are_taken_back_without_a_journal(host):
+    for path, text in TEXTS.items():
+        host.fill(path, text.encode())
+    assert run(host, True, state="restored")["changed"] and host.limits() == TEXTS
+    assert not run(host, state="restored", checkpoint="other")["changed"]
+    result = run(host, state="restored")
+    assert verdicts(result) == {DROP_IN: "changed", USER: "changed"}
+    assert host.limits() == {} and host.reloads == [None] and not host.exists(JOURNAL)
+    assert not run(host, state="restored")["changed"]
+
+
+def test_a_file_of_version_0_1_0_that_someone_edited_is_left_alone(host):
+    host.fill(USER, TEXTS[USER].replace("99", "50").encode())
+    result = run(host, state="restored")
+    assert verdicts(result) == {USER: "drifted"} and "prdadm - rtprio 50" in result["tuning"][0]["reason"]
+    run(host, state="restored", force=True)
+    assert host.limits() == {}
+
+
+def test_files_of_other_names_are_nobodys(host):
+    host.fill("/etc/systemd/system/SAPhostagent.service.d/zpower-sap-tuning.conf", TEXTS[DROP_IN].encode())
+    assert run(host, state="restored")["changed"] is False
+
+
+def test_the_way_back_of_one_profile_takes_the_files_of_its_readers(host):
+    realtime(host)
+    run(host, sid="PRD", instance="DEFAULT", parameters={"rdisp/mshost": "ascs"})
+    run(host, state="restored", sid="PRD", instance="ASCS01")
+    assert host.limits() == {DROP_IN: TEXTS[DROP_IN]}
+    run(host, state="restored", sid="PRD", instance="D00")
+    assert host.limits() == {} and b"mshost" in host.data(DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "says, words",
+    [
+        (Result(1, "", "Failed to reload daemon:\nAccess denied\n"), "Failed to reload daemon: Access denied"),
+        (Result(1, "", ""), "exit code 1"),
+        (HostError("systemctl gave no answer within 60 s"), "gave no answer within 60 s"),
+    ],
+)
+def test_a_drop_in_that_systemd_does_not_read_is_put_back(host, says, words):
+    host.says = says
+    result = realtime(host)
+    assert result["failed"] and words in result["msg"]
+    assert "%s was put back, because systemd does not read its units anew" % DROP_IN in result["msg"]
+    assert list(host.limits()) == [USER]
+    host.says = Result(0, "", "")
+    assert verdicts(realtime(host))[DROP_IN] == "changed" and host.limits() == TEXTS
+
+
+def test_where_systemd_does_not_run_nothing_is_reloaded(host):
+    os.rmdir(host.path("/run/systemd/system"))
+    realtime(host)
+    assert host.limits() == TEXTS and host.reloads == []
