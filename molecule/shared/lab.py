@@ -9,7 +9,8 @@
 
 A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /sys, /proc, host name, sshd, and its own
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
-A host that is started with --sap also has its own /usr/sap, and all these hosts have one /sapmnt; both begin empty.
+It sees no journal and no drop-in file that this collection keeps on the machine, and nothing of the machine's /usr/sap
+and /sapmnt. Hosts that are started with --sap each have their own /usr/sap, and all have one /sapmnt; both begin empty.
 Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself
 gets one interface (zpsN) and the folder /run/zps-lab, which dies at a reboot just as the namespaces do. All of it
 carries the lab's name, and only what carries it is touched.

@@ -133,24 +133,18 @@ def test_a_peer_that_did_not_get_as_far_is_known(
     assert passed, text
 
 
-@pytest.mark.parametrize(
-    ("role", "said"),
-    [
-        ("experiment", "no host of this play has a measure_peer"),
-        ("before_after", "there is no measurement record of change 4711"),
-    ],
-)
-def test_a_change_may_be_called_by_a_number(tmp_path: Path, role: str, said: str) -> None:
+@pytest.mark.parametrize("role", ["experiment", "before_after"])
+def test_a_change_may_be_called_by_a_number(tmp_path: Path, role: str) -> None:
     tasks = [{"ansible.builtin.include_role": {"name": f"zpower.sap_tuning.{role}"}}]
     given = {"zpower_change": 4711, "zpower_tunings": [], "zpower_results": str(tmp_path), "measure_rounds": 1}
     _passed, text = play(tmp_path, tasks, "-e", json.dumps(given))
-    assert said in text
+    assert "no host of this play has a measure_peer" in text
 
 
 def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is_touched(tmp_path: Path) -> None:
     tasks = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.before_after"}}]
     given = {"zpower_change": "again", "zpower_tunings": ["rps"], "zpower_results": str(tmp_path)}
-    hosts = {"app1.example": {}, "app2.example": {}}
+    hosts = {"app1.example": {"measure_peer": "app2.example"}, "app2.example": {}}
     (tmp_path / "again" / "app1.example").mkdir(parents=True)
     (tmp_path / "again" / "app1.example" / "tunings-after-1.json").write_text("{}")
     passed, text = play(tmp_path, tasks, "--limit", "app1.example", "-e", json.dumps(given), hosts=hosts)
@@ -158,10 +152,8 @@ def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is
     assert f"{tmp_path}/again/app1.example holds records already: name another change" in text
     assert "TASK [zpower.sap_tuning.rps" not in text
     # another host of the same change is measured later
-    _passed, text = play(
-        tmp_path, tasks, "--limit", "app2.example", "-e", json.dumps({**given, "zpower_tunings": []}), hosts=hosts
-    )
-    assert "holds records already" not in text
+    _passed, text = play(tmp_path, tasks, "--limit", "app2.example", "-e", json.dumps(given), hosts=hosts)
+    assert "holds records already" not in text and "no host of this play has a measure_peer" in text
 
 
 def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:

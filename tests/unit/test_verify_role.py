@@ -78,10 +78,31 @@ def test_a_tag_of_a_tuning_that_the_host_does_not_have_is_no_error(tmp_path: Pat
     assert "0 tuning records are as wanted" in text
 
 
+NO_TAG = "--tags rsp names none of aix_device_attributes, "
+
+
 def test_a_misspelt_tag_is_an_error(tmp_path: Path) -> None:
     passed, text = verify(tmp_path, None, "--tags", "rsp", tunings=("smc_r",))
     assert not passed
-    assert "nothing was looked at: --tags rsp names none of" in text
+    assert f"nothing was done: {NO_TAG}" in text
+
+
+# only verify looks at what the role platform shows
+@pytest.mark.parametrize(("playbook", "tags"), [("site", "rsp"), ("site", "always"), ("rollback", "platform")])
+def test_tags_that_name_no_tuning_are_an_error_of_every_playbook_that_takes_them(playbook: str, tags: str) -> None:
+    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+    given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_tunings": ["smc_r"]}
+    command = [program, "-i", "localhost,", "-c", "local", f"zpower.sap_tuning.{playbook}", "-e", json.dumps(given)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
+    done = subprocess.run([*command, "--tags", tags], env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"nothing was done: {NO_TAG.replace('rsp', tags)}" in done.stdout
+
+
+def test_the_tag_of_platform_is_one_of_verify(tmp_path: Path) -> None:
+    passed, text = verify(tmp_path, None, "--tags", "platform", tunings=("smc_r",))
+    assert passed, text
+    assert "1 tuning record is as wanted" in text
 
 
 @pytest.mark.parametrize("wanted", [None, 1, 2])

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the action measurement_check refuses, and what it says of a host that can be measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from actions import run_action
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import measurement_check
+
+ALL_HOSTS = {"groups": {"all": ["app1", "db1", "ci1"]}}
+
+
+def check(results: Path, host: str = "app1", tags: tuple[str, ...] = ("all",), **arguments: Any) -> dict[str, Any]:
+    given = {"change": "c1", "results": str(results), "peer": "db1", **arguments}
+    variables = {**ALL_HOSTS, "inventory_hostname": host, "ansible_run_tags": [*tags]}
+    return run_action(measurement_check, given, variables=variables)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "peers", "measures"),
+    [
+        ({}, ["db1"], True),
+        ({"peer": ""}, [], False),
+        ({"workloads": ["niping", "network", "enqueue"], "enqueue_peer": "ci1"}, ["db1", "ci1"], True),
+        ({"workloads": ["niping", "enqueue"], "enqueue_peer": "db1"}, ["db1"], True),
+        ({"workloads": ["enqueue"], "enqueue_peer": ""}, [], False),
+        # a peer that no workload measures against does not count, whatever it is
+        ({"workloads": ["niping"], "enqueue_peer": "nobody"}, ["db1"], True),
+        ({"workloads": ["openssl"], "peer": "nobody"}, [], True),
+        ({"workloads": ["niping", "fio"], "peer": "", "fio_directory": "/x"}, [], True),
+        ({"change": 4711}, ["db1"], True),
+    ],
+)
+def test_whom_a_host_measures_against(
+    tmp_path: Path, arguments: dict[str, Any], peers: list[str], measures: bool
+) -> None:
+    result = check(tmp_path, **arguments)
+    assert (result["host"], result["peers"], result["measures"]) == ("app1", peers, measures)
+    assert not result["changed"] and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"change": ""}, "zpower_change is empty"),
+        ({"change": "../x"}, "zpower_change is '../x'; it has to begin with a letter or digit"),
+        ({"peer": "app1"}, "measure_peer is app1; it takes the inventory name of another host"),
+        ({"peer": "10.0.0.1"}, "measure_peer is 10.0.0.1; it takes"),
+        ({"workloads": ["enqueue"], "enqueue_peer": "app1"}, "measure_enqueue_peer is app1; it takes"),
+        ({"rounds": 0}, "measure_rounds is 0 and measure_workloads"),
+        ({"workloads": []}, r"measure_rounds is 6 and measure_workloads \[\]"),
+        ({"workloads": ["fio"]}, "measure_fio_directory is empty"),
+        ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=f"^{sentence}"):
+        check(tmp_path, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("host", "folder"), [("app1", "app1"), (".app", "_app"), ("db:1", "db_1"), ("a" * 90, "a" * 71 + "-6b2ec791")]
+)
+def test_records_of_the_host_are_looked_for_where_they_are_stored(tmp_path: Path, host: str, folder: str) -> None:
+    place = tmp_path / "c1" / folder
+    place.mkdir(parents=True)
+    assert check(tmp_path, host, new=True)["measures"]
+    # as a directory it is no record
+    (place / "before-1-x.json").mkdir()
+    assert check(tmp_path, host, new=True)["measures"]
+    (place / "tunings-before-1.json").write_text("{}")
+    with pytest.raises(AnsibleActionFail, match=f"c1/{folder} holds records already: name another change"):
+        check(tmp_path, host, new=True)
+    assert check(tmp_path, host)["measures"]

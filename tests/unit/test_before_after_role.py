@@ -1,0 +1,278 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role before_after: what it refuses before it changes a host, and how it leaves a host that it did not measure.
+
+The tuning is the real one, on a tree of files in place of /sys; the measurement is a real one over loopback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel import KernelHost
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+QUICK = {
+    "measure_tool": "pingpong",
+    "measure_rounds": 1,
+    "measure_runs": 1,
+    "measure_warmup": 0,
+    "measure_bytes": [1000],
+    "measure_run_seconds": 0.05,
+    "measure_idle_seconds": 0,
+    "measure_control": False,
+}
+ON_TREE = """\
+    from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
+    from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+
+    _face.Host = lambda: Host(module._remote_tmp + "/../tree")
+"""
+
+
+class Site:
+    """Hosts of this machine, each with a tree that the tuning rps works on, and the collection for them.
+
+    Those measure against ``peer``, which is no host of the play, if nothing else is said.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = folder / "results"
+        collection = folder / "collections" / "ansible_collections" / "zpower" / "sap_tuning"
+        (collection / "plugins" / "modules").mkdir(parents=True)
+        for there in [
+            *CHECKOUT.iterdir(),
+            *(CHECKOUT / "plugins").iterdir(),
+            *(CHECKOUT / "plugins/modules").iterdir(),
+        ]:
+            here = collection / there.relative_to(CHECKOUT)
+            if there.name == "rps.py":
+                call = "    run_tuning(module, Rps)\n"
+                text = there.read_text(encoding="utf-8")
+                assert call in text
+                here.write_text(text.replace(call, ON_TREE + call), encoding="utf-8")
+            elif not here.exists() and not there.name.startswith("."):
+                here.symlink_to(there)
+        ssh = folder / "ssh"
+        ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
+        ssh.chmod(0o755)
+        self.variables = {"zpower_change": "c1", "zpower_tunings": ["rps"], "rps_interfaces": ["hsi0"], **QUICK}
+        self.variables |= {"zpower_results": str(self.results)}
+        self.hosts: dict[str, dict[str, Any]] = {"unreachable": {"ansible_ssh_executable": str(ssh)}}
+        self.add("peer")
+        for name in ("app1", "app2"):
+            self.add(name, measure_peer="peer")
+
+    def add(self, name: str, **variables: Any) -> None:
+        tree = self.folder / name / "tree"
+        if not tree.exists():
+            tree.mkdir(parents=True)
+            KernelHost(tree).interface("hsi0", queues=2)
+        # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where .venv may lie
+        local = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "ansible_become": False,
+        }
+        local |= {"ansible_remote_tmp": str(self.folder / name / "tmp"), "ansible_host": "127.0.0.1"}
+        self.hosts[name] = {**local, **variables}
+
+    def play(self, playbook: str, *arguments: str, limit: str = "app1,app2", **variables: Any) -> tuple[bool, str]:
+        """Whether the playbook passes, and what is said."""
+        inventory = self.folder / "hosts.json"
+        inventory.write_text(json.dumps({"all": {"hosts": self.hosts}}))
+        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+        command = [program, "-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
+        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(self.folder / "collections"), "COLUMNS": "1000"}
+        command += ["-e", json.dumps({**self.variables, **variables})]
+        done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+        return done.returncode == 0, done.stdout + done.stderr
+
+    def tree(self, name: str = "app1") -> dict[str, Any]:
+        """The files of a host without locks; of the journals what they hold, without the time of it."""
+        root = self.folder / name / "tree"
+        found: dict[str, Any] = {}
+        for path in root.rglob("*"):
+            if path.suffix == ".json":
+                knobs = json.loads(path.read_text())["knobs"]
+                found[str(path)] = {key: {**knobs[key], "since": None} for key in knobs}
+            elif path.is_file() and path.suffix != ".lock":
+                found[str(path)] = path.read_text()
+        return found
+
+    def masks(self, name: str = "app1") -> list[int]:
+        queues = self.folder / name / "tree" / "sys/class/net/hsi0/queues"
+        return [int(path.read_text(), 16) for path in sorted(queues.glob("*/rps_cpus"))]
+
+    def keep_away(self, name: str, step: str) -> None:
+        """No record of this step can be stored: a folder lies where it belongs."""
+        (self.results / "c1" / name / f"{step}-pingpong-1000B-peer.json").mkdir(parents=True)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+ALL, NONE = [15, 15], [0, 0]
+EXPERIMENT = {
+    "experiment_factors": [
+        {"name": "rps", "levels": [{"name": str(every), "vars": {"rps_every": every}} for every in (1, 2)]}
+    ]
+}
+# variables of a host, and what is said
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nameless": ({"zpower_change": ""}, "zpower_change is empty: name the change"),
+    "slash": ({"zpower_change": "a/b"}, "zpower_change is 'a/b'; it has to begin with a letter or digit"),
+    "point": ({"zpower_change": ".x"}, "zpower_change is '.x'; it has to begin with a letter or digit"),
+    "unknown": ({"measure_peer": "app9"}, "measure_peer is app9; it takes the inventory name of another host"),
+    "own": ({"measure_peer": "own"}, "measure_peer is own; it takes the inventory name of another host"),
+    "enqueue": (
+        {"measure_enqueue_peer": "app9", "measure_workloads": ["niping", "enqueue"]},
+        "measure_enqueue_peer is app9; it takes the inventory name of another host",
+    ),
+    "workload": ({"measure_workloads": ["nipping"]}, "value of measure_workloads must be one or more of"),
+    "type": ({"measure_runs": "many"}, "measure_runs"),
+    "fio": ({"measure_workloads": ["fio"]}, "measure_fio_directory is empty"),
+    "nowhere": ({"zpower_results": "/dev/null"}, "/dev/null is no directory"),
+}
+
+
+@pytest.mark.parametrize("playbook", ["before_after", "experiment"])
+def test_what_can_be_checked_is_checked_before_a_host_is_touched(site: Site, playbook: str) -> None:
+    for name, (variables, _sentence) in REFUSED.items():
+        site.add(name, **{"measure_peer": "peer", **site.variables, **EXPERIMENT, **variables})
+    site.variables = {}
+    found = {name: site.tree(name) for name in REFUSED}
+    passed, text = site.play(playbook, limit=",".join(REFUSED))
+    assert not passed
+    lines = text.splitlines()
+    for name, (_variables, sentence) in REFUSED.items():
+        assert [line for line in lines if f"[{name}]" in line and sentence in line], (name, text)
+    assert "TASK [zpower.sap_tuning.rps" not in text
+    assert {name: site.tree(name) for name in REFUSED} == found
+    assert not site.results.exists()
+
+
+@pytest.mark.parametrize("playbook", ["before_after", "experiment"])
+def test_without_any_peer_there_is_nothing_to_measure(site: Site, playbook: str) -> None:
+    site.add("app1", measure_peer="")
+    site.add("app2")
+    passed, text = site.play(playbook, **EXPERIMENT)
+    assert not passed
+    assert "no host of this play has a measure_peer, so there is nothing to measure" in text
+    passed, text = site.play(playbook, measure_workloads=["enqueue"], measure_enqueue_peer="", **EXPERIMENT)
+    assert not passed
+    assert "no host of this play has a measure_peer, so there is nothing to measure" in text
+    assert (site.masks("app1"), site.masks("app2")) == (NONE, NONE)
+
+
+@pytest.mark.parametrize("playbook", ["before_after", "experiment", "measure"])
+def test_tags_would_leave_the_measurement_out(site: Site, playbook: str) -> None:
+    passed, text = site.play(playbook, "--tags", "rps", **EXPERIMENT)
+    assert not passed
+    assert "--tags rps would leave the measurement out" in text
+    assert (site.masks("app1"), site.results.exists()) == (NONE, False)
+
+
+def test_records_are_looked_for_where_they_lie(site: Site) -> None:
+    # names that are no names of folders
+    names = [".app1", "a" * 90]
+    for name in names:
+        site.add(name, measure_peer="peer")
+    passed, text = site.play("before_after", limit=",".join(names))
+    assert passed, text
+    passed, text = site.play("before_after", limit=",".join(names))
+    assert not passed
+    for folder in ("_app1", "a" * 71 + "-"):
+        assert f"{site.results}/c1/{folder}" in text
+    assert "holds records already: name another change" in text
+    assert "TASK [zpower.sap_tuning.rps" not in text
+
+
+def test_a_host_that_takes_part_in_no_measurement_is_not_tuned(site: Site) -> None:
+    site.add("idle")
+    passed, text = site.play("before_after", limit="app1,peer,idle")
+    assert not passed
+    assert "idle would be tuned and not measured: it has no measure_peer" in text
+    # peer is what app1 measures against
+    assert [site.masks(name) for name in ("app1", "peer", "idle")] == [ALL, ALL, NONE]
+
+
+@pytest.mark.parametrize(("design", "final"), [("alternate", "tuned"), ("alternate", "restored"), ("blocks", "tuned")])
+def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site, design: str, final: str) -> None:
+    passed, text = site.play("site", limit="app2")
+    assert passed, text
+    found = site.tree("app1"), site.tree("app2")
+    assert (site.masks("app1"), site.masks("app2")) == (NONE, ALL)
+    passed, text = site.play(
+        "before_after", measure_peer="unreachable", before_after_final=final, before_after_design=design
+    )
+    assert not passed
+    for name in ("app1", "app2"):
+        assert f"unreachable, the peer of {name}, cannot be reached" in text
+        assert f"not both states were measured, so {name} was left as it was found" in text
+    assert (site.tree("app1"), site.tree("app2")) == found
+
+
+def test_one_state_alone_is_no_measurement(site: Site) -> None:
+    assert site.play("site", limit="app2")[0]
+    found = site.tree("app1"), site.tree("app2")
+    for name in ("app1", "app2"):
+        site.keep_away(name, "after-1")
+    passed, text = site.play("before_after")
+    assert not passed
+    for name in ("app1", "app2"):
+        assert (site.results / "c1" / name / "before-1-pingpong-1000B-peer.json").is_file()
+        assert f"not both states were measured, so {name} was left as it was found" in text
+    assert (site.tree("app1"), site.tree("app2")) == found
+
+
+def test_a_peer_is_left_as_it_was_found_as_well(site: Site) -> None:
+    site.keep_away("app1", "after-1")
+    passed, text = site.play("before_after", limit="app1,peer")
+    assert not passed
+    assert "not both states were measured, so peer was left as it was found" in text
+    assert (site.masks("app1"), site.masks("peer")) == (NONE, NONE)
+
+
+@pytest.mark.parametrize(("design", "final", "masks"), [("alternate", "tuned", ALL), ("blocks", "restored", NONE)])
+def test_measured_in_both_states_a_host_is_left_in_its_final_one(
+    site: Site, design: str, final: str, masks: list[int]
+) -> None:
+    # the second round of the state after
+    site.keep_away("app1", "after-2")
+    passed, text = site.play("before_after", before_after_final=final, before_after_design=design, measure_rounds=2)
+    assert not passed
+    assert "left as it was found" not in text
+    assert (site.masks("app1"), site.masks("app2")) == (masks, masks)
+
+
+def test_values_that_are_neither_state_are_not_given_up(site: Site) -> None:
+    assert site.play("site", rps_every=2)[0]
+    found = site.tree("app1"), site.tree("app2")
+    passed, text = site.play("before_after")
+    assert not passed
+    assert "rps of app1 has neither the values of the inventory nor those found first" in text
+    assert (site.tree("app1"), site.tree("app2")) == found
+    # in blocks they are the state before, and kept until both states are measured
+    site.keep_away("app1", "after-1")
+    passed, text = site.play("before_after", before_after_design="blocks")
+    assert not passed
+    for name in ("app1", "app2"):
+        kept = json.loads((site.results / "c1" / name / "tunings-after-1.json").read_text())["tunings"]
+        assert [record["verdict"] for record in kept] == ["changed"]
+    assert site.tree("app1") == found[0]
+    assert site.masks("app2") == ALL
+    assert not [path for path in site.tree("app2") if "checkpoint" in path]
+    # the first values are known still
+    passed, text = site.play("rollback")
+    assert passed, text
+    assert (site.masks("app1"), site.masks("app2")) == (NONE, NONE)
