@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,14 +25,12 @@ UNFINISHED = "unfinished-"
 def read(results: Path | str, change: str) -> dict[str, Any] | None:
     """The plan of a change; None where there is none, ValueError in one sentence where it cannot be used."""
     path = _records.change_folder(results, change) / FILE
-    if path.is_symlink():
-        raise ValueError(f"{path} is a symbolic link, which is not followed")
     try:
-        given = json.loads(path.read_text("utf-8"))
+        given = _records.read_json(path)
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be used: {error}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} cannot be used: {_records.sentence(error)}") from error
     wrong = validate(given, change)
     if wrong:
         raise ValueError(f"{path} cannot be used: {wrong}")
@@ -44,7 +41,7 @@ def read(results: Path | str, change: str) -> dict[str, Any] | None:
 def write(results: Path | str, plan: Plan) -> Path:
     """Write the plan to its place and return that."""
     path = _records.change_folder(results, plan["change"]) / FILE
-    _records.write_json(path, plan)
+    _records.write_json(path, plan, results)
     return path
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,29 @@ def test_a_plan_behind_a_link_is_not_followed(tmp_path: Path) -> None:
     place.symlink_to(tmp_path / "elsewhere.json")
     with pytest.raises(AnsibleActionFail, match="symbolic link"):
         planned(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "nested", "huge"])
+def test_what_lies_in_the_place_of_a_plan_keeps_nobody_waiting(tmp_path: Path, what: str) -> None:
+    path = tmp_path / CHANGE / "experiment.json"
+    path.parent.mkdir()
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("[" * (100_000 if what == "nested" else 9_000_000))
+    with pytest.raises(AnsibleActionFail, match=r"experiment.json cannot be used: it (is|has) "):
+        planned(tmp_path)
+
+
+@pytest.mark.parametrize("state", ["planned", "ended"])
+def test_a_plan_is_never_written_over_a_link(tmp_path: Path, state: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / CHANGE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AnsibleActionFail, match="symbolic link|has no plan to go by"):
+        planned(tmp_path) if state == "planned" else run(tmp_path, state="ended", change=CHANGE)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_the_winner_comes_with_its_variables(tmp_path: Path) -> None:
