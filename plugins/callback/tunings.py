@@ -44,7 +44,7 @@ _COLOURS = {"compliant": "green", "changed": "yellow", "failed": "red", "drifted
 
 
 def plain(text: object) -> str:
-    """Text from a host, cut where it is longer than any of ours, without what moves the cursor or colours a terminal."""
+    """Text from a host, cut to a length, without what moves the cursor or colours a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in cut(str(text), _LONGEST_NOTE))
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan
     steps,
     validate,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import folder_below
 
 FILE = "experiment.json"
 UNFINISHED = "unfinished-"
@@ -63,7 +65,9 @@ def set_aside(results: Path | str, plan: Plan, loaded: _records.Loaded, ready: M
     folder = _records.change_folder(results, plan["change"])
     count = 0
     for path in sorted(set(_left(results, plan, loaded, ready))):
-        path.rename(folder / f"{UNFINISHED}{len(plan['sessions'])}-{path.parent.name}-{path.name}")
+        aside = f"{UNFINISHED}{len(plan['sessions'])}-{path.parent.name}-{path.name}"
+        with folder_below(path.parent, Path(results)) as old, folder_below(folder, Path(results)) as new:
+            os.rename(path.name, aside, src_dir_fd=old, dst_dir_fd=new)
         count += 1
     return count
 

@@ -45,7 +45,7 @@ def replacing(path: Path, top: Path) -> Iterator[Replacement]:
     Folders are made as needed. Below ``top``, which the user named, no symbolic link is followed: ValueError. OSError
     as the system gives it.
     """
-    with _folder(path.parent, top) as folder:
+    with folder_below(path.parent, top) as folder:
         beside = f".{path.name[:200]}.{secrets.token_hex(4)}.tmp"
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
@@ -65,8 +65,11 @@ def replacing(path: Path, top: Path) -> Iterator[Replacement]:
 
 
 @contextlib.contextmanager
-def _folder(path: Path, top: Path) -> Iterator[int]:
-    """A descriptor of a folder at or below ``top``; every step below is opened from the one before."""
+def folder_below(path: Path, top: Path) -> Iterator[int]:
+    """A descriptor of a folder at or below ``top``, made as needed; every step below is opened from the one before.
+
+    ValueError where a step is a symbolic link.
+    """
     top.mkdir(parents=True, exist_ok=True)
     folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

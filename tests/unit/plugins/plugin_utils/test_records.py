@@ -359,3 +359,13 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_written_through(tmp_p
     link.symlink_to(target)
     _records.write_json(link, {}, tmp_path)
     assert target.read_text() == "untouched" and not link.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["conflicts", "remarks", "sources"])
+@pytest.mark.parametrize("value", [7, True, "text", {"a": 1}])
+def test_a_tuning_with_lists_that_are_none_is_turned_away(name, value):
+    """A report would end at it, and with it those of all hosts."""
+    record = factory.make_tunings("app1", "after", 1)
+    assert _records.validate_tunings(record) is None
+    record["tunings"][0][name] = value
+    assert f"tunings[0].{name} is" in _records.validate_tunings(record)
