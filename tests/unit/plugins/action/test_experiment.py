@@ -13,6 +13,7 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
 from records_factory import write_change
 
@@ -115,6 +116,28 @@ def test_a_half_measured_step_is_set_aside_and_done_again(tmp_path: Path) -> Non
     assert list((folder / "app1").glob(f"{phase}-{number}-*")) == []
     assert len(list((folder / "app2").glob(f"{phase}-{number}-*"))) == 2, "the other host has finished it"
     assert on_disk(tmp_path)["sessions"][1]["set_aside"] == 2
+
+
+def test_nothing_is_set_aside_out_of_a_folder_that_became_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(tmp_path)
+    measured(tmp_path, STEPS[:5])
+    phase, number = STEPS[4]
+    host = tmp_path / CHANGE / "app1"
+    (host / f"tunings-{phase}-{number}.json").unlink()
+    true_set_aside = _experiment_store.set_aside
+
+    def exchanged(*arguments: Any) -> int:
+        host.rename(tmp_path / "away")
+        host.symlink_to(tmp_path / "away")
+        return true_set_aside(*arguments)
+
+    monkeypatch.setattr(_experiment_store, "set_aside", exchanged)
+    there = sorted((tmp_path / CHANGE / "app1").iterdir())
+    with pytest.raises(AnsibleActionFail, match="symbolic link"):
+        planned(tmp_path)
+    assert sorted(path.name for path in (tmp_path / "away").iterdir()) == [path.name for path in there]
 
 
 def test_a_step_that_was_tuned_and_not_measured_is_done_again(tmp_path: Path) -> None:
