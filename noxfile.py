@@ -36,7 +36,7 @@ OLDEST_PYTHONS = ["3.12", "3.11"]  # ansible-core 2.16 knows 3.10 to 3.12, molec
 TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 SHIPPED = {"COPYING", "FILES.json", "LICENSES", "MANIFEST.json", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"}
-SHIPPED |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
+SHIPPED |= {"SECURITY.md", "changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
 # Scenarios with a lab program of the same name, which boots s390x kernels: they are the session kernels, not molecule.
 EMULATED = ["lpar", "guest"]
 # As these, and only where they are asked for by name.

@@ -38,6 +38,7 @@ if [ "$level" = test ] || [ "$level" = bench ]; then
     have qperf || missing="$missing qperf"
     have shellcheck || missing="$missing shellcheck"
     have sockperf || missing="$missing sockperf"
+    have sudo || missing="$missing sudo"
 fi
 if [ "$level" = kernels ]; then
     have hercules || missing="$missing hercules"

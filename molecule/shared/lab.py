@@ -11,6 +11,7 @@ A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /s
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
 It sees no journal and no drop-in file that this collection keeps on the machine, and nothing of the machine's /usr/sap
 and /sapmnt. Hosts that are started with --sap each have their own /usr/sap, and all have one /sapmnt; both begin empty.
+Each host lets root log in, and the ordinary user `ansible`, for whom it has no sudo rule.
 Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself
 gets one interface (zpsN) and the folder /run/zps-lab, which dies at a reboot just as the namespaces do. All of it
 carries the lab's name, and only what carries it is touched.
@@ -36,6 +37,7 @@ FIRST_HOST = 11  # below it: the controller (.1) and room for a person's own exp
 MOST_HOSTS = 1000
 INTERFACE = "hsi0"
 QUEUES = 4
+USER, UID = "ansible", 7001
 HOST_PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lab-host")
 TOOLS = {
     "ip": "iproute2",
@@ -262,7 +264,8 @@ class Lab:
             shadow = handle.read()
         # A locked root account ("!" in front) is refused by an sshd without PAM, also with a key.
         lines = ["root:*:::::::" if line.startswith("root:!") else line for line in shadow.splitlines()]
-        write(folder + "/etc/shadow", "\n".join(lines) + "\n", 0o640)
+        write(folder + "/etc/shadow", "\n".join([*lines, f"{USER}:*:::::::"]) + "\n", 0o640)
+        self.add_user(folder)
         # As if it had a processor of its own: where two ends of a connection run would otherwise change by the second.
         cpus = sorted(os.sched_getaffinity(0))
         place = ["taskset", "--cpu-list", str(cpus[int(ipaddress.ip_address(address)) % len(cpus)])]
@@ -272,6 +275,19 @@ class Lab:
             os.makedirs(self.sapmnt, exist_ok=True)
             shared = [self.sapmnt]
         self.start(name, [*place, *own, HOST_PROGRAM, name, folder, *shared])
+
+    @staticmethod
+    def add_user(folder):
+        """An ordinary user with a home, in the layer of a host."""
+        home = f"/var/lib/{USER}"
+        for path, line in (
+            ("/etc/passwd", f"{USER}:x:{UID}:{UID}::{home}:/bin/sh"),
+            ("/etc/group", f"{USER}:x:{UID}:"),
+        ):
+            with open(path) as handle:
+                write(folder + path, handle.read() + line + "\n")
+        os.makedirs(folder + home)
+        os.chown(folder + home, UID, UID)
 
     def start(self, name, argv, **environment):
         """Run a program in a host's network namespace, until that goes."""

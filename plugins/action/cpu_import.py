@@ -73,5 +73,5 @@ class ActionModule(ActionBase):
         annex = _cpu_annex.merged(before, entry, head)
         path = _records.annex_path(options["results"], annex)
         if annex != before and not self._task.check_mode:
-            path = _records.store(options["results"], annex)
+            path = _records.store(options["results"], annex, replace_old=True)
         return {"changed": annex != before, "path": str(path), "intervals": len(entry["intervals"])}

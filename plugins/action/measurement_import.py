@@ -69,7 +69,7 @@ class ActionModule(ActionBase):
         if not self._task.check_mode:
             for record in wanted:
                 try:
-                    _records.store(results, record)
+                    _records.store(results, record, replace_old=True)
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or error
                     path = _records.record_path(results, record)
@@ -134,12 +134,13 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
             )
         places.add(path)
         try:
-            known = json.loads(path.read_text("utf-8"))
+            known = _records.read_json(path)
         except FileNotFoundError:
             store.new.append(record)
             continue
-        except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {error}") from None
+        except (OSError, ValueError, RecursionError) as error:
+            reason = _records.sentence(error)
+            raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {reason}") from None
         if _without_collector(known) == _without_collector(record):
             store.there.append(record)
             continue

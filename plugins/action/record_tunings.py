@@ -51,9 +51,6 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {**result, "changed": True, "msg": "check mode: the tuning records are not kept"}
         try:
-            path = _records.tunings_path(options["results"], record)
-            if path.exists():
-                raise ValueError(f"{path} exists already; name another change, or move its folder away")
             path = _records.store(options["results"], record)
         except (OSError, ValueError) as error:
             raise AnsibleActionFail(f"the tuning records of {record['host']} could not be kept: {error}") from None

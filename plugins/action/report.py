@@ -26,6 +26,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text imp
     Report,
     Runs,
     natural,
+    one_line,
     plural,
     verdict_word,
 )
@@ -183,7 +184,7 @@ def no_records(folder: Path, change: str) -> str:
     """Why there is nothing to report on, and which changes there are instead."""
     results = folder.parent
     others = sorted(entry.name for entry in results.iterdir() if entry.is_dir()) if results.is_dir() else []
-    known = [name for name in others if name != change]
+    known = [one_line(name) for name in others if name != change]
     there = (
         f"{results} holds {plural(len(known), 'other change')}: {', '.join(known[:5])}"
         if known

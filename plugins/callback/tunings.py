@@ -39,12 +39,23 @@ from ansible.plugins.callback import CallbackBase
 
 _COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
 _MOST_ITEMS = 2  # that a cell names
+_LONGEST_CELL, _LONGEST_NOTE = 300, 2000
 _COLOURS = {"compliant": "green", "changed": "yellow", "failed": "red", "drifted": "red", "pending_restart": "yellow"}
 
 
 def plain(text: object) -> str:
-    """Text from a host without what would move the cursor or colour the terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in str(text))
+    """Text from a host, cut to a length, without what moves the cursor or colours a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in cut(str(text), _LONGEST_NOTE))
+
+
+def cut(text: str, length: int) -> str:
+    """At most so many characters, the last of them an ellipsis where something is missing."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def dicts(value: object) -> list[dict[str, Any]]:
+    """The dicts of a list that a host has sent; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def crowded(value: object) -> bool:
@@ -80,9 +91,10 @@ def arrow(before: object, after: object) -> str:
 
 def row(host: str, record: dict[str, Any]) -> tuple[str, ...]:
     """The cells of one tuning record."""
-    before, after = record.get("before") or {}, record.get("after") or {}
+    before, after = ((dicts([record.get(state)]) or [{}])[0] for state in ("before", "after"))
     places = [arrow(before.get(place), after.get(place)) for place in ("running", "stored", "next_boot")]
-    return (host, plain(record.get("name")), plain(record.get("subject")), *places, plain(record.get("verdict")))
+    cells = (plain(record.get("name")), plain(record.get("subject")), *places, plain(record.get("verdict")))
+    return (host, *(cut(cell, _LONGEST_CELL) for cell in cells))
 
 
 def table(rows: list[tuple[str, ...]]) -> list[str]:
@@ -98,7 +110,7 @@ def notes(host: str, record: dict[str, Any]) -> list[str]:
     lines = []
     if record.get("verdict") not in ("compliant", "changed") and record.get("reason"):
         lines.append(f"{host}: {plain(record['reason'])}")
-    for other in record.get("conflicts") or []:
+    for other in dicts(record.get("conflicts")):
         where = f"{plain(other.get('file'))} line {plain(other.get('line'))}"
         value = f" to {plain(other['value'])}" if other.get("value") else ""
         if other.get("effect"):
@@ -106,8 +118,10 @@ def notes(host: str, record: dict[str, Any]) -> list[str]:
         else:
             how = f"({plain(other.get('what'))}; wins at boot: {plain(other.get('wins'))})"
             lines.append(f"{host}: {where} also sets {plain(record.get('subject'))}{value} {how}")
+    remarks = record.get("remarks")
     return lines + [
-        f"{host}: {plain(record.get('subject'))}: {plain(remark)}" for remark in record.get("remarks") or []
+        f"{host}: {plain(record.get('subject'))}: {plain(remark)}"
+        for remark in (remarks if isinstance(remarks, list) else [])
     ]
 
 

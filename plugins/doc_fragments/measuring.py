@@ -28,8 +28,10 @@ options:
   address:
     description:
       - For O(side=client), the name or address of the server on the network that is to be measured. Required there.
-      - For O(side=server), the address to listen on; all addresses where it is not set. Server programs of
-        tools listen on all.
+      - For O(side=server), the address of this host to listen on. Required to start a server. V(0.0.0.0) is all
+        addresses of IPv4, V(::) all of IPv4 and IPv6.
+      - niping, qperf and uperf have no option for an address. Their programs listen on all, and O(address) holds for
+        the port of the counters only. netperf's program takes it for its own port.
     type: str
   port:
     description: The server's TCP port for the messages. V(0) is the first free one from 3298 to 3397.
@@ -93,7 +95,7 @@ options:
         type: str
         default: unknown
       address:
-        description: The address it listens on, empty for all.
+        description: The address it listens on.
         type: str
         default: ''
       port:
@@ -176,7 +178,9 @@ notes:
   - With O(change) the records are stored on the controller, one file each, as
     C(<results>/<change>/<host>/<phase>-<round>-<workload>-<peer>.json). A round that has its records already is
     refused before anything is measured.
-  - Every connection to the server has to begin with the random token of its session.
+  - Connections to the servers of this collection (pingpong, locktable, and the port for questions of every tool) have
+    to begin with the random token of the session within 5 seconds. The programs of other tools (niping, netperf, qperf,
+    sockperf, uperf) know no token and serve whoever reaches their port while the server runs.
   - The server process stays after the connection of Ansible has ended. Where systemd-logind is set to
     C(KillUserProcesses=yes), C(become) with a user that lingers is needed.
   - The firewall between the hosts has to let the ports through.

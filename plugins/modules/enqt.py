@@ -112,6 +112,7 @@ EXAMPLES = r"""
 - name: The agent on the host of the enqueue server, which finds out what runs there
   zpower.sap_tuning.enqt:
     side: server
+    address: 10.0.0.5
     sid: PRD
   delegate_to: ascs
   register: server
@@ -156,6 +157,7 @@ EXAMPLES = r"""
 - name: A lock table of this collection on a host without an SAP kernel
   zpower.sap_tuning.enqt:
     side: server
+    address: 10.0.0.2
     tool: locktable
   delegate_to: app2
   register: server
@@ -166,7 +168,7 @@ session:
   description: What the client and the end of the server need. The token is as secret as the server is short-lived.
   returned: when a server was started
   type: dict
-  sample: {tool: locktable, version: '1', address: '', port: 3298, control_port: 3299,
+  sample: {tool: locktable, version: '1', address: 10.0.0.5, port: 3298, control_port: 3299,
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
 enqueue:

@@ -79,6 +79,7 @@ EXAMPLES = r"""
 - name: A server on the peer
   zpower.sap_tuning.niping:
     side: server
+    address: 10.0.0.2
   delegate_to: app2
   register: server
 
@@ -112,6 +113,7 @@ EXAMPLES = r"""
 - name: A server that takes SMC as well as TCP
   zpower.sap_tuning.niping:
     side: server
+    address: 10.0.0.2
     transport: smc
   delegate_to: app2
   register: server
@@ -130,6 +132,7 @@ EXAMPLES = r"""
 - name: A server of SAP's niping at a port that the firewall lets through
   zpower.sap_tuning.niping:
     side: server
+    address: 10.0.0.2
     tool: niping
     path: /usr/sap/PRD/D00/exe/niping
     port: 3298
@@ -141,7 +144,7 @@ session:
   description: What the client and the end of the server need. The token is as secret as the server is short-lived.
   returned: when a server was started
   type: dict
-  sample: {tool: pingpong, version: '1', address: '', port: 3298, control_port: 3298,
+  sample: {tool: pingpong, version: '1', address: 10.0.0.2, port: 3298, control_port: 3298,
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
 paths:

@@ -152,6 +152,7 @@ EXAMPLES = r"""
   zpower.sap_tuning.workload:
     workload: network
     side: server
+    address: 10.0.0.2
   delegate_to: db1
   register: server
 
@@ -178,6 +179,7 @@ EXAMPLES = r"""
   zpower.sap_tuning.workload:
     workload: network
     side: server
+    address: 10.0.0.2
     network:
       tool: netperf
     port: 12865
@@ -227,7 +229,7 @@ session:
   description: What the client and the end of the server need. The token is as secret as the server is short-lived.
   returned: when a server was started
   type: dict
-  sample: {tool: pingpong, version: '1', address: '', port: 3298, control_port: 3298,
+  sample: {tool: pingpong, version: '1', address: 10.0.0.2, port: 3298, control_port: 3298,
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
 paths:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan
     steps,
     validate,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import folder_below
 
 FILE = "experiment.json"
 UNFINISHED = "unfinished-"
@@ -26,14 +27,12 @@ UNFINISHED = "unfinished-"
 def read(results: Path | str, change: str) -> dict[str, Any] | None:
     """The plan of a change; None where there is none, ValueError in one sentence where it cannot be used."""
     path = _records.change_folder(results, change) / FILE
-    if path.is_symlink():
-        raise ValueError(f"{path} is a symbolic link, which is not followed")
     try:
-        given = json.loads(path.read_text("utf-8"))
+        given = _records.read_json(path)
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be used: {error}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} cannot be used: {_records.sentence(error)}") from error
     wrong = validate(given, change)
     if wrong:
         raise ValueError(f"{path} cannot be used: {wrong}")
@@ -44,7 +43,7 @@ def read(results: Path | str, change: str) -> dict[str, Any] | None:
 def write(results: Path | str, plan: Plan) -> Path:
     """Write the plan to its place and return that."""
     path = _records.change_folder(results, plan["change"]) / FILE
-    _records.write_json(path, plan)
+    _records.write_json(path, plan, results)
     return path
 
 
@@ -66,7 +65,9 @@ def set_aside(results: Path | str, plan: Plan, loaded: _records.Loaded, ready: M
     folder = _records.change_folder(results, plan["change"])
     count = 0
     for path in sorted(set(_left(results, plan, loaded, ready))):
-        path.rename(folder / f"{UNFINISHED}{len(plan['sessions'])}-{path.parent.name}-{path.name}")
+        aside = f"{UNFINISHED}{len(plan['sessions'])}-{path.parent.name}-{path.name}"
+        with folder_below(path.parent, Path(results)) as old, folder_below(folder, Path(results)) as new:
+            os.rename(path.name, aside, src_dir_fd=old, dst_dir_fd=new)
         count += 1
     return count
 

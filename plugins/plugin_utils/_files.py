@@ -1,12 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that are replaced as a whole: whoever reads sees the old one or the new one, also after a power cut."""
+"""Files of a folder in which others may write, too: nothing is read or written over their links, nobody is waited for.
+
+A file is replaced as a whole: whoever reads sees the old one or the new one, also after a power cut.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,33 +26,66 @@ class Replacement:
     wanted: bool = True
 
 
+def open_regular(path: Path | str) -> BinaryIO:
+    """A regular file for reading. OSError for a link, ValueError for a pipe, a device or a folder, without waiting."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is no regular file")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Replacement]:
+def replacing(path: Path, top: Path) -> Iterator[Replacement]:
     """A stream whose content takes the place of ``path`` (0644) when the block ends, and not when it raises.
 
-    The folder has to be there. OSError as the system gives it.
+    Folders are made as needed. Below ``top``, which the user named, no symbolic link is followed: ValueError. OSError
+    as the system gives it.
     """
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            replacement = Replacement(stream)
-            yield replacement
-            stream.flush()
-            os.fchmod(stream.fileno(), 0o644)
+    with folder_below(path.parent, top) as folder:
+        beside = f".{path.name[:200]}.{secrets.token_hex(4)}.tmp"
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                replacement = Replacement(stream)
+                yield replacement
+                stream.flush()
+                os.fchmod(stream.fileno(), 0o644)
+                if replacement.wanted:
+                    os.fsync(stream.fileno())
             if replacement.wanted:
-                os.fsync(stream.fileno())
-        if replacement.wanted:
-            os.replace(beside, path)
-            _sync(path.parent)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
+                os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.fsync(folder)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(beside, dir_fd=folder)
 
 
-def _sync(folder: Path) -> None:
-    """Make the exchange of a file in this folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+@contextlib.contextmanager
+def folder_below(path: Path, top: Path) -> Iterator[int]:
+    """A descriptor of a folder at or below ``top``, made as needed; every step below is opened from the one before.
+
+    ValueError where a step is a symbolic link.
+    """
+    top.mkdir(parents=True, exist_ok=True)
+    folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        for name in path.relative_to(top).parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=folder)
+            try:
+                inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR) and stat.S_ISLNK(
+                    os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                ):
+                    raise ValueError(f"{path} is reached over a symbolic link; below {top} none is followed") from None
+                raise
+            os.close(folder)
+            folder = inside
+        yield folder
     finally:
-        os.close(descriptor)
+        os.close(folder)

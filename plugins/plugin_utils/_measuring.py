@@ -16,9 +16,12 @@ from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import options, rounds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import one_line, shorten
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import ROUND_TRIP
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import median
 
 FACT = "zpower_measurements"
+LONGEST_MESSAGE = 4000
 whole: Callable[[str, Any], int] = options.whole
 
 
@@ -45,8 +48,8 @@ def calibrated_loops(folder: Path, peer: str) -> dict[str, int]:
         if path.name.startswith(_records.TUNINGS_PREFIX):
             continue
         try:
-            record = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
+            record = _records.read_json(path)
+        except (OSError, ValueError, RecursionError):
             continue
         if _records.validate(record) is not None or record["peer"] not in (peer, rounds.CONTROL_PEER):
             continue
@@ -61,10 +64,10 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
     """One line of the result: medians over the runs that count, how many succeeded, the first error."""
     counted = [run for run in record["runs"] if not run["warmup"]]
     good = [run["metrics"] for run in counted if run["ok"]]
-    errors = [run["error"] for run in record["runs"] if run["error"]]
+    errors = [run["error"] for run in record["runs"] if run.get("error")]
     line: dict[str, Any] = {"workload": record["workload"]["name"], "peer": record["peer"]}
-    line.update(_medians(record["workload"]["metric"]["name"], good))
-    links = sorted({link["mode"] or "unknown" for run in counted for link in run.get("links") or ()})
+    line.update(_medians((record["workload"].get("metric") or {}).get("name") or ROUND_TRIP[0], good))
+    links = sorted({link.get("mode") or "unknown" for run in counted for link in run.get("links") or ()})
     line.update({"links": links} if links else {})
     line.update(control=record["workload"]["control"], runs_ok=len(good), runs_failed=len(counted) - len(good))
     line.update(error=errors[0] if errors else None)
@@ -145,7 +148,7 @@ class MeasuringAction(ActionBase):
         if ids["change"] is not None:
             self._prepare(arguments, ids, results)
         outcome = self._module(arguments, variables)
-        records = [self._complete(record, ids) for record in outcome.pop("records", [])]
+        records = self._records_of(outcome.pop("records", []), ids)
         result.update(outcome)
         if records:
             result.update(self._keep(records, results, ids, variables))
@@ -198,14 +201,33 @@ class MeasuringAction(ActionBase):
             "peer": peer,
         }
 
+    def _records_of(self, given: Any, ids: dict[str, Any]) -> list[dict[str, Any]]:
+        """The records that the host returned; AnsibleActionFail where one is not sound."""
+        complete = []
+        for record in given if isinstance(given, list) else [given]:
+            wrong = "it is no object"
+            if isinstance(record, dict):
+                complete.append(self._complete(record, ids))
+                named = {name: complete[-1][name] or "none" for name in ("change", "phase")}
+                wrong = _records.validate({**complete[-1], **named}) or ""
+            if wrong:
+                raise AnsibleActionFail(f"{ids['host']} returned a record that cannot be used: {one_line(wrong)}")
+        return complete
+
     def _complete(self, record: dict[str, Any], ids: dict[str, Any]) -> dict[str, Any]:
-        """A record of the module with the ids and the collector; the control workload names its peer itself."""
+        """A record of the module with the ids and the collector.
+
+        A host says nothing about the ids, but that a workload went to none of the hosts: which record is whose is
+        known here.
+        """
+        if record.get("peer") in (rounds.CONTROL_PEER, rounds.LOCAL_PEER):
+            ids = {**ids, "peer": record["peer"]}
         collector = {
             "collection": collection_version(Path(__file__).resolve().parents[2]),
             "ansible_core": ansible_core_version,
         }
         # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
-        complete: dict[str, Any] = json.loads(json.dumps({**ids, **record, "collector": collector}))
+        complete: dict[str, Any] = json.loads(json.dumps({**record, **ids, "collector": collector}))
         return complete
 
     def _keep(
@@ -225,7 +247,8 @@ class MeasuringAction(ActionBase):
         problems += lost(lines)
         problems += dict.fromkeys(record["left_behind"] for record in records if record.get("left_behind"))
         if problems:
-            kept.update(failed=True, msg="; ".join(problems))
+            # it goes to a terminal, and a host has said a part of it
+            kept.update(failed=True, msg=shorten(one_line("; ".join(problems)), LONGEST_MESSAGE))
         return kept
 
     def _store(self, records: list[dict[str, Any]], lines: list[dict[str, Any]], results: Path) -> list[str]:

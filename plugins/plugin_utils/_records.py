@@ -9,12 +9,12 @@ What is read was written by others: whatever is not a sound record of this chang
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_annex import Annex
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_schema import CPU, ENDS, validate_cpu
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import replacing
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import open_regular, replacing
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer, Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import (
     MEASUREMENT,
@@ -45,7 +45,9 @@ __all__ = [
     "file_slug",
     "load_change",
     "read_annex",
+    "read_json",
     "record_path",
+    "sentence",
     "store",
     "tunings_path",
     "validate",
@@ -122,39 +124,38 @@ def read_annex(results: Path | str, head: Mapping[str, Any]) -> dict[str, Any] |
     path = annex_path(results, head)
     if not os.path.lexists(path):
         return None
-    annex: dict[str, Any] = _read(str(path))
+    annex: dict[str, Any] = read_json(path)
     wrong = validate_cpu(annex)
     if wrong:
         raise ValueError(f"{path}: {wrong}")
     return annex
 
 
-def write_json(path: Path | str, obj: Any) -> None:
+def write_json(path: Path | str, obj: Any, results: Path | str) -> None:
     """Write ``obj`` atomically (0644, sorted keys): whoever reads sees the old file or the whole new one.
 
-    Folders are made as needed. ValueError for NaN and infinities, which are no JSON; OSError as the system gives it.
+    Folders are made as needed. ValueError for NaN and infinities, which are no JSON, and where the way from ``results``
+    leads over a link; OSError as the system gives it.
     """
-    target = Path(path)
     text = json.dumps(obj, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as replacement:
+    with replacing(Path(path), Path(results)) as replacement:
         replacement.stream.write(text.encode("utf-8", "backslashreplace"))
 
 
-def store(results: Path | str, record: Mapping[str, Any]) -> Path:
+def store(results: Path | str, record: Mapping[str, Any], replace_old: bool = False) -> Path:
     """Check a measurement or tunings record or an annex, write it to its place and return that.
 
-    ValueError, and nothing written, where the record is not sound or its folder leads out of ``results`` by a link.
+    ValueError, and nothing written, where the record is not sound, its folder leads out of ``results`` by a link, or a
+    file is there that was not to be replaced.
     """
     check, place = _KINDS.get(str(record.get("schema")), _KINDS[MEASUREMENT])
     wrong = check(record)
     if wrong:
         raise ValueError(f"the record cannot be stored: {wrong}")
     path = place(results, record)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.parent.resolve() != Path(results).resolve() / path.parent.relative_to(results):
-        raise ValueError(f"{path.parent} is reached over a symbolic link; records are written below {results} only")
-    write_json(path, record)
+    if not replace_old and os.path.lexists(path):
+        raise ValueError(f"{path} exists already: name another round or change, or move it away")
+    write_json(path, record, results)
     return path
 
 
@@ -181,7 +182,7 @@ def load_change(results: Path | str, change: str) -> Loaded:
             except OSError as error:
                 loaded.problems.append(f"{_printable(place)}: cannot be read: {error.strerror}.")
             except (ValueError, RecursionError) as error:
-                loaded.problems.append(f"{_printable(place)}: left out: {_sentence(error)}.")
+                loaded.problems.append(f"{_printable(place)}: left out: {sentence(error)}.")
         for host, items in sorted(annexes.items()):
             for item in items:
                 loaded.problems.extend(f"{host}/cpu-{item.end}.json: {remark}." for remark in item.remarks())
@@ -189,7 +190,7 @@ def load_change(results: Path | str, change: str) -> Loaded:
 
 
 def _load_file(folder: Path, place: str, loaded: Loaded, reducer: Reducer, annexes: dict[str, list[Annex]]) -> None:
-    record = _read(f"{folder}/{place}")
+    record = read_json(f"{folder}/{place}")
     if place.endswith(ANNEXES):
         _expect(validate_cpu(record), record, place, loaded.change)
         annexes.setdefault(place.partition("/")[0], []).append(Annex(record))
@@ -269,18 +270,13 @@ def _files(folder: Path, problems: list[str]) -> Iterator[str]:
                     yield place
 
 
-def _read(path: str) -> Any:
-    # The listing may be stale: a link or a pipe put there since must neither be followed nor be waited for.
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is no regular file")
-        if status.st_size > LARGEST_FILE:
-            raise ValueError(f"it has {status.st_size} bytes, more than the {LARGEST_FILE} a record may have")
-        text = os.read(handle, LARGEST_FILE).decode("utf-8")
-    finally:
-        os.close(handle)
+def read_json(path: Path | str) -> Any:
+    """A JSON file that anybody may have put there: OSError, ValueError or RecursionError where it is none."""
+    with open_regular(path) as stream:
+        data = stream.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise ValueError(f"it has more than the {LARGEST_FILE} bytes that a record may have")
+    text = data.decode("utf-8")
     record = DECODER.decode(text)
     if "\\ud" in text or "\\uD" in text:
         # Half of a surrogate pair is legal in JSON, and no report could be written with it.
@@ -310,7 +306,10 @@ def _share_tunings(record: Mapping[str, Any], reducer: Reducer) -> dict[str, Any
     return {**record, "tunings": tunings}
 
 
-def _sentence(error: Exception) -> str:
+def sentence(error: Exception) -> str:
+    """What is wrong with a file, from an exception of :func:`read_json` or a check."""
+    if isinstance(error, OSError):
+        return "it is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
     if isinstance(error, json.JSONDecodeError):
         return f"it is no JSON ({error.msg}, line {error.lineno})"
     if isinstance(error, UnicodeDecodeError):

@@ -182,6 +182,9 @@ def _tunings(record: object) -> None:
         for name in ("before", "after"):
             if entry.get(name) is not None:
                 _mapping(entry[name], f"{where}.{name}")
+        for name in ("conflicts", "remarks", "sources"):
+            if entry.get(name) is not None and not isinstance(entry[name], list):
+                raise _Wrong(f"{where}.{name} is {_show(entry[name])}; a list belongs there")
 
 
 def _head(record: object, schema: str) -> Mapping[str, Any]:

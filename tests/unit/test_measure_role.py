@@ -21,12 +21,14 @@ needs_programs = pytest.mark.skipif(
 )
 
 
-def measure(folder: Path, *workloads: str, **variables: Any) -> subprocess.CompletedProcess[str]:
-    """The playbook measure on this machine, whose peer nobody can reach; records below ``folder``."""
+def measure(
+    folder: Path, *workloads: str, peer: dict[str, str] | None = None, options: tuple[str, ...] = (), **variables: Any
+) -> subprocess.CompletedProcess[str]:
+    """The playbook measure on this machine; records below ``folder``. Without variables of a peer none is reached."""
     ssh = folder / "ssh"
     ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
     ssh.chmod(0o755)
-    hosts = {"app1": {"ansible_connection": "local"}, "peer": {"ansible_ssh_executable": str(ssh)}}
+    hosts = {"app1": {"ansible_connection": "local"}, "peer": peer or {"ansible_ssh_executable": str(ssh)}}
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
@@ -34,7 +36,7 @@ def measure(folder: Path, *workloads: str, **variables: Any) -> subprocess.Compl
     play |= {"zpower_results": str(folder / "results"), "measure_workloads": [*workloads]}
     play |= {"measure_run_seconds": 0.1, "measure_control": False}
     command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(inventory), "-l", "app1"]
-    command += ["zpower.sap_tuning.measure", "-e", json.dumps(play)]
+    command += ["zpower.sap_tuning.measure", "-e", json.dumps(play), *options]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
     return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
 
@@ -104,3 +106,30 @@ def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Pa
 def test_nothing_to_measure_is_an_error(tmp_path: Path, workloads: list[str], rounds: int) -> None:
     done = measure(tmp_path, *workloads, measure_rounds=rounds)
     assert done.returncode == 2 and f"measure_rounds is {rounds} and measure_workloads" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "workload, peer, address",
+    [
+        ("niping", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
+        ("niping", {"ansible_host": "127.0.0.3"}, "127.0.0.3"),
+        ("niping", {}, "peer"),
+        ("network", {"measure_address": "127.0.0.2", "measure_listen": "0.0.0.0"}, "0.0.0.0"),
+        ("enqueue", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
+    ],
+)
+def test_the_server_listens_where_it_is_measured_by(
+    tmp_path: Path, workload: str, peer: dict[str, str], address: str
+) -> None:
+    done = measure(
+        tmp_path,
+        workload,
+        peer={"ansible_connection": "local", **peer},
+        options=("--check", "-v"),
+        measure_peer="peer",
+        measure_tool="pingpong",
+        measure_enqueue_tool="locktable",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    started = done.stdout[done.stdout.index("[app1 -> peer") :]
+    assert f'"session": {{"address": "{address}"' in started

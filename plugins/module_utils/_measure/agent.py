@@ -114,20 +114,21 @@ def _one_at_a_time():
         os.close(folder)
 
 
-def _start_program(argv_of, port, avoid):
+def _start_program(argv_of, address, port, avoid):
     """Start a server program on port, or on the first free one; return (Popen, port) once it accepts connections.
 
-    argv_of(port): its command line. It listens where it does by itself, which is on every address.
+    argv_of(address, port): its command line; address is a number, or None for all of them.
     """
     with _one_at_a_time():
-        return _start_on_port(argv_of, port, avoid)
+        return _start_on_port(argv_of, address, port, avoid)
 
 
-def _start_on_port(argv_of, port, avoid):
-    listeners, number = serving.listen("", port, avoid)
+def _start_on_port(argv_of, address, port, avoid):
+    # The port has to be free on every address: not every program can be told where to listen.
+    listeners, number = serving.listen(serving.ALL, port, avoid)
     for listener in listeners:
         listener.close()
-    argv = argv_of(number)
+    argv = argv_of(serving.number_of(address), number)
     with tempfile.TemporaryFile() as output:
         child = processes.start(
             argv,
@@ -138,7 +139,7 @@ def _start_on_port(argv_of, port, avoid):
             # so that what it starts itself can be ended with it
             start_new_session=True,
         )
-        if _accepts(child, number):
+        if _accepts(child, address, number):
             return child, number
         _end_child(child)
         output.seek(0)
@@ -146,11 +147,11 @@ def _start_on_port(argv_of, port, avoid):
     raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
 
 
-def _accepts(child, port):
+def _accepts(child, address, port):
     deadline = time.monotonic() + PROGRAM_READY_TIMEOUT
     while child.poll() is None and time.monotonic() < deadline:
         try:
-            socket.create_connection(("127.0.0.1", port), 1.0).close()
+            socket.create_connection((serving.own_address(address), port), 1.0).close()
             return True
         except OSError:
             time.sleep(0.05)
@@ -159,7 +160,7 @@ def _accepts(child, port):
 
 def start(
     tool,
-    address="",
+    address,
     port=0,
     *,
     version=pingpong.VERSION,
@@ -171,9 +172,10 @@ def start(
 ):
     """Start the server of a tool; return the session.
 
-    program: a function that gives the command line of a server program for a port. engine: a function of (listeners,
-    token, lifetime) that serves in a process of its own. With one of them the agent answers at a port beside it, and
-    with neither of them at the one port, where pingpong is part of it.
+    address: as for serving.listen(). program: a function that gives the command line of a server program for an address
+    (None for all) and a port. engine: a function of (listeners, token, lifetime) that serves in a process of its own.
+    With one of them the agent answers at a port beside it, and with neither of them at the one port, where pingpong is
+    part of it.
     Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
     kind: the kind of sockets that pingpong listens with, as in transport.py.
     """
@@ -191,7 +193,7 @@ def start(
     def start_child():
         if engine is not None:
             return _start_engine(engine, token, lifetime, engine_listeners), engine_port
-        return _start_program(program, port, {own})
+        return _start_program(program, address, port, {own})
 
     def main(say_ready):
         _serve(listeners, token, lifetime, start_child if beside else None, say_ready)
@@ -217,7 +219,7 @@ def start(
 
 def local_target(session):
     """Where the host of a session reaches its own server."""
-    return wire.Target(session.get("address") or "127.0.0.1", session["control_port"], session["token"])
+    return wire.Target(serving.own_address(session.get("address") or ""), session["control_port"], session["token"])
 
 
 def is_running(session):

@@ -97,7 +97,11 @@ def server(params, check_mode, tool, version, **how):
     if params["state"] == "stopped":
         session = params["session"]
         return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
-    address, port, control_port = params["address"] or "", params["port"], params["control_port"]
+    address, port, control_port = params["address"], params["port"], params["control_port"]
+    if not address:
+        raise MeasureError(
+            "address is not set: a server takes the address of this host to listen on, or 0.0.0.0 or :: for all"
+        )
     if check_mode:
         session = {"tool": tool, "version": version, "address": address, "port": port, "control_port": control_port}
         session.update(token="", pid=None, start_time=None, lifetime=params["lifetime"], started=None)

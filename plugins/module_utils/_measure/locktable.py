@@ -16,10 +16,11 @@ Requests and answers, as lines of words:
 Anything else is answered with 9. What a client holds is released when its connection ends, however it ends.
 """
 
-import hmac
 import selectors
 import socket
 import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import admission
 
 TOOL = "locktable"
 VERSION = "1"
@@ -28,7 +29,6 @@ MODES = ("X", "E", "S", "O")
 MAX_LOCKS = 1000 * 1000
 MAX_CLIENTS = 256
 _MAX_LINE = 512
-_TOKEN_SECONDS = 5.0
 _GRANTED, _HELD, _FULL, _NOT_HELD, _NOT_UNDERSTOOD = b"0\n", b"1\n", b"2\n", b"4\n", b"9\n"
 
 
@@ -103,13 +103,11 @@ class Table:
 
 
 class _Client:
-    """One connection: what it has sent so far, whether it has shown the token, and what it holds."""
+    """One connection that has shown the token: what it has sent so far, and what it holds."""
 
     def __init__(self, sock):
         self.sock = sock
         self.pending = b""
-        self.known = False
-        self.since = time.monotonic()
         self.holds = set()
 
 
@@ -118,10 +116,10 @@ class Server:
 
     def __init__(self, listeners, token, most=MAX_LOCKS):
         self.table = Table(most)
-        self._token = token.encode("utf-8")
         self._clients = {}
-        self._strangers = set()
+        self._listeners = set(listeners)
         self._selector = selectors.DefaultSelector()
+        self._strangers = admission.Admission(token, self._selector)
         for listener in listeners:
             listener.setblocking(False)
             self._selector.register(listener, selectors.EVENT_READ)
@@ -132,50 +130,49 @@ class Server:
         while time.monotonic() < ends:
             for key, _events in self._selector.select(1.0):
                 client = self._clients.get(key.fileobj)
-                if client is None:
-                    self._accept(key.fileobj)
-                elif not self._serve(client):
-                    self._leave(client)
-            if self._strangers:
-                late = time.monotonic() - _TOKEN_SECONDS
-                for client in [one for one in self._strangers if one.since < late]:
-                    self._leave(client)
+                if client is not None:
+                    if not self._serve(client):
+                        self._leave(client)
+                elif key.fileobj in self._strangers:
+                    self._admit(key.fileobj)
+                elif key.fileobj in self._listeners:
+                    self._strangers.accept(key.fileobj)
+            self._strangers.expire()
 
-    def _accept(self, listener):
-        try:
-            sock = listener.accept()[0]
-        except OSError:
-            return  # it has gone again
+    def _admit(self, sock):
+        """Take in a stranger that has shown the token."""
+        pending = self._strangers.read(sock)
+        if pending is None:
+            return
         if len(self._clients) >= MAX_CLIENTS:
             sock.close()
             return
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._clients[sock] = client = _Client(sock)
-        self._strangers.add(client)
         self._selector.register(sock, selectors.EVENT_READ)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            sock.send(_GRANTED)
+            well = self._take(client, pending)
+        except OSError:
+            well = False
+        if not well:
+            self._leave(client)
 
     def _serve(self, client):
         """Answer what a client has sent; False where it goes, or has to go."""
         try:
             data = client.sock.recv(65536)
-            if not data:
-                return False
-            lines = (client.pending + data).split(b"\n")
-            client.pending = lines.pop()
-            answers = []
-            for line in lines:
-                if client.known:
-                    answers.append(self._answer(client, line))
-                elif hmac.compare_digest(line, self._token):
-                    client.known = True
-                    self._strangers.discard(client)
-                    answers.append(_GRANTED)
-                else:
-                    return False
-            # It waits for each answer, so that they always find room; one that does not is none of ours.
-            message = b"".join(answers)
+        except OSError:
+            return False
+        return bool(data) and self._take(client, data)
+
+    def _take(self, client, data):
+        lines = (client.pending + data).split(b"\n")
+        client.pending = lines.pop()
+        # It waits for each answer, so that they always find room; one that does not is none of ours.
+        message = b"".join([self._answer(client, line) for line in lines])
+        try:
             return len(client.pending) <= _MAX_LINE and client.sock.send(message) == len(message)
         except OSError:
             return False
@@ -217,7 +214,6 @@ class Server:
         self._selector.unregister(client.sock)
         client.sock.close()
         del self._clients[client.sock]
-        self._strangers.discard(client)
         for owner, name in client.holds:
             self.table.drop(owner, name)
 

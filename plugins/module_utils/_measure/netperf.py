@@ -23,8 +23,10 @@ def version(binary):
     return match.group(1) if match else "unknown"
 
 
-def server_argv(binary, port):
-    return [binary, "-D", "-p", str(port)]
+def server_argv(binary, address, port):
+    """Listen for the control connections of clients, at one address or (None) all. Those of the data come beside it."""
+    family = "6" if address and ":" in address else "4"
+    return [binary, "-D", "-p", str(port)] + (["-L", "%s,%s" % (address, family)] if address else [])
 
 
 def parse(text, wanted):

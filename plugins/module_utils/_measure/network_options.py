@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the option network of the module workload to a server, and to the workloads of a round."""
 
+import functools
 import os
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
@@ -74,7 +75,7 @@ def server_of(chosen, tools, path, search_path):
     if tool == pingpong.TOOL:
         return tool, pingpong.VERSION, {"kind": chosen["transport"]}
     binary = _binary(tools[tool], path, search_path, True)
-    return tool, tools[tool].version(binary), {"program": lambda port: tools[tool].server_argv(binary, port)}
+    return tool, tools[tool].version(binary), {"program": functools.partial(tools[tool].server_argv, binary)}
 
 
 def workloads(chosen, tools, params, search_path):

@@ -77,8 +77,8 @@ def looked_in(search_path):
     return ", ".join(list(programs.SAP_FOLDERS_TEXT) + programs.folders_of(search_path))
 
 
-def server_argv(binary, port):
-    """A server without idle time limit (-I 0)."""
+def server_argv(binary, _address, port):
+    """A server without idle time limit (-I 0). No option for an address is documented: it listens on all."""
     return [binary, "-s", "-I", "0", "-S", str(port)]
 
 

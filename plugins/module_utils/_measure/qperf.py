@@ -16,7 +16,8 @@ def version(binary):
     return match.group(1) if match else "unknown"
 
 
-def server_argv(binary, port):
+def server_argv(binary, _address, port):
+    """qperf cannot be told an address: it listens on all."""
     return [binary, "--listen_port", str(port)]
 
 

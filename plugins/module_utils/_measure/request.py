@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the options of the module niping to the workloads of a round: limits, the tool, the sizes."""
 
+import functools
+
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
     engines,
     face,
@@ -50,7 +52,7 @@ def server_of(tool, binary):
     """What agent.start() takes for this tool: version, and for niping the program."""
     if tool == pingpong.TOOL:
         return {"version": pingpong.VERSION}
-    return {"version": niping.version(binary), "program": lambda port: niping.server_argv(binary, port)}
+    return {"version": niping.version(binary), "program": functools.partial(niping.server_argv, binary)}
 
 
 def workloads(params, session, binary):

@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The serving side: one process a connection, a token before anything else, an end after a lifetime."""
+"""The serving side: a token before anything else, then one process per connection, and an end after a lifetime."""
 
 import errno
-import hmac
+import ipaddress
 import os
-import select
+import selectors
 import signal
 import socket
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    admission,
     counters,
     meter,
     pingpong,
@@ -22,7 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerp
 
 FIRST_PORT, LAST_PORT = 3298, 3397
 MAX_PROCESSES = 1100
-TOKEN_TIMEOUT = 5.0
+ALL_IPV4, ALL = "0.0.0.0", "::"
 
 
 def _bind(family, where, kind=transport.TCP):
@@ -39,16 +40,56 @@ def _bind(family, where, kind=transport.TCP):
     return listener
 
 
-def _listen_at(address, port, kind):
-    if address:
-        family, _type, _protocol, _name, where = socket.getaddrinfo(
-            address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        return [_bind(family, where, kind)]
-    # Two sockets instead of one for both: an IPv4 exchange shall be a plain IPv4 exchange.
-    listeners = [_bind(socket.AF_INET, ("0.0.0.0", port), kind)]
+def _is_loopback(where):
+    return ipaddress.ip_address(where[0].partition("%")[0]).is_loopback
+
+
+def _is_number(address):
     try:
-        listeners.append(_bind(socket.AF_INET6, ("::", port), kind))
+        ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _places(address, port):
+    """[(family, where to bind)] of an address; MeasureError for a name that only this host reaches."""
+    try:
+        found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except socket.gaierror as error:
+        reason = "the address %s to listen on cannot be resolved: %s" % (address, error.strerror)
+        raise MeasureError(reason) from error
+    places = []
+    for family, _kind, _protocol, _name, where in found:
+        if _is_loopback(where) and not _is_number(address) and address != "localhost":
+            raise MeasureError(
+                "the name %s means %s on this host, which no other host reaches: set address (measure_address or "
+                "measure_listen of this host) to a number" % (address, where[0])
+            )
+        if (family, where) not in places:
+            places.append((family, where))
+    return places
+
+
+def _bind_all(places, kind):
+    listeners = []
+    try:
+        for family, where in places:
+            listeners.append(_bind(family, where, kind))
+    except Exception:
+        for listener in listeners:
+            listener.close()
+        raise
+    return listeners
+
+
+def _listen_at(address, port, kind):
+    if address != ALL:
+        return _bind_all(_places(address, port), kind)
+    # Two sockets instead of one for both: an IPv4 exchange shall be a plain IPv4 exchange.
+    listeners = [_bind(socket.AF_INET, (ALL_IPV4, port), kind)]
+    try:
+        listeners.append(_bind(socket.AF_INET6, (ALL, port), kind))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             listeners[0].close()
@@ -64,23 +105,35 @@ def bind_loopback():
 def listen(address, port, avoid=(), kind=transport.TCP):
     """Listening sockets and their port: this port, or for 0 the first free one of 3298 to 3397.
 
-    address "" is every address. kind: as in transport.py; sockets of SMC serve clients of TCP, too.
+    address: a name or number of this host, 0.0.0.0 for all of IPv4, :: for all. kind: as in transport.py; sockets of
+    SMC serve clients of TCP, too.
     MeasureError names the port that is taken or the address that cannot be used.
     """
     candidates = [port] if port else [number for number in range(FIRST_PORT, LAST_PORT + 1) if number not in avoid]
     for number in candidates:
         try:
             return _listen_at(address, number, kind), number
-        except socket.gaierror as error:
-            reason = "the address %s to listen on cannot be resolved: %s" % (address, error.strerror)
-            raise MeasureError(reason) from error
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise MeasureError(
+                    "cannot listen on %s, which is no address of this host: set address (measure_listen of this host) "
+                    "to one that it has, or to :: for all" % address
+                ) from error
             if error.errno != errno.EADDRINUSE:
-                where = "%s port %d" % (address or "any address", number)
-                raise MeasureError("cannot listen on %s: %s" % (where, error.strerror)) from error
+                raise MeasureError("cannot listen on %s port %d: %s" % (address, number, error.strerror)) from error
     if port:
         raise MeasureError("port %d is in use on this host: name another one, or 0 for the next free one" % port)
     raise MeasureError("no port from %d to %d is free on this host" % (FIRST_PORT, LAST_PORT))
+
+
+def number_of(address):
+    """An address to listen on as a number; None for all of them."""
+    return None if address in (ALL_IPV4, ALL) else _places(address, 0)[0][1][0]
+
+
+def own_address(address):
+    """Where this host reaches a server of its own that listens at this address."""
+    return "127.0.0.1" if address in (ALL_IPV4, ALL, "") else address
 
 
 def _whole(request, name, low, high):
@@ -91,20 +144,16 @@ def _whole(request, name, low, high):
 
 
 class Connection:
-    """One accepted connection, in a process of its own."""
+    """One connection that has shown the token, in a process of its own. pending: what it has sent behind the token."""
 
-    def __init__(self, sock, token, lifetime):
+    def __init__(self, sock, pending, lifetime):
         self._sock = sock
-        self._token = token
         self._lifetime = lifetime
-        self._lines = wire.Lines(sock)
+        self._lines = wire.Lines(sock, pending)
         self._meter = None
 
     def serve(self):
-        """Check the token, then answer requests until the other end closes. Socket errors end the connection."""
-        self._sock.settimeout(TOKEN_TIMEOUT)
-        if not hmac.compare_digest(self._lines.read(1024).encode("utf-8"), self._token.encode("utf-8")):
-            return
+        """Answer requests until the other end closes. Socket errors end the connection."""
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         while True:
@@ -172,7 +221,9 @@ class Server:
 
     def __init__(self, listeners, token, lifetime):
         self._listeners = listeners
-        self._token = token
+        # poll: forks share nothing of it, as they would of epoll
+        self._selector = selectors.PollSelector()
+        self._strangers = admission.Admission(token, self._selector)
         self._ends = time.monotonic() + lifetime
         self._children = set()
         self._private = []
@@ -193,22 +244,30 @@ class Server:
 
     def run(self, watched=None):
         """Serve; return when it is time to end. watched: pid of a child whose end is the server's, too."""
+        for readable in self._listeners + [self._wake]:
+            self._selector.register(readable, selectors.EVENT_READ)
         try:
             while not self._stopping:
                 left = self._ends - time.monotonic()
                 if left <= 0:
                     break
-                ready = select.select(self._listeners + [self._wake], [], [], min(left, 60.0))[0]
+                expiry = self._strangers.expire()
+                ready = {key.fileobj for key, _events in self._selector.select(min(left, 60.0, expiry or 60.0))}
                 if self._wake in ready:
                     os.read(self._wake, 4096)
                 if watched in self._reap():
                     break
+                # Whoever has sent the token is a stranger no more before others come in.
+                for sock in ready:
+                    if sock in self._strangers and not self._stopping:
+                        self._admit(sock)
                 for listener in self._listeners:
                     if listener in ready and not self._stopping:
-                        self._accept(listener)
+                        self._strangers.accept(listener)
         finally:
             for listener in self._listeners:
                 listener.close()
+            self._strangers.close()
             self._end_children()
 
     def _reap(self):
@@ -224,11 +283,10 @@ class Server:
         self._children -= ended
         return ended
 
-    def _accept(self, listener):
-        try:
-            sock, _peer = listener.accept()
-        except OSError:
-            return  # the client gave up between its connect and this accept
+    def _admit(self, sock):
+        pending = self._strangers.read(sock)
+        if pending is None:
+            return
         with sock:
             if len(self._children) >= MAX_PROCESSES:
                 return
@@ -237,10 +295,10 @@ class Server:
             except OSError:
                 return  # no process left: the client sees its connection closed
             if pid == 0:
-                self._child(sock)
+                self._child(sock, pending)
             self._children.add(pid)
 
-    def _child(self, sock):
+    def _child(self, sock, pending):
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -249,13 +307,14 @@ class Server:
             # Otherwise a client would still be connected, and wait, after the server was killed.
             for listener in self._listeners:
                 listener.close()
+            self._strangers.close()
             for descriptor in self._private:
                 os.close(descriptor)
             left = max(1.0, self._ends - time.monotonic())
             # Ends this process with the server's lifetime, even where the server itself was killed.
             signal.alarm(int(left) + 1)
             sock.setblocking(True)
-            Connection(sock, self._token, left).serve()
+            Connection(sock, pending, left).serve()
         except (OSError, EOFError, MeasureError):
             pass  # a client that went away, was too slow, or sent something else: it hears nothing more
         finally:

@@ -27,9 +27,10 @@ def version(binary):
     return match.group(1) if match else "unknown"
 
 
-def server_argv(binary, port):
+def server_argv(binary, address, port):
     # without the option a port stays taken for a minute after the last connection
-    return [binary, "server", "--tcp", "--uc-reuseaddr", "-p", str(port)]
+    argv = [binary, "server", "--tcp", "--uc-reuseaddr", "-p", str(port)]
+    return argv + (["-i", address] if address else [])
 
 
 def _failed(text):

@@ -33,7 +33,8 @@ def version(binary):
     return match.group(1) if match else "unknown"
 
 
-def server_argv(binary, port):
+def server_argv(binary, _address, port):
+    """uperf cannot be told an address: it listens on all."""
     return [binary, "-s", "-P", str(port)]
 
 

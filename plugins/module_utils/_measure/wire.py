@@ -24,11 +24,11 @@ Target.__new__.__defaults__ = (transport.TCP,)
 
 
 class Lines:
-    """Reads and writes the lines of one connected socket."""
+    """Reads and writes the lines of one connected socket. pending: what was read from it already."""
 
-    def __init__(self, sock):
+    def __init__(self, sock, pending=b""):
         self.sock = sock
-        self._pending = b""
+        self._pending = pending
 
     def read(self, limit=MAX_LINE):
         """The next line as text without its end; EOFError when closed, MeasureError when longer than limit bytes.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import replacing
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import open_regular, replacing
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
 
@@ -39,8 +39,6 @@ def write_formats(
     """
     if folder.is_symlink():
         raise ValueError(f"{folder} is a symbolic link; the report is written into a real folder only")
-    if not check:
-        folder.mkdir(parents=True, exist_ok=True)
     paths, changed = {}, False
     for form in (name for name in pieces if name in formats):
         path = folder / f"{stem}.{form}"
@@ -67,10 +65,12 @@ class _Comparison:
 
 @contextlib.contextmanager
 def _compared(path: Path) -> Iterator[_Comparison]:
-    if path.is_symlink() or not path.is_file():
+    try:
+        stream = open_regular(path)
+    except (OSError, ValueError):
         yield _Comparison(None)
         return
-    with path.open("rb") as stream:
+    with stream:
         yield _Comparison(stream)
 
 
@@ -83,7 +83,7 @@ def _differs(path: Path, pieces: Iterable[str]) -> bool:
 
 def _replace(path: Path, pieces: Iterable[str]) -> bool:
     """The file is exchanged as a whole, and only where its content differs."""
-    with replacing(path) as replacement, _compared(path) as comparison:
+    with replacing(path, path.parent.parent) as replacement, _compared(path) as comparison:
         for piece in pieces:
             data = piece.encode()
             replacement.stream.write(data)

@@ -45,6 +45,7 @@ QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control":
 def server(tool="pingpong", **options):
     """The session of a running server, which is ended afterwards whatever the test did to it."""
     binary = options.pop("binary", None)
+    options.setdefault("address", "127.0.0.1")
     session = agent.start(tool, **dict(options, **request.server_of(tool, binary)))
     try:
         yield session

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
 from records_factory import write_change
 
@@ -116,6 +118,28 @@ def test_a_half_measured_step_is_set_aside_and_done_again(tmp_path: Path) -> Non
     assert on_disk(tmp_path)["sessions"][1]["set_aside"] == 2
 
 
+def test_nothing_is_set_aside_out_of_a_folder_that_became_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(tmp_path)
+    measured(tmp_path, STEPS[:5])
+    phase, number = STEPS[4]
+    host = tmp_path / CHANGE / "app1"
+    (host / f"tunings-{phase}-{number}.json").unlink()
+    true_set_aside = _experiment_store.set_aside
+
+    def exchanged(*arguments: Any) -> int:
+        host.rename(tmp_path / "away")
+        host.symlink_to(tmp_path / "away")
+        return true_set_aside(*arguments)
+
+    monkeypatch.setattr(_experiment_store, "set_aside", exchanged)
+    there = sorted((tmp_path / CHANGE / "app1").iterdir())
+    with pytest.raises(AnsibleActionFail, match="symbolic link"):
+        planned(tmp_path)
+    assert sorted(path.name for path in (tmp_path / "away").iterdir()) == [path.name for path in there]
+
+
 def test_a_step_that_was_tuned_and_not_measured_is_done_again(tmp_path: Path) -> None:
     planned(tmp_path)
     measured(tmp_path, STEPS[:3])
@@ -179,6 +203,29 @@ def test_a_plan_behind_a_link_is_not_followed(tmp_path: Path) -> None:
     place.symlink_to(tmp_path / "elsewhere.json")
     with pytest.raises(AnsibleActionFail, match="symbolic link"):
         planned(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "nested", "huge"])
+def test_what_lies_in_the_place_of_a_plan_keeps_nobody_waiting(tmp_path: Path, what: str) -> None:
+    path = tmp_path / CHANGE / "experiment.json"
+    path.parent.mkdir()
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("[" * (100_000 if what == "nested" else 9_000_000))
+    with pytest.raises(AnsibleActionFail, match=r"experiment.json cannot be used: it (is|has) "):
+        planned(tmp_path)
+
+
+@pytest.mark.parametrize("state", ["planned", "ended"])
+def test_a_plan_is_never_written_over_a_link(tmp_path: Path, state: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / CHANGE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AnsibleActionFail, match="symbolic link|has no plan to go by"):
+        planned(tmp_path) if state == "planned" else run(tmp_path, state="ended", change=CHANGE)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_the_winner_comes_with_its_variables(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 """The action that stores imported records: what is written, what is left alone, and what is refused."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,20 @@ def test_what_lies_in_the_place_of_a_record_and_is_none_is_left_alone(folder):
         imported(replace=True)
     path.write_text("{")
     with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):
+        imported()
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "nested"])
+def test_what_lies_in_the_place_of_a_record_keeps_nobody_waiting(folder, what):
+    path = Path(imported()["paths"][0])
+    path.unlink()
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("[" * 100_000)
+    with pytest.raises(AnsibleActionFail, match="is there and cannot be read as a record: it is "):
         imported()
 
 

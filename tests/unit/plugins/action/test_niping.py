@@ -5,6 +5,7 @@
 import copy
 import errno
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -268,3 +269,61 @@ def test_version_of_a_checkout_and_of_an_installed_collection(tmp_path):
     assert _measuring.collection_version(tmp_path) == "1.2.3"
     (tmp_path / "MANIFEST.json").write_text('{"collection_info": {"version": "1.2.4"}}')
     assert _measuring.collection_version(tmp_path) == "1.2.4"
+
+
+def test_a_host_cannot_write_records_of_others(call, tmp_path):
+    forged = {**measured(), "host": "app2", "change": "c2", "phase": "after", "round": 7, "peer": "app9"}
+    result, _seen = call(forged, **BEFORE)
+    assert result["paths"] == [str(tmp_path / "c1" / "app1" / "before-1-pingpong-1000B-app2.json")]
+    record = json.loads(Path(result["paths"][0]).read_text())
+    assert [record[name] for name in ("host", "change", "phase", "round", "peer")] == [
+        "app1", "c1", "before", 1, "app2"
+    ]  # fmt: skip
+
+
+def test_a_host_cannot_replace_a_record(call, tmp_path):
+    call(measured("other"), **BEFORE)
+    result, _seen = call(measured("other", good=False), **BEFORE)
+    assert result["failed"] and "exists already" in result["msg"]
+    (path,) = (tmp_path / "c1" / "app1").iterdir()
+    assert json.loads(path.read_text())["runs"][0]["ok"]
+
+
+@pytest.mark.parametrize(
+    "records, words",
+    [
+        ("text", "it is no object"),
+        ([7], "it is no object"),
+        ([{}], "schema is missing"),
+        ([{**measured(), "runs": 7}], "runs is 7"),
+        ([{**measured(), "schema": _records.TUNINGS}], "this version reads"),
+    ],
+)
+@pytest.mark.parametrize("ids", [BEFORE, {}], ids=["stored", "returned"])
+def test_a_record_that_is_none_is_one_sentence(call, tmp_path, records, words, ids):
+    with pytest.raises(AnsibleActionFail, match=f"app1 returned a record that cannot be used: .*{words}"):
+        call(outcome={"changed": False, "records": records}, **ids)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_texts_of_a_host_reach_the_terminal_without_control_characters(call):
+    record = measured("pingpong-1000B", good=False)
+    for run in record["runs"]:
+        run["error"] = "\x1b[2J\x1b]0;gone\x07" + "x" * 100_000
+    result, _seen = call(record, **BEFORE)
+    assert result["failed"] and result["msg"].isprintable() and len(result["msg"]) < 5000
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "nested"])
+def test_what_lies_between_the_records_keeps_nobody_waiting(call, tmp_path, what):
+    folder = tmp_path / "c1" / "app1"
+    folder.mkdir(parents=True)
+    odd = folder / "before-9-odd-app2.json"
+    if what == "pipe":
+        os.mkfifo(odd)
+    elif what == "link":
+        odd.symlink_to("/dev/zero")
+    else:
+        odd.write_text("[" * 100_000)
+    result, seen = call(measured(), **BEFORE)
+    assert len(result["paths"]) == 1 and seen["calibrated"] == {}

@@ -122,6 +122,12 @@ def test_a_change_without_records_is_no_data_and_says_what_there_is(results: Pat
     assert run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])["changed"] is False
 
 
+def test_names_of_folders_reach_the_terminal_without_control_characters(results: Path) -> None:
+    (results / "\x1b[2J\x07gone").mkdir()
+    result = run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
+    assert "gone" in result["msg"] and result["msg"].isprintable()
+
+
 def test_no_data_is_nothing_proven_but_check_mode_measures_nothing(tmp_path: Path) -> None:
     arguments = {"results": str(tmp_path / "results"), "change": CHANGE, "fail_on": "inconclusive"}
     assert not run(arguments, check=True).get("failed")

@@ -193,3 +193,24 @@ def test_queues_that_differ_stand_one_by_one():
     assert tunings.short({"rx-0": "f", "rx-1": "0"}) == "rx-0=f, rx-1=0"
     assert tunings.short(None) == "-"
     assert tunings.short({}) == "-"
+
+
+@pytest.mark.parametrize("value", [None, 7, "text", ["x"], [["x"]], {"x": {}}, [{"x": [1]}], True])
+@pytest.mark.parametrize("place", ["name", "subject", "verdict", "before", "after", "reason", "conflicts", "remarks"])
+def test_a_record_of_other_types_costs_no_other_host_its_line(callback, place, value):
+    one = callback()
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [{**RECORD, "verdict": "failed", place: value}]}))
+    one.v2_runner_on_ok(Outcome("app2", {"tuning": [RECORD]}))
+    one.v2_playbook_on_stats(None)
+    assert [line for line in one._display.lines if line.startswith("app2")]
+
+
+def test_a_long_text_of_a_host_is_cut_and_has_no_control_characters(callback):
+    one = callback()
+    hostile = "\x1b]0;title\x07\u202e\r" + "x" * 100_000
+    tuning = {**RECORD, "name": hostile, "subject": hostile, "verdict": "failed", "reason": hostile}
+    tuning |= {"before": {"running": {hostile: hostile}}, "remarks": [hostile], "conflicts": [{"file": hostile}]}
+    one.v2_runner_on_ok(Outcome("app1", {"tuning": [tuning]}))
+    one.v2_playbook_on_stats(None)
+    assert all(line.isprintable() for line in one._display.lines)
+    assert max(map(len, one._display.lines)) < 10_000

@@ -3,6 +3,7 @@
 """Servers that really run: their beginning, their guests, and above all their end."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -11,8 +12,10 @@ import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    admission,
     agent,
     clients,
+    locktable,
     niping,
     processes,
     request,
@@ -133,17 +136,102 @@ def test_a_request_out_of_bounds_is_refused_in_words(request_, words):
 def test_an_occupied_port_is_named_and_0_goes_round_it():
     with server() as session:
         with pytest.raises(MeasureError, match="port %d is in use on this host" % session["port"]):
-            agent.start("pingpong", port=session["port"])
+            agent.start("pingpong", "127.0.0.1", port=session["port"])
         with server() as other:
             assert other["port"] != session["port"]
 
 
 @pytest.mark.parametrize(
-    "address, words", [("192.0.2.1", "cannot listen on 192.0.2.1 port"), ("no.such.invalid", "resolved")]
+    "address, words",
+    [
+        ("192.0.2.1", "cannot listen on 192.0.2.1, which is no address of this host: set address .* or to :: for all"),
+        ("no.such.invalid", "resolved"),
+    ],
 )
 def test_an_address_that_is_not_here_is_an_error(address, words):
     with pytest.raises(MeasureError, match=words):
         agent.start("pingpong", address=address)
+
+
+def test_a_name_that_means_loopback_is_refused(monkeypatch):
+    """As Debian's /etc/hosts has the own name: a server there would start, and nobody could reach it."""
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_place, **_how: found)
+    with pytest.raises(MeasureError, match="the name app2 means 127.0.1.1 on this host, which no other host reaches"):
+        agent.start("pingpong", address="app2")
+
+
+@pytest.mark.parametrize("kind", ["pingpong", "beside an engine", "beside a program"])
+def test_it_listens_at_its_address_only(kind):
+    how = {
+        "pingpong": {},
+        "beside an engine": {"engine": locktable.serve},
+        "beside a program": request.server_of("niping", STANDIN),
+    }[kind]
+    session = agent.start("any", "127.0.0.2", lifetime=30, **how)
+    try:
+        assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
+        assert not listens(session["control_port"])
+        if kind == "beside an engine":
+            assert not listens(session["port"])
+    finally:
+        assert agent.stop(session)
+
+
+@pytest.mark.parametrize("address, reached", [("0.0.0.0", ["127.0.0.1"]), ("::", ["127.0.0.1", "::1"])])
+def test_it_listens_at_all_addresses_where_that_is_asked_for(address, reached):
+    session = agent.start("pingpong", address, lifetime=30)
+    try:
+        for where in ("127.0.0.1", "::1"):
+            channel = wire.Channel(target(session)._replace(address=where))
+            if where in reached:
+                assert channel.request("hello")["ok"]
+            else:
+                with pytest.raises(ServerGone):
+                    channel.request("hello")
+            channel.close()
+    finally:
+        assert agent.stop(session)
+
+
+def test_ipv6_alone():
+    session = agent.start("pingpong", "::1", lifetime=30)
+    try:
+        assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
+        assert not listens(session["port"])
+    finally:
+        assert agent.stop(session)
+
+
+@contextlib.contextmanager
+def strangers(port, number, source="127.0.0.1"):
+    """Connections that send nothing."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 5, (source, 0)))
+            for _each in range(number)
+        ]
+
+
+@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.9"])
+def test_strangers_shut_nobody_out(source):
+    with server() as session, strangers(session["port"], 400, source):
+        with open("/proc/%d/task/%d/children" % (session["pid"], session["pid"])) as stream:
+            assert stream.read() == ""  # no process for any of them
+        assert wire.Channel(target(session)).request("sample")["ok"]
+        with clients.Clients(clients.Job(target(session), 100, 20, 30), 100) as group:
+            group.wait_ready()
+            group.exchange()
+            assert group.summary().count == 100 * 20
+
+
+def test_a_silent_connection_is_closed(monkeypatch):
+    monkeypatch.setattr(admission, "TOKEN_TIMEOUT", 0.2)
+    with server() as session, strangers(session["port"], 2) as silent:
+        for sock in silent:
+            sock.settimeout(30)
+            assert sock.recv(1) == b""
+        assert wire.Channel(target(session)).request("sample")["ok"]
 
 
 def test_clients_started_together_on_one_server():
@@ -205,7 +293,7 @@ def test_servers_that_start_at_once_have_a_port_each():
         children.append(os.fork())
         if children[-1] == 0:
             try:
-                session = agent.start("niping", **request.server_of("niping", STANDIN))
+                session = agent.start("niping", "127.0.0.1", **request.server_of("niping", STANDIN))
                 os.write(write_end, json.dumps(session).encode("ascii") + b"\n")
             finally:
                 os._exit(0)
@@ -236,13 +324,13 @@ def test_niping_that_does_not_come_up_says_why(tmp_path):
     program.write_text("#!/bin/sh\necho 'libsapcrypto.so: cannot open shared object file'\n")
     program.chmod(0o755)
     with pytest.raises(MeasureError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
-        agent.start("niping", program=lambda port: [str(program), str(port)])
+        agent.start("niping", "127.0.0.1", program=lambda _address, port: [str(program), str(port)])
 
 
 def test_a_busy_port_of_niping_is_named():
     port = free_port()
     with server(port=port), pytest.raises(MeasureError, match="port %d is in use" % port):
-        agent.start("niping", port=port, program=lambda number: niping.server_argv(STANDIN, number))
+        agent.start("niping", "127.0.0.1", port=port, program=functools.partial(niping.server_argv, STANDIN))
 
 
 def test_process_identity():

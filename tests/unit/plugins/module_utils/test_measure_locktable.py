@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The embedded lock table: what it decides, who may ask it, and that no lock outlives the one who has it."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -9,7 +10,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, locktable, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import admission, agent, locktable, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locktable_load import LockTable, Session
 from enqueueing import asked, lock_table, record_of
@@ -126,12 +127,23 @@ def test_nobody_without_the_token(session):
 
 
 def test_a_silent_guest_is_sent_away_and_keeps_nobody_waiting(monkeypatch):
-    monkeypatch.setattr(locktable, "_TOKEN_SECONDS", 0.3)
+    monkeypatch.setattr(admission, "TOKEN_TIMEOUT", 0.3)
     with lock_table() as running, socket.create_connection(("127.0.0.1", running["port"]), 3) as silent:
         own = Session(target(running), 5)
         assert own.counts() == (0, 0)
         silent.settimeout(5)
         assert silent.recv(1) == b"" and own.counts() == (0, 0)
+        own.close()
+
+
+def test_strangers_shut_nobody_out():
+    """More of them than the table serves clients."""
+    with lock_table() as running, contextlib.ExitStack() as stack:
+        where = ("127.0.0.1", running["port"])
+        for _stranger in range(400):
+            stack.enter_context(socket.create_connection(where, 5))
+        own = Session(target(running), 30)
+        assert own.counts() == (0, 0)
         own.close()
 
 

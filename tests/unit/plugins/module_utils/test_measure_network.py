@@ -194,7 +194,7 @@ def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
         (tmp_path / name).chmod(0o755)
     path = str(tmp_path / "netperf")
     _tool, version, how = network_options.server_of(chosen(tool="netperf"), tools.NETWORK, path, "/nowhere")
-    assert version == "9.9" and how["program"](1) == [str(tmp_path / "netserver"), "-D", "-p", "1"]
+    assert version == "9.9" and how["program"](None, 1) == [str(tmp_path / "netserver"), "-D", "-p", "1"]
     (tmp_path / "netserver").unlink()
     with pytest.raises(MeasureError, match="netserver is no executable file: set path to netserver"):
         network_options.server_of(chosen(tool="netperf"), tools.NETWORK, path, "/nowhere")
@@ -203,5 +203,5 @@ def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
 def test_every_tool_has_what_the_set_needs():
     for name, tool in tools.NETWORK.items():
         assert tool.TOOL == tool.Workload.tool == name and tool.SERVER
-        assert str(4711) in tool.server_argv("/opt/" + tool.SERVER, 4711)
+        assert str(4711) in tool.server_argv("/opt/" + tool.SERVER, None, 4711)
         assert set(tool.Workload.kinds) <= set(network.KIND_NAMES)

@@ -27,7 +27,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
     uperf,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from measuring import OPTIONS, UNIT, errors, free_port
+from measuring import OPTIONS, UNIT, errors, free_port, listens
 
 FIXTURES = os.path.join(UNIT, "fixtures", "network")
 
@@ -148,7 +148,12 @@ def test_command_lines():
     ]  # fmt: skip
     assert workload(netperf, "strRead").argv[8:16] == ["TCP_MAERTS", "-l", "1", "--", "-M", "30720", "-m", ",30720"]
     assert workload(netperf, "strWrite").argv[8:14] == ["TCP_STREAM", "-l", "1", "--", "-m", "30720"]
-    assert netperf.server_argv("/opt/netserver", 12865) == ["/opt/netserver", "-D", "-p", "12865"]
+    assert netperf.server_argv("/opt/netserver", None, 12865) == ["/opt/netserver", "-D", "-p", "12865"]
+    assert netperf.server_argv("/opt/netserver", "10.0.0.2", 1)[2:] == ["-p", "1", "-L", "10.0.0.2,4"]
+    assert netperf.server_argv("/opt/netserver", "fd00::2", 1)[-1] == "fd00::2,6"
+    assert sockperf.server_argv("/opt/sockperf", "10.0.0.2", 1)[-2:] == ["-i", "10.0.0.2"]
+    assert "-i" not in sockperf.server_argv("/opt/sockperf", None, 1)
+    assert qperf.server_argv("/opt/qperf", "10.0.0.2", 1) == ["/opt/qperf", "--listen_port", "1"]
     assert len(workload(netperf, "latency", 50).argvs()) == 50
     assert workload(sockperf, "latency").argv == [
         "/opt/sockperf", "ping-pong", "--full-rtt", "--tcp", "-i", "10.0.0.2", "-p", "3298", "-m", "14", "-t", "1"
@@ -161,7 +166,7 @@ def test_command_lines():
     ]  # fmt: skip
     assert workload(qperf, "strWrite").argv[-1] == "tcp_bw"
     assert workload(uperf, "latency", 50).argvs() == [["/opt/uperf", "-m", "<profile>", "-P", "3298", "-t"]]
-    assert uperf.server_argv("/opt/uperf", 20000) == ["/opt/uperf", "-s", "-P", "20000"]
+    assert uperf.server_argv("/opt/uperf", "10.0.0.2", 20000) == ["/opt/uperf", "-s", "-P", "20000"]
 
 
 def test_names_are_resolved_for_sockperf():
@@ -227,7 +232,7 @@ def real_server(tool, search_path):
     options = {"tool": tool, "transport": "tcp"}
     _tool, version, how = network_options.server_of(options, tools.NETWORK, None, search_path)
     assert version != "unknown"
-    running = agent.start(tool, version=version, port=free_port(), lifetime=60, **how)
+    running = agent.start(tool, "127.0.0.1", version=version, port=free_port(), lifetime=60, **how)
     try:
         yield running
     finally:
@@ -252,3 +257,16 @@ def test_the_programs_themselves(tool):
         assert run["metrics"][workload_["metric"]["name"]] > 0 and run["metrics"]["units"] > 10
         assert 0.5 < run["elapsed_s"] < 2 and "\x1b" not in run["raw"]
         assert workload_["version"] == workload_["params"]["server_version"] != "unknown"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.2", "localhost", "0.0.0.0"])
+def test_sockperf_listens_where_it_is_told(address):
+    if shutil.which("sockperf") is None:
+        pytest.skip("no sockperf on this machine")
+    chosen = {"tool": "sockperf", "transport": "tcp"}
+    tool, _version, how = network_options.server_of(chosen, tools.NETWORK, None, os.environ["PATH"])
+    running = agent.start(tool, address, port=free_port(), lifetime=60, **how)
+    try:
+        assert listens(running["port"]) is (address != "127.0.0.2")
+    finally:
+        agent.stop(running)

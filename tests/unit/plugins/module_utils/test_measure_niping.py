@@ -148,7 +148,7 @@ def test_the_environment_has_c_locale_and_the_programs_own_libraries(monkeypatch
 
 
 def test_commands():
-    assert niping.server_argv("n", 3298) == ["n", "-s", "-I", "0", "-S", "3298"]
+    assert niping.server_argv("n", "10.0.0.2", 3298) == ["n", "-s", "-I", "0", "-S", "3298"]
     expected = ["n", "-c", "-H", "app2", "-S", "3298", "-B", "500", "-L", "20"]
     assert niping.client_argv("n", "app2", 3298, 500, 20) == expected
 

@@ -100,7 +100,7 @@ def kernel_without(monkeypatch):
 
 def test_a_server_without_smc_in_the_kernel_says_what_it_takes(kernel_without):
     with pytest.raises(MeasureError, match="AF_SMC.*Address family not supported.*module smc; on AIX"):
-        agent.start("pingpong", kind="smc")
+        agent.start("pingpong", "127.0.0.1", kind="smc")
 
 
 def test_a_client_without_smc_in_the_kernel_has_failed_runs(kernel_without):

@@ -21,7 +21,7 @@ def call(monkeypatch, capsys):
 
 
 def test_start_measure_stop(call, warned):
-    started = call(side="server", lifetime=60, profile=None)
+    started = call(side="server", address="127.0.0.1", lifetime=60, profile=None)
     session = started["session"]
     try:
         assert started["changed"] and session["tool"] == "locktable" and started["enqueue"]["kind"] is None
@@ -68,7 +68,7 @@ def test_counters_of_the_server_that_cannot_be_had_are_said(call, tmp_path, monk
 
 def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
     with standin(tmp_path, "ENSA2", monkeypatch) as server:
-        predicted = call(side="server", profile=server.profile, _ansible_check_mode=True)
+        predicted = call(side="server", address="127.0.0.1", profile=server.profile, _ansible_check_mode=True)
         assert predicted["changed"] and predicted["session"]["tool"] == "enq_admin"
         assert predicted["session"]["token"] == "" and predicted["session"]["pid"] is None
         session = dict(SESSION, tool="enq_admin")

@@ -20,7 +20,7 @@ def call(monkeypatch, capsys):
 
 
 def test_start_measure_stop(call):
-    started = call(side="server", tool="pingpong", lifetime=30)
+    started = call(side="server", address="127.0.0.1", tool="pingpong", lifetime=30)
     session = started["session"]
     try:
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
@@ -37,7 +37,7 @@ def test_start_measure_stop(call):
 
 def test_check_mode_predicts_and_does_nothing(call):
     port = free_port()
-    predicted = call(side="server", tool="pingpong", port=port, _ansible_check_mode=True)
+    predicted = call(side="server", address="127.0.0.1", tool="pingpong", port=port, _ansible_check_mode=True)
     assert predicted["changed"] and predicted["session"]["port"] == port
     assert predicted["session"]["pid"] is None and not listens(port)
     measured = call(session=predicted["session"], _ansible_check_mode=True, **ROUND)
@@ -52,7 +52,7 @@ def test_check_mode_predicts_and_does_nothing(call):
 
 def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    result = call(side="server", _ansible_check_mode=True)
+    result = call(side="server", address="127.0.0.1", _ansible_check_mode=True)
     assert result["session"]["tool"] == "pingpong"
     assert warned == ["SAP's niping was not found on this host: pingpong of this collection measures"]
     result = call(side="server", tool="niping")
@@ -60,7 +60,7 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
 
 
 def test_niping_from_a_path(call, warned):
-    with_path = call(side="server", path=STANDIN, lifetime=30)
+    with_path = call(side="server", address="127.0.0.1", path=STANDIN, lifetime=30)
     session = with_path["session"]
     try:
         assert session["tool"] == "niping" and warned == []
@@ -76,6 +76,7 @@ def test_niping_from_a_path(call, warned):
         ({"side": "client", "session": SESSION}, "address"),
         ({"side": "client", "address": "x"}, "session"),
         ({"side": "server", "state": "stopped"}, "session"),
+        ({"side": "server"}, "takes the address of this host to listen on, or 0.0.0.0 or :: for all"),
         ({"side": "server", "port": 70000}, "port is 70000; it has to be from 0 to 65535"),
         ({"side": "client", "address": "x", "session": SESSION, "change": "c"}, "phase"),
         ({"side": "client", "address": "x", "session": SESSION, "tool": "niping"}, "the server of the session serves"),
@@ -90,5 +91,5 @@ def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
 
 def test_an_occupied_port_fails_with_its_number(call):
     with server() as session:
-        result = call(side="server", tool="pingpong", port=session["port"])
+        result = call(side="server", address="127.0.0.1", tool="pingpong", port=session["port"])
     assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]

@@ -72,7 +72,9 @@ def test_a_server_without_smc_is_one_sentence(monkeypatch, capsys):
         raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
 
     monkeypatch.setattr(_smc, "stream", refuse)
-    result = caller(niping.main, monkeypatch, capsys)(side="server", tool="pingpong", transport="smc")
+    result = caller(niping.main, monkeypatch, capsys)(
+        side="server", address="127.0.0.1", tool="pingpong", transport="smc"
+    )
     assert result["failed"] and "transport smc takes SMC sockets (AF_SMC)" in result["msg"]
 
 

@@ -26,7 +26,7 @@ def call(monkeypatch, capsys):
 
 
 def test_start_measure_stop(call):
-    started = call(workload="network", side="server", lifetime=30)
+    started = call(workload="network", side="server", address="127.0.0.1", lifetime=30)
     session = started["session"]
     try:
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
@@ -44,7 +44,7 @@ def test_start_measure_stop(call):
 
 def test_check_mode_predicts_and_does_nothing(call):
     port = free_port()
-    predicted = call(workload="network", side="server", port=port, _ansible_check_mode=True)
+    predicted = call(workload="network", side="server", address="127.0.0.1", port=port, _ansible_check_mode=True)
     assert predicted["changed"] and predicted["session"]["port"] == port and not listens(port)
     measured = call(session=predicted["session"], _ansible_check_mode=True, **ROUND)
     assert measured["records"] == [] and measured["msg"] == "check mode: nothing was measured"

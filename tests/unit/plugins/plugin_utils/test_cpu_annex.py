@@ -64,7 +64,7 @@ def record(runs=5, seconds=20.0, started=START + timedelta(seconds=5), own=False
 
 def load(tmp_path, records, *annexes):
     for item in [*records, *annexes]:
-        _records.store(tmp_path, item)
+        _records.store(tmp_path, item, replace_old=True)
     return _records.load_change(tmp_path, "rps-2026-11")
 
 

@@ -69,13 +69,13 @@ def test_ids_that_could_leave_the_folder_are_errors(tmp_path, value):
 
 def test_write_json_is_atomic_and_readable_for_all(tmp_path):
     path = tmp_path / "deep" / "file.json"
-    _records.write_json(path, {"b": 1, "a": "ü"})
+    _records.write_json(path, {"b": 1, "a": "ü"}, tmp_path)
     assert path.read_text(encoding="utf-8") == '{\n "a": "ü",\n "b": 1\n}\n'
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     with pytest.raises(ValueError, match="JSON"):
-        _records.write_json(path, {"a": float("nan")})
+        _records.write_json(path, {"a": float("nan")}, tmp_path)
     with pytest.raises(TypeError):
-        _records.write_json(path, {"a": object()})
+        _records.write_json(path, {"a": object()}, tmp_path)
     assert json.loads(path.read_text(encoding="utf-8")) == {"a": "ü", "b": 1}
     assert os.listdir(path.parent) == ["file.json"]
 
@@ -86,7 +86,7 @@ def test_write_json_leaves_nothing_when_the_disk_fails(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_records.os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        _records.write_json(tmp_path / "file.json", {})
+        _records.write_json(tmp_path / "file.json", {}, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
@@ -181,7 +181,7 @@ def test_a_number_of_thousands_of_digits_is_a_sentence(results):
 def test_a_huge_file_is_not_read(results, monkeypatch):
     monkeypatch.setattr(_records, "LARGEST_FILE", 100)
     (problem,) = _records.load_change(results, CHANGE).problems
-    assert "more than the 100 a record may have" in problem
+    assert "more than the 100 bytes that a record may have" in problem
 
 
 def test_links_and_pipes_are_reported_and_not_followed(results, tmp_path):
@@ -210,7 +210,7 @@ def test_a_file_that_becomes_a_link_after_the_listing_is_not_followed(results, t
     link = tmp_path / "link.json"
     link.symlink_to(target)
     with pytest.raises(OSError, match="symbolic link"):
-        _records._read(str(link))
+        _records.read_json(str(link))
 
 
 def test_the_folder_of_a_change_may_not_be_a_link(results, tmp_path):
@@ -322,3 +322,50 @@ def test_what_a_measurement_left_behind_is_a_warning():
     assert (
         compare_change(factory.load(records))["warnings"][0] == "Left behind on app1: 20 locks could not be released."
     )
+
+
+def test_what_is_there_is_not_overwritten_unless_that_is_meant(tmp_path):
+    path = _records.store(tmp_path, factory.make_record([50.0]))
+    with pytest.raises(ValueError, match="exists already: name another round or change"):
+        _records.store(tmp_path, factory.make_record([60.0]))
+    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 50.0
+    _records.store(tmp_path, factory.make_record([60.0]), replace_old=True)
+    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 60.0
+
+
+@pytest.mark.parametrize("link", [CHANGE, f"{CHANGE}/app1"])
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_written_through(tmp_path, monkeypatch, link):
+    """Somebody who may write in the results folder exchanges a folder after everything was looked at."""
+    results, outside = tmp_path / "results", tmp_path / "outside"
+    (results / CHANGE / "app1").mkdir(parents=True)
+    (outside / "app1").mkdir(parents=True)
+    true_replacing = _records.replacing
+
+    def exchanged(path, top):
+        (results / link).rename(tmp_path / "away")
+        (results / link).symlink_to(outside)
+        return true_replacing(path, top)
+
+    monkeypatch.setattr(_records, "replacing", exchanged)
+    with pytest.raises(ValueError, match="is reached over a symbolic link"):
+        _records.store(results, factory.make_record([50.0]))
+    assert [path for path in outside.rglob("*") if path.is_file()] == []
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_written_through(tmp_path):
+    target = tmp_path / "target"
+    target.write_text("untouched")
+    link = tmp_path / "file.json"
+    link.symlink_to(target)
+    _records.write_json(link, {}, tmp_path)
+    assert target.read_text() == "untouched" and not link.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["conflicts", "remarks", "sources"])
+@pytest.mark.parametrize("value", [7, True, "text", {"a": 1}])
+def test_a_tuning_with_lists_that_are_none_is_turned_away(name, value):
+    """A report would end at it, and with it those of all hosts."""
+    record = factory.make_tunings("app1", "after", 1)
+    assert _records.validate_tunings(record) is None
+    record["tunings"][0][name] = value
+    assert f"tunings[0].{name} is" in _records.validate_tunings(record)

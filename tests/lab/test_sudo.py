@@ -1,0 +1,164 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An ordinary user logs in, and sudo makes root of it: which rules are enough, which are not, and what needs none."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2]
+PROGRAM = HERE / "molecule" / "shared" / "lab"
+NAME = "labsudo"
+LEAST = "ansible ALL=(root) NOPASSWD: /bin/sh\n"
+SHORT = {
+    "measure_rounds": 1,
+    "measure_runs": 1,
+    "measure_warmup": 0,
+    "measure_idle_seconds": 0,
+    "measure_run_seconds": 0.1,
+    "measure_bytes": [1000],
+    "measure_tool": "pingpong",
+    "zpower_change": "c1",
+}
+
+
+def run(*command, check=True, text=None, **environment):
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, input=text or "", env={**os.environ, **environment}
+    )
+    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
+    return done
+
+
+class Lab:
+    """Two hosts, one that is tuned and its peer; playbooks log in as the user `ansible`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
+        self.hosts, self.connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
+
+    def on(self, command, text=None, host="app1"):
+        """Run a shell command on a host as root; its output."""
+        arguments = shlex.split(self.connection["ansible_ssh_common_args"])
+        key, address = self.connection["ansible_ssh_private_key_file"], self.hosts[host]["ansible_host"]
+        return run("ssh", "-i", key, *arguments, f"root@{address}", command, text=text).stdout
+
+    def rule(self, text):
+        """The sudoers file of the user; sudo refuses all of them where one is wrong."""
+        self.on("cat >/etc/sudoers.d/ansible && chmod 0440 /etc/sudoers.d/ansible && visudo -c -q", text)
+
+    def play(self, playbook, *options, pipelining=False, **variables):
+        """The exit code of a playbook of the collection on app1, and what it printed."""
+        chosen = {"zpower_tunings": ["rps"], "rps_interfaces": ["hsi*"], "rps_cpus": "all"}
+        user = {"ansible_user": "ansible", "ansible_python_interpreter": "/usr/bin/python3"}
+        group = {"hosts": self.hosts, "vars": {**self.connection, **user, **chosen, **variables}}
+        inventory = self.folder / "inventory.json"
+        inventory.write_text(json.dumps({"erp": group}))
+        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+        command = [program, "-i", str(inventory), "--limit", "app1", f"zpower.sap_tuning.{playbook}", *options]
+        environment = {"ANSIBLE_COLLECTIONS_PATH": str(HERE / ".cache" / "collections"), "ANSIBLE_NOCOWS": "1"}
+        done = run(*command, check=False, ANSIBLE_PIPELINING=str(pipelining), **environment)
+        return done.returncode, done.stdout + done.stderr
+
+    def mask(self):
+        return int(self.on("cat /sys/class/net/hsi0/queues/rx-0/rps_cpus").replace(",", ""), 16)
+
+
+@pytest.fixture(scope="module", name="running")
+def fixture_running():
+    run(str(PROGRAM), "down", "--name", NAME)
+    run(str(PROGRAM), "up", "--name", NAME, "--hosts", "2")
+    yield
+    run(str(PROGRAM), "down", "--name", NAME)
+
+
+@pytest.fixture(name="lab")
+def fixture_lab(running, tmp_path):
+    found = Lab(tmp_path)
+    found.on("rm -f /etc/sudoers.d/ansible")
+    yield found
+    if found.mask() != 0:
+        found.rule(LEAST)
+        code, said = found.play("rollback", "--tags", "rps")
+        assert code == 0 and found.mask() == 0, said
+
+
+def test_measuring_takes_no_rule_at_all(lab):
+    code, said = lab.play("measure", zpower_results=str(lab.folder / "results"), **SHORT)
+    assert code == 0, said
+    record = json.loads((lab.folder / "results" / "c1" / "app1" / "before-1-pingpong-1000B-app2.json").read_text())
+    assert record["runs"][0]["ok"] and record["runs"][0]["cpu"]["server"]
+
+
+def test_the_least_rule_is_enough_for_every_verb(lab):
+    lab.rule("Defaults requiretty\n" + LEAST)
+    for playbook, *options in (("site", "--check"), ("site",), ("verify",)):
+        code, said = lab.play(playbook, *options)
+        assert code == 0, said
+    assert lab.mask() != 0
+    code, said = lab.play("rollback")
+    assert code == 0, said
+    assert lab.mask() == 0
+
+
+def test_pipelining_takes_a_sudo_without_requiretty(lab):
+    lab.rule(LEAST)
+    assert lab.play("site", pipelining=True)[0] == 0
+    lab.rule("Defaults requiretty\n" + LEAST)
+    code, said = lab.play("verify", pipelining=True)
+    assert code == 2 and "you must have a tty to run sudo" in said
+
+
+def test_a_rule_for_single_programs_is_not_enough(lab):
+    """Ansible's become runs /bin/sh, whatever the task is."""
+    lab.rule("ansible ALL=(root) NOPASSWD: /usr/bin/python3, /usr/sbin/sysctl\n")
+    code, said = lab.play("site")
+    assert code == 2 and "Missing sudo password" in said
+    assert lab.mask() == 0
+
+
+def test_the_least_rule_gives_everything_away(lab):
+    """So nobody takes it for a boundary."""
+    lab.rule(LEAST)
+    assert lab.on("su ansible -c 'sudo -n /bin/sh -c id'").startswith("uid=0(root)")
+
+
+def test_a_password_and_whose(lab):
+    for user, secret in (("ansible", "own"), ("root", "of root")):
+        lab.on(f"usermod -p '{run('openssl', 'passwd', '-6', secret).stdout.strip()}' {user}")
+    lab.rule("ansible ALL=(root) /bin/sh\n")
+    code, said = lab.play("site", ansible_become_password="own")
+    assert code == 0, said
+    lab.rule("Defaults targetpw\nansible ALL=(root) /bin/sh\n")
+    code, said = lab.play("verify", ansible_become_password="own")
+    assert code == 2 and "Incorrect sudo password" in said
+    code, said = lab.play("verify", ansible_become_password="of root")
+    assert code == 0, said
+
+
+def test_without_root_verify_answers_and_site_changes_nothing(lab):
+    code, said = lab.play("verify", ansible_become=False)
+    assert code == 2 and "off (mask 0), wanted CPUs" in said
+    code, said = lab.play("site", ansible_become=False)
+    assert code == 2 and "nothing was changed: cannot keep a journal in /var/lib/zpower_sap_tuning" in said
+    lab.rule(LEAST)
+    assert lab.play("site")[0] == 0
+    code, said = lab.play("verify", ansible_become=False)
+    assert code == 2 and "cannot read /var/lib/zpower_sap_tuning" in said and "Permission denied" in said
+
+
+def test_the_guardian_of_a_lease_outlives_the_terminal_of_sudo(lab):
+    lab.rule("Defaults requiretty, use_pty\n" + LEAST)
+    code, said = lab.play("site", zpower_checkpoint="try", zpower_lease=5)
+    assert code == 0, said
+    until = time.monotonic() + 120
+    while lab.mask() != 0:
+        assert time.monotonic() < until
+        time.sleep(0.5)
