@@ -119,7 +119,7 @@ def test_a_shared_partition_without_entitlement_is_unknown():
     assert read([line.replace("ent=0.50", "") for line in aixlike.SHARED] + [aixlike.SHARED_REPORT]) == []
 
 
-@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@settings(max_examples=100)
 @given(
     st.integers(0, 1000).flatmap(
         lambda user: st.tuples(st.just(user), st.integers(0, 1000 - user), st.integers(0, 100), st.integers(0, 400))

@@ -67,7 +67,7 @@ MEDIANS = st.one_of(
 )
 
 
-@settings(max_examples=200, derandomize=True, database=None, deadline=None)
+@settings(max_examples=200)
 @given(MEDIANS, MEDIANS, st.sampled_from([0.05, 0.2, 1.0]))
 def test_the_same_figures_seen_from_the_other_side_have_the_opposite_verdict(before, after, material):
     """``material`` over 5 % is a step of the clock: no verdict may be hidden by it as UNCHANGED."""

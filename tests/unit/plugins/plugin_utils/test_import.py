@@ -480,7 +480,7 @@ FIELD = st.one_of(
 ANY_ROW = st.dictionaries(FIELD, st.one_of(ANYTHING, st.dictionaries(NAMES, ANYTHING, max_size=4)), max_size=6)
 
 
-@settings(max_examples=300, deadline=None, database=None, derandomize=True)
+@settings(max_examples=300)
 @given(st.lists(ANY_ROW, min_size=1, max_size=3))
 def test_whatever_stands_in_rows_becomes_sound_records_or_sentences(given_rows):
     found = records_of(from_list(given_rows), ROW)
