@@ -67,12 +67,16 @@ class Runner:
 
     def _start(self, argv, output, folder):
         environment = programs.environment(argv[0], os.environ)
-        become = None
+        entry = None
         if self._user is not None:
             entry = pwd.getpwnam(self._user)
             environment.update(HOME=entry.pw_dir, USER=self._user, LOGNAME=self._user)
 
-            def become():
+        def begin():
+            # told by the program's own process, so that none runs of which the guardian does not know
+            if self.guardian is not None:
+                self.guardian.started()
+            if entry is not None:
                 os.initgroups(self._user, entry.pw_gid)
                 os.setgid(entry.pw_gid)
                 os.setuid(entry.pw_uid)
@@ -85,14 +89,12 @@ class Runner:
                 stderr=subprocess.STDOUT,
                 env=environment,
                 cwd=folder,
-                preexec_fn=become,
+                preexec_fn=begin,
                 # so that what a program starts itself can be ended with it
                 start_new_session=True,
             )
         except OSError as error:
             raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
-        if self.guardian is not None:
-            self.guardian.started(process.pid)
         return process
 
     def _end(self, process):

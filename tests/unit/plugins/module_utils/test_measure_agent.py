@@ -3,10 +3,12 @@
 """Servers that really run: their beginning, their guests, and above all their end."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
 import socket
+import tempfile
 import time
 
 import pytest
@@ -218,6 +220,26 @@ def test_servers_that_start_at_once_have_a_port_each():
     finally:
         for session in sessions:
             processes.end(session["pid"], session["start_time"])
+
+
+@pytest.mark.parametrize("tool", ["pingpong", "niping"])
+def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
+    listen, alone = serving.listen, []
+
+    def checked(*arguments, **options):
+        folder = os.open(tempfile.gettempdir(), os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone.append(False)
+        except BlockingIOError:
+            alone.append(True)
+        finally:
+            os.close(folder)
+        return listen(*arguments, **options)
+
+    monkeypatch.setattr(serving, "listen", checked)
+    with server(tool, binary=STANDIN if tool == "niping" else None):
+        assert alone == [True]
 
 
 def test_the_server_ends_with_niping(tmp_path):

@@ -85,6 +85,26 @@ def test_the_client_behind_a_script_ends_with_a_module_that_was_killed(sleeper):
     assert wait_until(lambda: not runs())
 
 
+def test_a_module_that_is_killed_as_soon_as_a_program_runs_leaves_none(sleeper, monkeypatch):
+    program, runs = sleeper
+    pid = os.fork()
+    if pid == 0:
+        try:
+            start = processes.start
+
+            def killed(argv, **options):
+                start(argv, **options)
+                wait_until(lambda: told(program))
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            monkeypatch.setattr(processes, "start", killed)
+            programs.run_together([[program]], 600)
+        finally:
+            os._exit(0)
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+    assert wait_until(lambda: not runs())
+
+
 def test_a_script_is_not_waited_for_longer_than_the_time_limit(sleeper):
     program, runs = sleeper
     assert programs.ask([program], 2) == ""
