@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,21 @@ STORED = (
 )
 
 SAID = {}  # what the playbooks of this stage have said
+
+
+@pytest.fixture
+def eventually():
+    """Whether something becomes true, on a machine that is slow and busy."""
+
+    def wait(true, seconds=300):
+        end = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
+        return True
+
+    return wait
 
 
 @pytest.fixture
@@ -53,7 +69,7 @@ def ansible(*command):
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         check=False,
         env={**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"},
     )

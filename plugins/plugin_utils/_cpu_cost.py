@@ -104,7 +104,7 @@ def _total(rounds: Sequence[Round], index: int) -> _kpi.CpuSum | None:
     return _kpi.add(known) if known else None
 
 
-def _windows(rounds: Sequence[Round], index: int) -> list[_kpi.Background]:
+def _windows(rounds: Sequence[Round], index: int) -> list[_kpi.CpuSum]:
     return [window for window in (item.idle[index] for item in rounds) if window is not None]
 
 

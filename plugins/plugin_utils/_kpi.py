@@ -33,14 +33,6 @@ class CpuSum(NamedTuple):
     """Of how many CPUs ``busy_s`` is a share is not known: it and ``capacity_s`` count the machine as one."""
 
 
-class Background(NamedTuple):
-    """One idle window: CPU seconds used in ``elapsed_s``, of ``capacity_s`` that there were."""
-
-    busy_s: float
-    elapsed_s: float
-    capacity_s: float
-
-
 class Kpi(NamedTuple):
     """One end in one state. None where it cannot be known; ``net`` tells whether the background was taken off."""
 
@@ -55,10 +47,9 @@ class Kpi(NamedTuple):
     net: bool
 
 
-def background(window: Mapping[str, Any] | None) -> Background | None:
+def background(window: Mapping[str, Any] | None) -> CpuSum | None:
     """The idle window of one end as sums; None where it was not taken or is incomplete."""
-    known = _window(window)
-    return None if known is None else Background(known.busy_s, known.elapsed_s, known.capacity_s)
+    return _window(window)
 
 
 def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
@@ -105,16 +96,16 @@ def add(sums: Sequence[CpuSum]) -> CpuSum:
     return CpuSum(busy, steal, elapsed, known_capacity, run_s, units, softirq, process, share_only)
 
 
-def idle_rate(windows: Sequence[Background]) -> float | None:
+def idle_rate(windows: Sequence[CpuSum]) -> float | None:
     """CPU seconds a second that the machine uses by itself; None without an idle window."""
     elapsed = sum(window.elapsed_s for window in windows)
     return sum(window.busy_s for window in windows) / elapsed if elapsed > 0 else None
 
 
-def idle_pct(windows: Sequence[Background]) -> float | None:
-    """Share of all CPUs that the machine uses by itself, in percent; None without an idle window."""
-    capacity = sum(window.capacity_s for window in windows)
-    return 100.0 * sum(window.busy_s for window in windows) / capacity if capacity > 0 else None
+def idle_pct(windows: Sequence[CpuSum]) -> float | None:
+    """Share of all CPUs that the machine uses by itself, in percent; None if a window does not tell its CPUs."""
+    total = add(windows)
+    return _share(total.busy_s, total.capacity_s)
 
 
 def kpi(total: CpuSum, idle: float | None) -> Kpi:

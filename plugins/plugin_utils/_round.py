@@ -17,7 +17,6 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import (
-    Background,
     CpuSum,
     background,
     cpu_sum,
@@ -117,7 +116,7 @@ class Round:
     """Median over the counted runs of each run's longest round trip, in µs."""
     cpu: tuple[CpuSum | None, CpuSum | None]
     """Client, server."""
-    idle: tuple[Background | None, Background | None]
+    idle: tuple[CpuSum | None, CpuSum | None]
     retransmits: float | None
     """Of both ends over the counted runs that know it."""
     retransmit_runs: int

@@ -94,5 +94,5 @@ def facts(name):
     """The facts that Ansible itself gathers."""
     command = ["ansible", name, "--one-line", "-m", "ansible.builtin.setup"]
     plain = {**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, env=plain)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, env=plain)
     return json.loads(done.stdout.partition("=>")[2])["ansible_facts"]

@@ -23,7 +23,7 @@ def kernel(host):
     """{file below /sys/devices/system/cpu: text} when asked, as soon as every CPU that is configured is polarized."""
 
     def read():
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while True:
             found = dict(line.split(":", 1) for line in host.check_output(READ).splitlines())
             configured = [path.split("/")[0] for path in found if path.endswith("/configure") and found[path] == "1"]

@@ -3,7 +3,6 @@
 """What the tests of the system PRD read: profiles as bytes, processes in /proc, and what the instances answer."""
 
 import json
-import time
 
 import pytest
 
@@ -80,18 +79,9 @@ def parameter(control):
 
 
 @pytest.fixture
-def is_up(control):
-    """Whether all processes of an instance run, within so many seconds."""
-
-    def ask(instance, seconds=5):
-        until = time.monotonic() + seconds
-        while control(instance, "GetProcessList")[0] != 3:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.2)
-        return True
-
-    return ask
+def is_up(control, eventually):
+    """Whether all processes of an instance run, or soon do."""
+    return lambda instance: eventually(lambda: control(instance, "GetProcessList")[0] == 3)
 
 
 @pytest.fixture

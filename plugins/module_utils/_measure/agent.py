@@ -183,11 +183,12 @@ def start(
     beside = program is not None or engine is not None
     # The tool gets the wanted port; the control channel never takes it.
     avoid = {port} if port else {serving.FIRST_PORT}
-    if beside:
-        listeners, own = serving.listen(address, control_port, avoid)
-    else:
-        listeners, own = serving.listen(address, port, kind=kind)
-    engine_listeners, engine_port = serving.listen(address, port, {own}) if engine else ([], None)
+    with _one_at_a_time():
+        if beside:
+            listeners, own = serving.listen(address, control_port, avoid)
+        else:
+            listeners, own = serving.listen(address, port, kind=kind)
+        engine_listeners, engine_port = serving.listen(address, port, {own}) if engine else ([], None)
     keep = [listener.fileno() for listener in listeners + engine_listeners]
 
     def start_child():

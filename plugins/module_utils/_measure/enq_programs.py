@@ -75,13 +75,13 @@ class Runner:
                 stderr=subprocess.STDOUT,
                 env=programs.environment(argv[0], os.environ),
                 cwd=folder,
+                # told by the program's own process, so that none runs of which the guardian does not know
+                preexec_fn=self.guardian and self.guardian.started,
                 # so that what a program starts itself can be ended with it
                 start_new_session=True,
             )
         except OSError as error:
             raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
-        if self.guardian is not None:
-            self.guardian.started(process.pid)
         return process
 
     def _end(self, process):

@@ -3,6 +3,7 @@
 """Is this process still the one that was started? A process id alone is not an identity: it is used again."""
 
 import contextlib
+import functools
 import os
 import re
 import signal
@@ -33,7 +34,7 @@ def start(argv, identity=None, **options):
         kept = {name: given[name] for name in _LIBRARIES if name in given}
         options["env"] = dict(identity.environment(given), **kept)
         options.setdefault("cwd", "/")
-        options["preexec_fn"] = identity.take
+        options["preexec_fn"] = functools.partial(_become, identity, options.get("preexec_fn"))
         return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
     except HostError as error:
         raise MeasureError(str(error)) from error
@@ -41,6 +42,13 @@ def start(argv, identity=None, **options):
         raise MeasureError(
             "%s cannot be run as %s: this process may not become another user" % (argv[0], identity.name)
         ) from error
+
+
+def _become(identity, begin):
+    """What the child does before the program: first what root asked for, then become the user."""
+    if begin is not None:
+        begin()
+    identity.take()
 
 
 def _owner(program):

@@ -131,9 +131,10 @@ def _run_all(argvs, outputs, timeout, guardian):
                     stderr=subprocess.STDOUT,
                     env=environment(argv[0], os.environ),
                     start_new_session=True,
+                    # told by the program's own process, so that none runs of which the guardian does not know
+                    preexec_fn=guardian.started,
                 )
             )
-            guardian.started(running[-1].pid)
         for argv, process in zip(argvs, running):
             process.wait(max(0.001, deadline - time.monotonic()))
             if process.returncode < 0:

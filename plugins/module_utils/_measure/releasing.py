@@ -35,9 +35,9 @@ class Guardian:
                 os._exit(0)
         os.close(read_end)
 
-    def started(self, pid):
-        """A program runs, the first of its process group, that has to end with the measurement."""
-        self._tell({"started": pid, "began": processes.start_time(pid)})
+    def started(self):
+        """This process, the first of its process group, becomes a program that has to end with the measurement."""
+        self._tell({"started": os.getpid(), "began": processes.start_time(os.getpid())})
 
     def ended(self, pid):
         self._tell({"ended": pid})

@@ -134,6 +134,10 @@ class CpuTopology(SystemTuning):
         except HostError as error:
             self.refuse(error)
 
+    def same(self, knob, one, other):
+        """A first value such as "1, siblings 0" is back with its digit: only that can be written."""
+        return one == other or bool(knob.place == RUNNING and one and other and one == other[0])
+
     def value(self, knob, text):
         return text.split("=")[-1].strip()
 

@@ -4,6 +4,7 @@
 
 import os
 import platform
+import signal
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import meter
@@ -33,24 +34,21 @@ VMSTAT_SHARED = (
 VMSTAT_SHARED_REPORT = " 1  0 271827 314159   0   0   0   0    0   0  45 3743 3154 20 60 19  1  0.45  90.0"
 LSDEV_PROCESSORS = "proc0 Available 00-00 Processor\nproc4 Available 00-04 Processor\nproc8 Defined   00-08 Processor\n"
 
-# What a tool prints: at once, and then at the end of every interval, as often as times says (0: until it is ended).
+# What a tool prints: at once, and then at the end of every interval, until it is ended.
 SCRIPT = """#!/bin/sh
 echo $$ >> %(folder)s/%(name)s.pids
 cat %(folder)s/%(name)s.head
-count=0
-while [ %(times)d -eq 0 ] || [ $count -lt %(times)d ]; do
-  sleep "$1"
+while sleep "$1"; do
   cat %(folder)s/%(name)s.report
-  count=$((count + 1))
 done
 """
 
 
-def tool(folder, name, head, report, times=0):
+def tool(folder, name, head, report):
     """A stand-in for lparstat or vmstat in a folder (a pathlib.Path)."""
     (folder / (name + ".head")).write_text("\n" + "\n".join(head) + "\n")
     (folder / (name + ".report")).write_text(report + "\n")
-    script(folder, name, SCRIPT % {"folder": folder, "name": name, "times": times})
+    script(folder, name, SCRIPT % {"folder": folder, "name": name})
 
 
 def script(folder, name, text):
@@ -59,10 +57,20 @@ def script(folder, name, text):
     path.chmod(0o755)
 
 
+def pids(folder, name):
+    """The process ids with which a tool was started."""
+    return [int(pid) for pid in (folder / (name + ".pids")).read_text().split()]
+
+
 def running(folder, name):
     """How many processes of a tool are still there."""
-    pids = (folder / (name + ".pids")).read_text().split()
-    return sum(os.path.exists("/proc/%s" % pid) for pid in pids)
+    return sum(os.path.exists("/proc/%d" % pid) for pid in pids(folder, name))
+
+
+def end(folder, name):
+    """End a tool by itself, as if it had nothing more to report."""
+    for pid in pids(folder, name):
+        os.kill(pid, signal.SIGTERM)
 
 
 def pretend(monkeypatch, folder):

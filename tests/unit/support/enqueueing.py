@@ -17,7 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
     locktable,
     processes,
 )
-from measuring import OPTIONS, free_port, listens, wait_until
+from measuring import OPTIONS, PATIENCE, free_port, listens, wait_until
 
 UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = os.path.join(os.path.dirname(UNIT), "standins", "sap")
@@ -42,7 +42,7 @@ class Standin:
             stream.write("%sstandin/enqueue_port = %d\n%s" % (HEAD, port, STARTS[kind]))
 
     def ask(self, operation, **details):
-        with socket.create_connection(("127.0.0.1", self._port), 5) as sock:
+        with socket.create_connection(("127.0.0.1", self._port), PATIENCE) as sock:
             sock.sendall(json.dumps(dict(details, op=operation)).encode() + b"\n")
             with sock.makefile("rb") as stream:
                 return json.loads(stream.readline().decode())
@@ -67,7 +67,7 @@ def standin(folder, kind, monkeypatch, maximum=250000):
     program = os.path.join(PROGRAMS, "enqueue_server.py")
     process = subprocess.Popen([sys.executable, program, str(running._port)], env=environment)
     try:
-        assert wait_until(lambda: listens(running._port), 10)
+        assert wait_until(lambda: listens(running._port))
         yield running
     finally:
         process.kill()
@@ -96,12 +96,12 @@ def lock_table():
 
 def record_of(workload, session, **options):
     """The record of one short round."""
-    params = dict(OPTIONS, session=session, timeout=20.0)
+    params = dict(OPTIONS, session=session)
     params.update(options)
     return face.measure(params, [workload])[0]
 
 
-def ends_soon(pid, seconds=15.0):
+def ends_soon(pid, seconds=PATIENCE):
     """Whether a process of another parent ends in time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

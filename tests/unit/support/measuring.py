@@ -17,6 +17,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloa
 # The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
 UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Seconds after which a test fails that waits for something: for a machine that is slow and busy.
+PATIENCE = 60.0
 STANDIN = os.path.join(os.path.dirname(UNIT), "standins", "niping")
 OPTIONS = {
     "address": "127.0.0.1",
@@ -27,7 +29,7 @@ OPTIONS = {
     "runs": 2,
     "warmup": 1,
     "connections": 1,
-    "timeout": 5.0,
+    "timeout": PATIENCE,
     "idle_seconds": 0,
     "control": False,
     "round": 1,
@@ -35,7 +37,7 @@ OPTIONS = {
     "transport": "tcp",
     "port": 0,
     "control_port": 0,
-    "lifetime": 60,
+    "lifetime": 600,
 }
 # The options of a measuring module for one short round, as a playbook gives them.
 QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control": False, "run_seconds": 0.1}
@@ -46,6 +48,9 @@ def server(tool="pingpong", **options):
     """The session of a running server, which is ended afterwards whatever the test did to it."""
     binary = options.pop("binary", None)
     options.setdefault("address", "127.0.0.1")
+    if tool == "niping":
+        # the range that it has by default is that of all tests that run here at the same time
+        options.setdefault("port", free_port())
     session = agent.start(tool, **dict(options, **request.server_of(tool, binary)))
     try:
         yield session
@@ -70,7 +75,7 @@ def plan(**options):
 def kill(session):
     """Kill a server in a way that lets it run no code, and wait until it is gone."""
     os.kill(session["pid"], signal.SIGKILL)
-    assert processes.wait_gone(session["pid"], session["start_time"], 5)
+    assert processes.wait_gone(session["pid"], session["start_time"], PATIENCE)
 
 
 def signal_later(session, number, seconds):
@@ -78,7 +83,7 @@ def signal_later(session, number, seconds):
     return subprocess.Popen(["sh", "-c", "sleep %s; kill -%d %d" % (seconds, number, session["pid"])])
 
 
-def wait_until(condition, seconds=5.0):
+def wait_until(condition, seconds=PATIENCE):
     """Whether a condition came true in time."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -4,7 +4,6 @@
 
 import contextlib
 import functools
-import time
 
 import pytest
 
@@ -53,11 +52,11 @@ def test_a_full_disk(host, rps, masks):
     assert rps(interfaces=["hsi0"])["changed"] is False
 
 
-def test_a_second_run_at_the_same_time(host, rps):
+def test_a_second_run_at_the_same_time(host, rps, eventually):
     # the lock of the module is flock(2) on this file, so any program can hold it
-    command = f"setsid flock {JOURNAL}/rps.lock sleep 20 >/dev/null 2>&1 < /dev/null &"
+    command = f"setsid flock {JOURNAL}/rps.lock sleep 600 >/dev/null 2>&1 < /dev/null &"
     with broken(host, command, "pkill -x sleep"):
-        time.sleep(0.3)
+        assert eventually(lambda: host.run(f"flock -n {JOURNAL}/rps.lock true").rc != 0)
         result = rps(interfaces=["hsi0"], cpus="0")
     assert "another run" in result["msg"] and "nothing was changed" in result["msg"]
     assert rps(interfaces=["hsi0"])["changed"] is False

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 CHECKOUT = Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
@@ -16,21 +15,14 @@ LOOK = (
     " find /etc/udev/rules.d /var/lib/zpower_sap_tuning -type f ! -name '*.lock' | sort | xargs -r sha256sum"
 )
 HOW = {"app1": signal.SIGKILL, "app2": signal.SIGINT}
-LEASE = 30  # longer than a step of one host under load, and short enough to wait for
+LEASE = 60  # longer than a step of one host under load, and short enough to wait for
 
 
 def arguments(change, name, short):
     return ["--limit", name, "-e", json.dumps({**short, "experiment_lease": LEASE, "zpower_change": change})]
 
 
-def wait(what, seconds):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.2)
-
-
-def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play, short):
+def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, play, short, eventually):
     results = Path(short["zpower_results"])
     how = HOW[name]
     change = f"gone-{name}"
@@ -47,15 +39,15 @@ def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, 
     with (FOLDER / f"{change}.log").open("w") as log:
         gone = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
         try:
-            wait(lambda: gone.poll() is not None or len(list(folder.glob("tunings-*"))) == 1, 120)
+            assert eventually(lambda: gone.poll() is not None or len(list(folder.glob("tunings-*"))) == 1)
             # in the second step, whose level is another one than what was found
-            wait(lambda: gone.poll() is not None or not as_found(), 60)
+            assert eventually(lambda: gone.poll() is not None or not as_found())
             assert gone.poll() is None, "it ended by itself, its log tells why"
         finally:
             if gone.poll() is None:
                 os.killpg(gone.pid, how)
-            gone.wait(60)
-    wait(as_found, LEASE + 30)
+            gone.wait()
+    assert eventually(as_found)
     status, text, _changed = play("report", "-e", json.dumps({"zpower_results": str(results), "zpower_change": change}))
     assert status == 0 and "is not complete" in text, text
     status, text, _changed = play("experiment", *arguments(change, name, short))

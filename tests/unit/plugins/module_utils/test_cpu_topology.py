@@ -63,6 +63,26 @@ def test_siblings_that_do_not_follow_are_a_failure(guest):
     assert result["failed"] and "the siblings that the scheduler sees did not follow" in result["msg"]
 
 
+@pytest.mark.parametrize("digit, together", [("0", True), ("1", False)])
+@pytest.mark.parametrize("wanted", [False, True])
+def test_siblings_at_odds_with_the_kernels_value_are_seen_and_no_obstacle_to_the_way_back(
+    guest, digit, together, wanted
+):
+    guest.fill(TOPOLOGY, digit)
+    guest.siblings(together)
+    shown = "%s, siblings %d" % (digit, together)
+    assert record(guest, check=True, sw_siblings=wanted)["reason"].startswith(
+        "s390.topology: %s, wanted %d" % (shown, wanted)
+    )
+    found = record(guest, sw_siblings=wanted)
+    assert (found["verdict"], found["before"]["running"]) == ("changed", {"s390.topology": shown})
+    assert found["after"]["running"] == {"s390.topology": str(int(wanted))}
+    result = run(guest, state="restored")
+    assert not result["failed"], result["msg"]
+    assert guest.value(TOPOLOGY) == digit and not guest.exists("/var/lib/zpower_sap_tuning")
+    assert {value for _path, value in guest.log} <= {"0", "1"}
+
+
 def test_siblings_of_some_cpus_only(guest):
     run(guest)
     guest.fill("/sys/devices/system/cpu/cpu3/topology/core_siblings_list", "3")

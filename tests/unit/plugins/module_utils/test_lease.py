@@ -3,6 +3,7 @@
 """A lease: the host takes a checkpoint back by itself, whatever became of those who began it. Guardians are real."""
 
 import errno
+import json
 import os
 import signal
 import time
@@ -24,7 +25,7 @@ QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
 CHECKPOINT = FOLDER + "/checkpoint-exp1"
 GUARDIAN = CHECKPOINT + "/rps.guardian"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 LONG = 3600
 
 
@@ -59,6 +60,16 @@ def eventually(true, seconds=PATIENCE_S):
     return False
 
 
+def over(host):
+    """End the lease of exp1, as if its time had passed."""
+    host.write(CHECKPOINT + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
+
+
+def until(host):
+    """When the lease of exp1 ends, on the monotonic clock."""
+    return json.loads(host.read(CHECKPOINT + "/lease.json"))["until"]
+
+
 def masks(host):
     return [host.value(QUEUE % number) for number in range(2)]
 
@@ -77,8 +88,8 @@ def host(tmp_path, monkeypatch):
     host.interface("hsi0", queues=2)
     monkeypatch.setattr(_face, "Host", lambda: host)
     monkeypatch.setattr(_lease, "LOOK_S", 0.1)
-    monkeypatch.setattr(_lease, "BUSY_S", 0.1)
-    monkeypatch.setattr(_lease, "RETRY_S", 0.1)
+    monkeypatch.setattr(_lease, "BUSY_S", 0.11)
+    monkeypatch.setattr(_lease, "RETRY_S", 0.12)
     yield host
     pid = host.guardian()
     if pid is not None and alive(pid):
@@ -93,9 +104,10 @@ def call(host, monkeypatch, capsys):
 def test_without_renewal_the_host_is_as_it_was_found(host, call):
     call(cpus="0-1")
     found = everything(host)
-    assert call(every=2, checkpoint="exp1", lease=1)["changed"]
+    assert call(every=2, checkpoint="exp1", lease=LONG)["changed"]
     pid = host.guardian()
     assert masks(host) == ["5", "5"] and alive(pid) and pid != os.getpid()
+    over(host)
     assert eventually(lambda: everything(host) == found)
     assert eventually(lambda: not alive(pid))
     assert masks(host) == ["3", "3"] and not host.exists(CHECKPOINT)
@@ -103,14 +115,14 @@ def test_without_renewal_the_host_is_as_it_was_found(host, call):
 
 
 def test_every_call_with_the_checkpoint_renews_it_also_one_that_changes_nothing(host, call):
-    call(checkpoint="exp1", lease=3)
-    pid = host.guardian()
-    for _count in range(2):
-        time.sleep(1.6)
-        assert not call(checkpoint="exp1", lease=3)["changed"]
-        # nothing said of it is no renewal, and no end either
-        assert not call(checkpoint="exp1")["changed"]
-    assert masks(host) == ["f", "f"] and host.guardian() == pid and alive(pid)
+    call(checkpoint="exp1", lease=LONG)
+    pid, first = host.guardian(), until(host)
+    assert not call(checkpoint="exp1", lease=2 * LONG)["changed"]
+    renewed = until(host)
+    assert first + LONG <= renewed <= time.monotonic() + 2 * LONG
+    # nothing said of it is no renewal, and no end either
+    assert not call(checkpoint="exp1")["changed"]
+    assert until(host) == renewed and host.guardian() == pid and alive(pid)
 
 
 def test_a_lease_can_be_made_shorter(host, call):
@@ -178,19 +190,21 @@ def test_killed_between_two_writes_the_host_is_taken_back(host, call, monkeypatc
             real(self, subject, knob)
 
         monkeypatch.setattr(Rps, "set", killed)
-        call(checkpoint="exp1", lease=1)
+        call(checkpoint="exp1", lease=LONG)
         os._exit(0)
     assert os.waitpid(pid, 0)[1] == signal.SIGKILL
     assert masks(host) == ["f", "3"] and alive(host.guardian())
+    over(host)
     assert eventually(lambda: everything(host) == found)
 
 
 def test_it_takes_back_what_later_calls_changed_too(host, call):
     host.interface("hsi1")
     found = everything(host)
-    call(interfaces=["hsi0"], checkpoint="exp1", lease=1)
+    call(interfaces=["hsi0"], checkpoint="exp1", lease=LONG)
     call(interfaces=["hsi1"], checkpoint="exp1")
     assert host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "f"
+    over(host)
     assert eventually(lambda: everything(host) == found)
 
 
@@ -206,20 +220,37 @@ def test_after_a_reboot_the_lease_is_gone_and_the_checkpoint_there(host, call):
     assert result["failed"] and "by itself" not in result["msg"]
     assert "rollback -e zpower_checkpoint=exp1 takes back only those" in result["msg"]
     # another call of the same experiment has the host guarded again
-    call(checkpoint="exp1", lease=1)
-    assert host.guardian() != pid
+    call(checkpoint="exp1", lease=LONG)
+    assert host.guardian() != pid and alive(host.guardian())
+    over(host)
     assert eventually(lambda: everything(host) == found)
 
 
-def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call):
-    call(checkpoint="exp1", lease=1)
+@pytest.fixture
+def naps(monkeypatch, tmp_path):
+    """How often a guardian has slept for so many seconds, when asked."""
+    file, sleep = tmp_path / "naps", time.sleep
+
+    def note(seconds):
+        with file.open("a") as stream:
+            stream.write("%s\n" % seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(_lease.time, "sleep", note)
+    return lambda seconds: file.read_text().split().count(str(seconds)) if file.exists() else 0
+
+
+def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call, naps):
+    call(checkpoint="exp1", lease=LONG)
     other = Journal(host, "rps", FOLDER, "exp1")
     other.lock()
-    time.sleep(1.5)
+    over(host)
+    assert eventually(lambda: naps(_lease.BUSY_S) > 1)
     assert masks(host) == ["f", "f"]
     other.lease.grant(_lease.Terms(LONG, None))
     other.close()
-    time.sleep(0.5)
+    looked = naps(_lease.LOOK_S)
+    assert eventually(lambda: naps(_lease.LOOK_S) > looked + 1)
     assert masks(host) == ["f", "f"] and alive(host.guardian())
 
 
@@ -227,6 +258,10 @@ def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
     call(checkpoint="exp1", lease=LONG)
     take_back = _face._terms(host, rps_params(checkpoint="exp1", lease=LONG), Rps).take_back
     assert take_back(lambda: False) is None and masks(host) == ["f", "f"]
+    lease = Journal(host, "rps", FOLDER, "exp1").lease
+    assert not lease._due()
+    over(host)
+    assert lease._due()
     assert take_back(lambda: True)["failed"] is False and masks(host) == ["0", "0"]
 
 
@@ -246,9 +281,10 @@ def told(monkeypatch, tmp_path):
 
 
 def test_a_guardian_names_what_it_had_to_leave(host, call, told):
-    call(checkpoint="exp1", lease=1)
+    call(checkpoint="exp1", lease=LONG)
     pid = host.guardian()
     host.fill(QUEUE % 1, "2")
+    over(host)
     assert eventually(lambda: not alive(pid))
     (line,) = told.read_text().splitlines()
     assert line.startswith(
@@ -260,10 +296,11 @@ def test_a_guardian_names_what_it_had_to_leave(host, call, told):
 def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     call(cpus="0-1")
     found = everything(host)
-    call(checkpoint="exp1", lease=1)
+    call(checkpoint="exp1", lease=LONG)
     pid = host.guardian()
     host.fill("/full", "/etc")
-    time.sleep(1.5)
+    over(host)
+    assert eventually(lambda: told.exists() and told.read_text().count("\n") > 1)
     assert masks(host) == ["f", "f"] and alive(pid)
     os.unlink(host.path("/full"))
     assert eventually(lambda: everything(host) == found and not alive(pid))
@@ -308,7 +345,7 @@ def test_why_the_guardian_could_not_begin_is_told(host, call, monkeypatch):
 
 
 def test_a_lease_that_cannot_be_read_is_over(host, call):
-    call(checkpoint="exp1", lease=1)
+    call(checkpoint="exp1", lease=LONG)
     host.fill(CHECKPOINT + "/lease.json", "{")
     assert eventually(lambda: masks(host) == ["0", "0"])
 

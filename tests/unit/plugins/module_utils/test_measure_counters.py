@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import sys
-import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import counters, fingerprint
@@ -142,27 +141,34 @@ def test_no_usable_line_of_a_process_is_none(text):
 
 
 def test_what_children_used_counts_before_and_after_they_end():
-    """Half a second of a child's CPU time: while it lives, and once it was waited for."""
-    begin = counters.snapshot(pids=(os.getpid(),))
+    """What a child and this process used, as times(2) tells it: while the child lives, and once it was waited for."""
+
+    def own():
+        return sum(os.times()[:2])
+
+    begin, begun = counters.snapshot(pids=(os.getpid(),)), own()
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        while time.process_time() < 0.5:
+        while own() < 0.5:
             pass
-        os.write(write_end, b".")
-        time.sleep(30)
-        os._exit(0)
+        os.write(write_end, b"%f" % own())
+        signal.pause()
     try:
-        os.read(read_end, 1)
+        used = float(os.read(read_end, 100))
         alive = counters.snapshot(pids=(os.getpid(),))
     finally:
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        usage = os.wait4(child, 0)[2]
         os.close(read_end)
         os.close(write_end)
-    ended = counters.snapshot(pids=(os.getpid(),))
-    for later in (alive, ended):
-        assert 0.45 <= counters.cpu_between(begin, later)["process_s"] < 2.0
+    ended, mine = counters.snapshot(pids=(os.getpid(),)), own() - begun
+    # The kernel counts each part in ticks.
+    ticks = 10.0 / os.sysconf("SC_CLK_TCK")
+    while_alive = counters.cpu_between(begin, alive)["process_s"]
+    assert used - ticks <= while_alive <= used + mine + ticks
+    total = usage.ru_utime + usage.ru_stime
+    assert total - ticks <= counters.cpu_between(begin, ended)["process_s"] <= total + mine + ticks
     assert counters.cpu_between(ended, begin)["process_s"] is None
     assert counters.cpu_between(counters.snapshot(), ended)["process_s"] is None
 

@@ -5,7 +5,6 @@
 import os
 import signal
 import sys
-import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
@@ -19,7 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enq_pro
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enqt import Enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from enqueueing import ENQT, STARTS, agent_of, asked, ends_soon, record_of, standin
-from measuring import errors, wait_until
+from measuring import PATIENCE, errors, wait_until
 
 PROFILES = "usr/sap/PRD/SYS/profile"
 OK = "\n20.11.2026 10:00:00\nEnqGetStatistic\nOK\n"
@@ -197,18 +196,18 @@ def test_counters_that_cannot_be_had_are_no_metric_and_fail_no_run(tmp_path, mon
 
 def test_a_program_that_cannot_be_had_or_dies():
     with pytest.raises(MeasureError, match="/nowhere/enqt cannot be run"):
-        Runner().ask(["/nowhere/enqt"], 5)
+        Runner().ask(["/nowhere/enqt"], PATIENCE)
     with pytest.raises(MeasureError, match="sh was ended by signal 9"):
-        Runner().ask(["sh", "-c", "kill -9 $$"], 5)
+        Runner().ask(["sh", "-c", "kill -9 $$"], PATIENCE)
 
 
 def test_very_much_text_keeps_its_beginning_and_its_end():
-    text = Runner().ask([sys.executable, "-c", "print('begin' + 'x' * 2000000 + 'end')"], 20)
+    text = Runner().ask([sys.executable, "-c", "print('begin' + 'x' * 2000000 + 'end')"], PATIENCE)
     assert text.startswith("begin") and text.rstrip().endswith("end") and len(text) < 600000
 
 
 def test_a_watched_program_is_read_while_it_runs_and_ended():
-    with Runner().watched(["sh", "-c", "echo one; echo $$; sleep 60"]) as seen:
+    with Runner().watched(["sh", "-c", "echo one; echo $$; sleep 600"]) as seen:
         assert wait_until(lambda: "".join(seen).count("\n") == 2)
     pid = int("".join(seen).split()[1])
     with pytest.raises(ProcessLookupError):
@@ -236,12 +235,16 @@ def test_the_guardian_sees_the_end_though_another_process_holds_its_line(tmp_pat
     if pid == 0:
         guardian = releasing.Guardian(lambda: mark.write_text("yes"))
         guardian.owes(True)
-        if os.fork() == 0:
-            time.sleep(8)
-            os._exit(0)
+        holder = os.fork()
+        if holder == 0:
+            signal.pause()
+        (tmp_path / "holder").write_text(str(holder))
         os._exit(0)
     os.waitpid(pid, 0)
-    assert wait_until(mark.exists, 5)
+    try:
+        assert wait_until(mark.exists)
+    finally:
+        os.kill(int((tmp_path / "holder").read_text()), signal.SIGKILL)
 
 
 def test_the_guardian_tries_again(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locktable_load import LockTable, Session
 from enqueueing import asked, lock_table, record_of
-from measuring import errors, listens, wait_until
+from measuring import PATIENCE, errors, listens, wait_until
 
 
 def target(session, token=None):
@@ -76,7 +76,7 @@ def test_a_full_table_says_so_and_keeps_what_it_has():
 
 
 def test_the_protocol(session):
-    one, two = Session(target(session), 5), Session(target(session), 5)
+    one, two = Session(target(session), PATIENCE), Session(target(session), PATIENCE)
     try:
         assert one.ask(b"L E u1 order.1\n") == b"0"
         assert two.ask(b"L S u2 order.1\n") == b"1"
@@ -92,10 +92,10 @@ def test_the_protocol(session):
 
 
 def test_what_a_client_held_is_free_when_it_is_gone(session):
-    one = Session(target(session), 5)
+    one = Session(target(session), PATIENCE)
     for number in range(50):
         one.ask(b"L X u1 x%d\n" % number)
-    two = Session(target(session), 5)
+    two = Session(target(session), PATIENCE)
     try:
         assert two.counts()[0] == 50
         one.close()
@@ -107,13 +107,13 @@ def test_what_a_client_held_is_free_when_it_is_gone(session):
 
 def test_nobody_without_the_token(session):
     with pytest.raises((EOFError, OSError)):
-        Session(target(session, "0123456789abcdef"), 5)
-    with socket.create_connection(("127.0.0.1", session["port"]), 3) as sock:
+        Session(target(session, "0123456789abcdef"), PATIENCE)
+    with socket.create_connection(("127.0.0.1", session["port"]), PATIENCE) as sock:
         sock.sendall(b"L E u1 x\n")
         assert sock.recv(10) == b""
-    with socket.create_connection(("127.0.0.1", session["port"]), 3) as sock:
+    with socket.create_connection(("127.0.0.1", session["port"]), PATIENCE) as sock:
         sock.sendall(session["token"].encode() + b"\n" + b"x" * 5000)
-        sock.settimeout(3)
+        sock.settimeout(PATIENCE)
         received = b""
         try:
             while True:
@@ -127,11 +127,11 @@ def test_nobody_without_the_token(session):
 
 
 def test_a_silent_guest_is_sent_away_and_keeps_nobody_waiting(monkeypatch):
-    monkeypatch.setattr(admission, "TOKEN_TIMEOUT", 0.3)
-    with lock_table() as running, socket.create_connection(("127.0.0.1", running["port"]), 3) as silent:
-        own = Session(target(running), 5)
+    monkeypatch.setattr(admission, "TOKEN_TIMEOUT", 2.0)
+    with lock_table() as running, socket.create_connection(("127.0.0.1", running["port"]), PATIENCE) as silent:
+        own = Session(target(running), PATIENCE)
         assert own.counts() == (0, 0)
-        silent.settimeout(5)
+        silent.settimeout(PATIENCE)
         assert silent.recv(1) == b"" and own.counts() == (0, 0)
         own.close()
 
@@ -160,8 +160,8 @@ def test_the_benchmark_has_real_conflicts_and_leaves_nothing(session, processes)
         figures = run["metrics"]
         assert 0 < figures["rejects"] < figures["units"]
         assert figures["ops_per_min"] == pytest.approx(figures["units"] * 60 / run["elapsed_s"], rel=1e-3)
-        assert run["cpu"]["server"]["ncpu"] >= 1 and 0.2 <= run["elapsed_s"] < 2
-    own = Session(target(session), 5)
+        assert run["cpu"]["server"]["ncpu"] >= 1 and run["elapsed_s"] >= 0.2
+    own = Session(target(session), PATIENCE)
     assert own.counts() == (0, 0)
     own.close()
 
@@ -180,7 +180,7 @@ def test_a_number_of_locks(session, load, metric, units):
 
 
 def test_locks_of_others_are_respected(session):
-    other = Session(target(session), 5)
+    other = Session(target(session), PATIENCE)
     try:
         other.ask(b"L S someone customer.1\n")
         record = record_of(LockTable(asked(seconds=0.05), target(session)), session)
@@ -193,10 +193,10 @@ def test_locks_of_others_are_respected(session):
 
 
 def test_a_run_over_its_time_fails_and_its_locks_go(session):
-    workload = LockTable(asked("verify_entries", seconds=30), target(session))
+    workload = LockTable(asked("verify_entries", seconds=600), target(session))
     record = record_of(workload, session, runs=1, warmup=0, timeout=1.0)
     assert "within the time limit of 1 s" in errors(record)[0]
-    own = Session(target(session), 5)
+    own = Session(target(session), PATIENCE)
     assert wait_until(lambda: own.counts()[0] == 0)
     own.close()
 
@@ -218,7 +218,7 @@ def test_what_answers_is_no_lock_table():
         mail.start()
         where = wire.Target("127.0.0.1", listener.getsockname()[1], "token")
         with pytest.raises(MeasureError, match="what answers at 127.0.0.1 port .* is no lock table"):
-            Session(where, 5)
+            Session(where, PATIENCE)
         mail.join()
 
 
@@ -242,4 +242,4 @@ def test_the_lifetime_ends_it():
         listener.listen(5)
         begin = time.monotonic()
         locktable.serve([listener], "token", 0.1)
-        assert 0.1 <= time.monotonic() - begin < 3
+        assert time.monotonic() - begin >= 0.1

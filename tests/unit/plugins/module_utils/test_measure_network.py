@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
     wire,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from measuring import OPTIONS, errors, server, target
+from measuring import OPTIONS, PATIENCE, errors, server, target
 
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
 
@@ -139,7 +139,7 @@ def test_the_server_refuses_what_makes_no_sense(session, request_, words):
     try:
         details = {name: value for name, value in request_.items() if name != "op"}
         with pytest.raises(MeasureError, match=words):
-            wire.ask(lines, request_["op"], timeout=5, **details)
+            wire.ask(lines, request_["op"], timeout=PATIENCE, **details)
         # it is still of use
         assert wire.ask(lines, "sample")["ok"]
     finally:

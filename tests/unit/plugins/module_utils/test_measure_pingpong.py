@@ -10,6 +10,7 @@ import threading
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import pingpong
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from measuring import PATIENCE
 
 
 def plain_av2(samples):
@@ -72,7 +73,7 @@ def test_every_byte_goes_there_and_back(pair, size, loops):
     other = threading.Thread(target=pingpong.echo, args=(far, size, loops))
     other.start()
     samples = pingpong.microseconds(pingpong.exchange(near, size, loops))
-    other.join(5)
+    other.join(PATIENCE)
     assert not other.is_alive()
     assert len(samples) == loops
     assert all(0 < sample < 1e6 for sample in samples)
@@ -90,7 +91,7 @@ def test_a_message_that_arrives_in_pieces_is_put_together(pair):
         near.sendall(piece)
         threading.Event().wait(0.05)
     assert near.recv(6, socket.MSG_WAITALL) == b"abcdef"
-    other.join(5)
+    other.join(PATIENCE)
 
 
 def test_the_time_limit_ends_a_receive(pair):
@@ -131,7 +132,7 @@ def test_request_and_response_may_differ(pair, size, response, loops):
     near, far = pair
     other = beside(pingpong.echo, far, size, loops, response)
     samples = pingpong.exchange(near, size, loops, response)
-    other.join(5)
+    other.join(PATIENCE)
     assert not other.is_alive() and len(samples) == loops
     assert nothing_is_left(near, far)
 
@@ -144,7 +145,7 @@ def test_every_byte_of_a_stream_arrives(pair, here, there, size, loops):
     near, far = pair
     other = beside(there, far, size, loops)
     here(near, size, loops)
-    other.join(5)
+    other.join(PATIENCE)
     assert not other.is_alive() and nothing_is_left(near, far)
 
 
@@ -155,7 +156,7 @@ def test_who_sends_a_stream_waits_until_it_has_arrived(pair):
     other.join(0.3)
     assert other.is_alive()
     pingpong.take_stream(far, 1000, 2)
-    other.join(5)
+    other.join(PATIENCE)
     assert not other.is_alive()
 
 
@@ -167,7 +168,7 @@ def test_a_stream_begins_only_when_it_is_asked_for(pair):
         near.recv(1)
     pingpong.tune_socket(near, 1)
     pingpong.fetch_stream(near, 1000, 2)
-    other.join(5)
+    other.join(PATIENCE)
     assert not other.is_alive()
 
 

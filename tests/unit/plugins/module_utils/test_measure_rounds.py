@@ -11,7 +11,7 @@ import time
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import face, request, rounds, workload
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, plan, round_of, server, signal_later
+from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server, signal_later
 
 CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s", "process_s"}
 METRICS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -80,17 +80,22 @@ def test_what_the_system_refuses_is_a_failed_run_in_words():
     assert record["left_behind"] == "Too many open files"
 
 
-def test_a_signal_ends_a_round_in_order():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_round_in_order(number):
     class Killed(Careless):
         def run(self, setting, window):
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)
+            os.kill(os.getpid(), number)
+            pytest.fail("the signal did not end the run")
 
-    killed, before = Killed(), signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as ended:
-        rounds.measure_round(plan(), [killed])
-    assert ended.value.code == 143 and killed.finished == 1
-    assert signal.getsignal(signal.SIGTERM) is before
+    mine = signal.signal(number, signal.SIG_IGN)  # so that a round that leaves it alone does not end the tests
+    killed, before = Killed(), signal.getsignal(number)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            rounds.measure_round(plan(), [killed])
+        assert ended.value.code == 128 + number and killed.finished == 1
+        assert signal.getsignal(number) is before
+    finally:
+        signal.signal(number, mine)
 
 
 def test_a_workload_of_this_host_alone_needs_no_server():
@@ -144,13 +149,12 @@ def test_parallel_connections_are_a_workload_of_their_own(session):
     assert [run["metrics"]["round_trips"] for run in record["runs"]] == [300, 300]
 
 
-def test_runs_last_about_as_long_as_wanted(session):
+def test_how_many_loops_a_run_needs_is_found_out_and_kept(session):
     record = round_of(session, loops=0, run_seconds=0.1, runs=3)[0]
     loops = record["workload"]["loops"]
-    assert loops == workload.rounded_loops(loops) and loops > 100
+    assert loops == workload.rounded_loops(loops) >= 10
     assert errors(record) == [None] * 4
-    # One order of magnitude: other work on the machine stretches single runs.
-    assert 0.02 < sorted(run["elapsed_s"] for run in record["runs"])[1] < 1
+    assert [run["metrics"]["round_trips"] for run in record["runs"]] == [loops] * 4
 
 
 @pytest.mark.parametrize("round_trip_us, loops", [(50.0, 20000), (7.3, 140000), (3e5, 10), (0.01, 10000000)])
@@ -186,11 +190,12 @@ def test_no_size_always_comes_first():
     assert orders == [[1, 500, 1000], [500, 1000, 1], [1000, 1, 500], [1, 500, 1000]]
 
 
-def test_nobody_there_is_a_record_of_failed_runs_without_waiting():
+def test_nobody_there_is_a_record_of_failed_runs_without_waiting(monkeypatch):
+    waited = []
+    monkeypatch.setattr(time, "sleep", waited.append)
     session = {"tool": "pingpong", "port": free_port(), "control_port": free_port(), "token": "x"}
-    begin = time.monotonic()
     records = round_of(session, bytes=[1, 500, 1000], control=True, idle_seconds=1, runs=5)
-    assert time.monotonic() - begin < 2
+    assert waited == []
     assert [record["workload"]["control"] for record in records] == [False] * 3
     for record in records:
         assert len(record["runs"]) == 6 and not any(run["ok"] for run in record["runs"])
@@ -209,23 +214,28 @@ def test_a_name_that_does_not_exist_is_said(session):
     assert all("no.such.invalid cannot be resolved" in error for error in errors(record))
 
 
-def test_a_server_that_is_killed_fails_the_rest_fast():
+def test_a_server_that_is_killed_fails_the_rest_at_once(monkeypatch):
+    real, begun = rounds._one_run, []
     with server() as running:
-        killer = signal_later(running, 9, 0.5)
-        begin = time.monotonic()
-        record = round_of(running, loops=10000, runs=50, timeout=20)[0]
-        killer.wait(5)
-    good = [run["ok"] for run in record["runs"]]
-    assert good[0] and not good[-1] and good == sorted(good, reverse=True)
-    assert time.monotonic() - begin < 8
+
+        def one_run(*arguments):
+            begun.append(arguments)
+            if len(begun) == 4:
+                kill(running)
+            return real(*arguments)
+
+        monkeypatch.setattr(rounds, "_one_run", one_run)
+        # a limit that nobody waits for
+        record = round_of(running, loops=100, runs=9, timeout=3600)[0]
+    assert [run["ok"] for run in record["runs"]] == [True] * 3 + [False] * 7
     assert "connection refused" in record["runs"][-1]["error"]
 
 
 def test_a_stopped_server_is_gone_for_all_that_follows():
     with server() as running:
         killer = signal_later(running, 15, 0.4)
-        records = round_of(running, loops=5000, runs=20, bytes=[1, 500], timeout=20)
-        killer.wait(5)
+        records = round_of(running, loops=5000, runs=20, bytes=[1, 500], timeout=3600)
+        killer.wait()
     last = records[-1]["runs"][-1]
     assert not last["ok"] and "the server is gone" in last["error"] and last["elapsed_s"] is None
     # hosts that wait for their turn need it for longer

@@ -201,6 +201,18 @@ def test_off_sets_zero_now_and_at_boot(host):
     assert not run(host, state="off")["changed"]
 
 
+@pytest.mark.parametrize("interfaces", [["auto"], ["hsi0"]])
+def test_off_is_not_reached_while_a_rule_of_ours_still_stores_a_mask(host, interfaces):
+    run(host)
+    for number in range(2):
+        host.fill(QUEUE % number, "0")
+    record = only(run(host, check=True, state="off", interfaces=interfaces))
+    assert (record["subject"], record["verdict"]) == ("hsi0", "drifted")
+    assert "udev rule: rps_cpus=f for 4 queues, wanted rps_cpus=0 for 4 queues" in record["reason"]
+    assert run(host, state="off", interfaces=interfaces)["changed"]
+    assert 'rps_cpus}="0"' in host.read(RULES) and '="f"' not in host.read(RULES)
+
+
 def killed(self, subject, knob):
     raise KeyboardInterrupt()
 

@@ -310,6 +310,23 @@ def test_rolling_back_goes_on_until_the_instance_has_it(host):
     assert not host.exists("/var/lib/zpower_sap_tuning")
 
 
+def test_a_failed_restart_on_the_way_back_puts_back_what_was_set_last(host):
+    first = host.profiles()
+    d00(host, parameters={BTC: 11}, restart=["PRD_00"])
+    d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    last = host.profiles()
+    # the first value is stored again, and the instance does not start with it any more
+    assert only(run(host, state="restored"))["verdict"] == "pending_restart" and host.profiles() == first
+    host.dies_of = "8"
+    result = run(host, state="restored", restart=["PRD_00"])
+    assert result["failed"] and result["msg"].endswith("the values before are back and in force")
+    assert host.profiles() == last and host.running["00"][BTC] == "12"
+    # the journal still knows the first value
+    host.dies_of = None
+    assert only(run(host, state="restored", restart=["PRD_00"]))["verdict"] == "changed"
+    assert host.profiles() == first and host.running["00"][BTC] == "8"
+
+
 def test_rolling_back_restarts_also_for_a_parameter_that_was_not_there_before(host):
     d00(host, parameters={"enque/table_size": 1}, restart=["PRD_00"])
     host.fill(DEFAULT, b"SAPSYSTEMNAME = PRD\n")

@@ -154,6 +154,18 @@ def test_a_marker_stays_where_someone_has_added_a_line_below_it():
     assert profile.changed({"b": None}, MARKER).data() == b"a = 1\n%s\n_OURS = theirs\n" % MARKER.encode("ascii")
 
 
+@pytest.mark.parametrize("theirs", ["", "# more locks"])
+def test_our_block_ends_at_a_blank_line_or_a_comment_of_the_user(theirs):
+    ours = "a = 1\n%s\nb = 1\n" % MARKER
+    profile = Profile((ours + theirs + "\nc = 2\n").encode("ascii"))
+    assert profile.changed({"c": None}, MARKER).data().decode("ascii") == ours + theirs + "\n"
+    assert profile.changed({"b": None}, MARKER).data().decode("ascii") == "a = 1\n" + theirs + "\nc = 2\n"
+    # a line below it belongs to the user: it stays where it is now, and is no line that we added
+    elsewhere = Profile(b"a = 1\nc = 3\n")
+    moved = profile.changed({"c": elsewhere.text("c")}, MARKER)
+    assert moved.data().decode("ascii") == ours + theirs + "\nc = 3\n"
+
+
 def test_a_line_that_was_taken_out_and_added_again_goes_back_to_its_place():
     first = Profile(b"a = 1\nb = 2\nc = 3\n")
     again = first.changed({"a": None}, MARKER)

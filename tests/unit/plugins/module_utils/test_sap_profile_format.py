@@ -7,8 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 MARKER = marker("2026-11-20", "more_locks")
-# The same examples in every run, and none stored: a test that fails here fails everywhere.
-SETTINGS = settings(max_examples=200, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=200)
 
 NAMES = ["rdisp/vbname", "rdisp/VBNAME", "icm[J2EE]/enable", "enque/table_size", "a", "x y", "ES/TABLE"]
 DIRECTIVES = ["_PF", "SETENV_00", "Execute_01", "Start_Program_02", "Restart_Program_03", "Stop_Program_04"]
@@ -82,6 +81,10 @@ def after(profile, changes):
 def first_texts(profile, names):
     """What a journal notes of these parameters."""
     return {name: profile.text(name) for name in names}
+
+
+def test_property_tests_have_the_same_examples_everywhere_and_no_limit_of_time():
+    assert SETTINGS.derandomize and SETTINGS.deadline is None and SETTINGS.database is None
 
 
 @SETTINGS

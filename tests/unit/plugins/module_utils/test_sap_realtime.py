@@ -413,10 +413,10 @@ def test_summary(processes, text):
 )
 def test_a_real_process_is_read_as_the_kernel_tells_it(policy, priority, text):
     name = "XQ%d" % (os.getpid() % 10)
-    child = subprocess.Popen(["dw.sap%s_D77" % name, "60"], executable="/bin/sleep")
+    child = subprocess.Popen(["dw.sap%s_D77" % name, "600"], executable="/bin/sleep")
     try:
         os.sched_setscheduler(child.pid, getattr(os, policy), os.sched_param(priority))
-        deadline = time.time() + 10
+        deadline = time.time() + 60
         found = []
         while not found and time.time() < deadline:  # /proc knows the arguments a moment after the start
             found = realtime.work_processes(Host(), name, "D77")

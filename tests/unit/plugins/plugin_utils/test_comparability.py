@@ -173,6 +173,21 @@ def test_check_mode_changes_nothing():
     assert "only tried in check mode" in main(report_of(records_of(), files))["reason"]
 
 
+def test_what_check_mode_predicts_was_not_in_force():
+    """The state before, as `site` in check mode sees it: off is in force, and on is what it would set."""
+    files = tunings_of()
+    for item in files:
+        if item["phase"] == "before":
+            (tuning,) = item["tunings"]
+            tuning.update(before=tuning["after"], after=tuning["before"], verdict="drifted")
+            item["check_mode"] = True
+    report = report_of(records_of(), files)
+    assert main(report)["verdict"] == "IMPROVED"
+    (change,) = [item for item in report["changes"] if item["host"] == "app1"]
+    assert change["before"]["running"] == {"rx-0": "00000000"}
+    assert change["after"]["running"] == {"rx-0": "0000ffff"}
+
+
 def test_a_first_state_that_only_the_tuning_saw():
     files = [item for item in tunings_of() if item["phase"] == "after"]
     assert main(report_of(records_of(), files))["verdict"] == "IMPROVED"
@@ -217,6 +232,15 @@ def test_without_a_control_the_report_says_so():
         "Weaker evidence: in 1 comparison the two states did not take turns in time."
         in report_of(in_blocks(records_of()))["warnings"]
     )
+
+
+def test_an_unknown_order_of_the_rounds_is_weaker_evidence():
+    records = spoil(records_of(), lambda record: record.update(started=None), "after")
+    report = report_of(records)
+    weaker = "Weaker evidence: in 1 comparison the two states did not take turns in time."
+    assert weaker in report["warnings"] and weaker not in report_of(records_of())["warnings"]
+    assert report["protocol"]["design"] == "mixed" and report["protocol"]["evidence"].startswith("weaker evidence")
+    assert not any("take turns" in step for step in report["next_steps"])
 
 
 def in_blocks(records):

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-SETTINGS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=100)
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SCHEMA = Path(__file__).resolve().parents[4] / "docs" / "schemas" / "cpu-1.schema.json"
 HEAD = {"change": "rps-2026-11", "host": "app1", "end": "client"}

@@ -10,7 +10,7 @@ from comparing import BETTER, SAME, main, records_of, report_of, spoil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SETTINGS = settings(max_examples=200, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=200)
 NOT_ALONE = "a difference in CPU cost is not the change's alone."
 
 

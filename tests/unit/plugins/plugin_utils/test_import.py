@@ -223,6 +223,13 @@ def test_shares_and_seconds_are_not_added_up_to_a_utilization():
     assert (found.utilization_pct, found.cpu_us_per_unit, found.itr_per_h) == (None, None, None)
 
 
+@pytest.mark.parametrize("end", [{"utilization_pct": 10}, {"cpu_s": 30}])
+def test_rows_with_and_without_a_cpu_count_have_no_utilization_together(end):
+    ends = [end, {"utilization_pct": 90, "cpus_online": 4}]
+    (state,) = states_of(records(*({"client": end} for end in ends), units=1))
+    assert (state["client"]["utilization_pct"], state["client"]["itr_per_h"]) == (None, None)
+
+
 @pytest.mark.parametrize("absent", [{"units": None}, {"units": 5, "elapsed_s": None, "latency_us": 3}])
 def test_there_is_no_etr_without_both_work_and_time(absent):
     (state,) = states_of(records(absent))
@@ -473,7 +480,7 @@ FIELD = st.one_of(
 ANY_ROW = st.dictionaries(FIELD, st.one_of(ANYTHING, st.dictionaries(NAMES, ANYTHING, max_size=4)), max_size=6)
 
 
-@settings(max_examples=300, deadline=None, database=None, derandomize=True)
+@settings(max_examples=300)
 @given(st.lists(ANY_ROW, min_size=1, max_size=3))
 def test_whatever_stands_in_rows_becomes_sound_records_or_sentences(given_rows):
     found = records_of(from_list(given_rows), ROW)

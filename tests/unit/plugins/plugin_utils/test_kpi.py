@@ -154,6 +154,28 @@ def test_sums_of_sums():
     assert add([one, two._replace(steal_s=None)]).steal_s is None
 
 
+def without_cpus(busy):
+    """A run whose CPU time is known, but not of how many CPUs, as imported figures may be."""
+    return {**run(busy), "cpu": {"client": {"elapsed_s": 1.0, "ncpu": None, "busy_s": busy}, "server": None}}
+
+
+A_SHARE = {**run(0.4), "cpu": {"client": {"elapsed_s": 1.0, "ncpu": None, "busy_pct": 40.0}, "server": None}}
+
+
+@pytest.mark.parametrize("other", [without_cpus(0.4), A_SHARE])
+@pytest.mark.parametrize("turn", [1, -1])
+def test_there_is_no_utilization_if_one_window_does_not_tell_its_cpus(other, turn):
+    runs = [run(0.4), other][::turn]
+    found = kpi(cpu_sum(runs, "client"), None)
+    assert (found.utilization_pct, found.steal_pct, found.softirq_pct, found.itr_per_h) == (None, None, None, None)
+    assert found.itr_reason == "the utilization is not known"
+    assert idle_pct([background(one["cpu"]["client"]) for one in runs]) is None
+
+
+def test_cpu_seconds_without_a_cpu_count_are_still_a_cost():
+    assert kpi(cpu_sum([run(0.4), without_cpus(0.2)], "client"), None).cpu_us_per_unit == pytest.approx(15.0)
+
+
 def test_background():
     windows = [background(factory.cpu(1.0, 2, 0.4)), background(factory.cpu(3.0, 2, 0.4))]
     assert idle_rate(windows) == pytest.approx(0.2)

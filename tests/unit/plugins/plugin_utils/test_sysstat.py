@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window impo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SETTINGS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
+SETTINGS = settings(max_examples=100)
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "sysstat"
 
 
