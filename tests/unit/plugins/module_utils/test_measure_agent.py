@@ -168,7 +168,8 @@ def test_it_listens_at_its_address_only(kind):
         "beside an engine": {"engine": locktable.serve},
         "beside a program": request.server_of("niping", STANDIN),
     }[kind]
-    session = agent.start("any", "127.0.0.2", lifetime=30, **how)
+    # what listens at other addresses of this machine may have the first ports
+    session = agent.start("any", "127.0.0.2", free_port(), control_port=free_port(), lifetime=30, **how)
     try:
         assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
         assert not listens(session["control_port"])
@@ -180,7 +181,7 @@ def test_it_listens_at_its_address_only(kind):
 
 @pytest.mark.parametrize("address, reached", [("0.0.0.0", ["127.0.0.1"]), ("::", ["127.0.0.1", "::1"])])
 def test_it_listens_at_all_addresses_where_that_is_asked_for(address, reached):
-    session = agent.start("pingpong", address, lifetime=30)
+    session = agent.start("pingpong", address, free_port(), lifetime=30)
     try:
         for where in ("127.0.0.1", "::1"):
             channel = wire.Channel(target(session)._replace(address=where))
@@ -195,7 +196,7 @@ def test_it_listens_at_all_addresses_where_that_is_asked_for(address, reached):
 
 
 def test_ipv6_alone():
-    session = agent.start("pingpong", "::1", lifetime=30)
+    session = agent.start("pingpong", "::1", free_port(), lifetime=30)
     try:
         assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
         assert not listens(session["port"])
