@@ -7,7 +7,6 @@ import errno
 import os
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import temporaries
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     RUNNING,
     STORED,
@@ -182,16 +181,14 @@ class Run:
 
     def _clean(self):
         """Remove what killed runs left behind. Where that is refused it does no harm."""
-        for path in self._leftovers() + self.journal.leftovers():
+        self.tuning.clean()
+        for path in self.journal.leftovers():
             with contextlib.suppress(HostError):
                 self.tuning.host.remove(path)
 
-    def _leftovers(self):
-        return [path for drop_in in self.tuning.drop_ins for path in temporaries(self.tuning.host, drop_in.path)]
-
     def _clean_up(self):
         """The same for a run that has nothing else to do."""
-        if not self._leftovers() and not self.journal.littered():
+        if not self.tuning.littered() and not self.journal.littered():
             return
         try:
             self.journal.lock()

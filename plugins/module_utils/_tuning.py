@@ -7,10 +7,12 @@ and how one is set. Check mode, verify, apply and rollback are all Run.run() of 
 check mode only leaves out the acting.
 """
 
+import contextlib
 import errno
 from abc import ABC, abstractmethod
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import temporaries
 
 RUNNING = "running"
 STORED = "stored"
@@ -138,6 +140,19 @@ class Tuning(ABC):
     def marked(self):
         """[(subject name, Knob)] of all blocks that carry this collection's marks in drop-in files."""
         return []
+
+    def littered(self):
+        """Whether a killed run of this tuning left files behind, beside those that it was to replace."""
+        return bool(self._temporaries())
+
+    def clean(self):
+        """Remove what killed runs left behind. Where that is refused it does no harm."""
+        for path in self._temporaries():
+            with contextlib.suppress(HostError):
+                self.host.remove(path)
+
+    def _temporaries(self):
+        return [path for drop_in in self.drop_ins for path in temporaries(self.host, drop_in.path)]
 
     def follow(self, subject):  # noqa: B027  (most tunings have nothing that follows)
         """Plan: set wanted and due of the knobs that follow, once the others of the subject have their wanted value."""

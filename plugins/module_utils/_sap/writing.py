@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Put a new profile in place of the old one: wholly or not at all, whoever else writes, also where hosts share it."""
 
+import contextlib
 import errno
 import os
 import re
@@ -93,9 +94,32 @@ def _without_sizes(problem):
     return re.sub(r"(?i)(errors? detected[ .:]*[0-9]+)|[0-9]+", r"\1", problem)
 
 
+def leftovers(host, folder):
+    """What runs left behind in a profile folder that were killed while they wrote; or what a run is writing now."""
+    try:
+        return host.glob(folder, TEMPORARY + "*")
+    except HostError:
+        return []
+
+
+def clean(host, folder):
+    """Remove what lies there, unless somebody is writing. Where that is refused it does no harm."""
+    with contextlib.suppress(HostError):
+        host.work(folder, _clean, folder)
+
+
+def _clean(host, folder):
+    lock = Lock(host, os.path.join(folder, LOCK))
+    lock.take("%s process %d" % (socket.gethostname(), os.getpid()))
+    try:
+        _tidy(host, folder)
+    finally:
+        lock.release()
+
+
 def _tidy(host, folder):
-    """Remove what runs left behind that were killed while they wrote; whoever holds the lock is the only writer."""
-    for left in host.glob(folder, TEMPORARY + "*"):
+    """Whoever holds the lock is the only writer."""
+    for left in leftovers(host, folder):
         if os.path.basename(left) != LOCK:
             host.remove(left)
 

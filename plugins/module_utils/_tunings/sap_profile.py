@@ -9,6 +9,7 @@ With manage_rtprio each file that allows real-time priorities is a subject too.
 """
 
 import platform
+import posixpath
 import re
 import time
 
@@ -30,7 +31,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile imp
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.restart import restart
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import SapControl, SapPfPar
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.writing import write
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.writing import clean, leftovers, write
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
     RUNNING,
     STORED,
@@ -150,6 +151,20 @@ class SapProfile(Tuning):
         if not usable:
             return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
         return self.observe(path)
+
+    def littered(self):
+        return super().littered() or any(leftovers(self.host, folder) for folder in self._folders())
+
+    def clean(self):
+        super().clean()
+        for folder in self._folders():
+            if leftovers(self.host, folder):
+                clean(self.host, folder)
+
+    def _folders(self):
+        """The folders of the profiles that this call knows of."""
+        names = set(self._asked) | {key.split(" ")[0] for key in self.remembered}
+        return sorted({posixpath.dirname(name) for name in names if not is_limit_file(name)})
 
     def legible(self, key, text):
         return is_limit_file(key) or legible(text)

@@ -84,6 +84,31 @@ def test_a_run_that_is_killed_at_the_rename_leaves_a_whole_profile_and_the_next_
     assert host.data(D00) == D00_TEXT and left(host) == OTHERS
 
 
+@pytest.mark.parametrize("state", ["present", "restored"])
+def test_a_run_without_anything_to_write_removes_what_a_killed_one_left(host, state):
+    run(host)
+    folder = os.path.dirname(D00)
+    for name in (".zpower-PRD_D00_app1.x3k9", writing.LOCK):
+        host.fill(os.path.join(folder, name), b"half")
+    if state == "restored":
+        # somebody has put the old profile back by hand
+        host.fill(D00, D00_TEXT)
+    run(host, state=state, **({} if state == "present" else {"parameters": {}, "sid": None, "instance": None}))
+    assert left(host) == OTHERS
+
+
+def test_what_another_host_is_writing_stays(host):
+    run(host)
+    folder = os.path.dirname(D00)
+    half = os.path.join(folder, ".zpower-PRD_D00_app1.x3k9")
+    host.fill(half, b"half")
+    lock = writing.Lock(host, os.path.join(folder, writing.LOCK))
+    lock.take("app2 process 77")
+    run(host)
+    assert host.exists(half) and lock.held and host.exists(os.path.join(folder, writing.LOCK))
+    lock.release()
+
+
 def test_a_read_only_folder_is_said_before_anything_is_written(host, monkeypatch):
     real = os.open
 
