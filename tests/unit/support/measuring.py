@@ -4,6 +4,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -100,9 +101,12 @@ def listens(port):
 
 
 def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+    """A port that is free now, and that no connection gets by itself meanwhile as its own end."""
+    while True:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as sock, contextlib.suppress(OSError):
+            sock.bind(("0.0.0.0", port))
+            return port
 
 
 def errors(record):
