@@ -64,7 +64,7 @@ def ask(where, **arguments):
 @pytest.fixture(scope="module")
 def agent():
     """The session of an agent on app1, which all tests share."""
-    session = ask("app1", side="server", sid="PRD")["session"]
+    session = ask("app1", side="server", address="{{ ansible_host }}", sid="PRD")["session"]
     yield session
     ask("app1", side="server", state="stopped", session=session)
 
@@ -138,7 +138,7 @@ def test_a_module_that_is_killed_leaves_no_lock(host, agent, address, locks, eve
 
 
 def test_a_lock_table_without_sap(address):
-    started = ask("app1", side="server", tool="locktable")
+    started = ask("app1", side="server", address=address, tool="locktable")
     try:
         options = dict(QUICK, side="client", session=started["session"], address=address, processes=2)
         result = ask("app2", **options)
