@@ -32,7 +32,7 @@ def read(results: Path | str, change: str) -> dict[str, Any] | None:
         given = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from error
     wrong = validate(given, change)
     if wrong:

@@ -46,7 +46,7 @@ def calibrated_loops(folder: Path, peer: str) -> dict[str, int]:
             continue
         try:
             record = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if _records.validate(record) is not None or record["peer"] not in (peer, rounds.CONTROL_PEER):
             continue

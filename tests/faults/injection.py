@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes the k-th call that changes a file fail, or kills the process there.
 
-install() wraps the functions of os and open() once. Without a plan they pass everything through. A plan counts the calls
-of all processes of one session, so that children of a module count too and its lease guardian, which has a session of
-its own, does not.
+install() wraps the functions of os and open() once. Without a plan they pass everything through. A plan counts the
+calls of all processes of one session, so that children of a module count too and its lease guardian, which has a
+session of its own, does not.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-CALLS = (
-    "rename replace link symlink unlink remove mkdir rmdir fsync fdatasync truncate ftruncate chmod fchmod chown "
-    "fchown lchown setxattr removexattr"
-).split()
+_PATHS = ["rename", "replace", "link", "symlink", "unlink", "remove", "mkdir", "rmdir", "truncate", "chmod", "chown"]
+CALLS = [*_PATHS, "fsync", "fdatasync", "ftruncate", "fchmod", "fchown", "lchown", "setxattr", "removexattr"]
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _NUMBER = struct.Struct("=Q")
 _real_open = os.open

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of faults. Each yields a Case: which machine, what happened to it, and what was not as before in the end."""
+"""The kinds of faults. Each yields Cases: on which machine, what happened, and what was not as before in the end."""
 
 from __future__ import annotations
 
@@ -154,9 +154,7 @@ def errors(bench: Bench, sample: int) -> Iterator[Case]:
         outcome = bench.run(moment.call, Plan(number, error, lasting))
         how = f"{errno.errorcode[error]} {'from' if lasting else 'at'}"
         kind = "error from then on" if lasting else "error once"
-        yield Case(
-            bench.machine.tuning, kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome)
-        )
+        yield Case(bench.machine.tuning, kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome))
 
 
 # file systems
@@ -357,13 +355,17 @@ def guardian(bench: Bench, sample: int) -> Iterator[Case]:
         words.append(bench.aftermath())
         how = errno.errorcode[error] if error else "killed"
         found = "; ".join(word for word in words if word)
-        yield Case(machine.tuning, f"lease: {who} {'in error' if error else 'killed'}", f"{how} at call {at} ({name})", found)
+        yield Case(
+            machine.tuning, f"lease: {who} {'in error' if error else 'killed'}", f"{how} at call {at} ({name})", found
+        )
 
 
 def without_journals(machine: Machine, found: trees.State) -> trees.State:
     """A state without what waits for the rollback: a module may be killed before there is a guardian."""
     journals = "/" + str(machine.journals().relative_to(machine.root))
-    return {path: there for path, there in found.items() if not path.startswith(journals) and not path.endswith(".lock")}
+    return {
+        path: there for path, there in found.items() if not path.startswith(journals) and not path.endswith(".lock")
+    }
 
 
 def counted(bench: Bench, moment: Moment, elsewhere: bool) -> list[str]:

@@ -87,25 +87,25 @@ def _changed(data: bytes, chance: random.Random, others: Sequence[bytes]) -> byt
     at = chance.randint(0, len(data))
     end = min(len(data), at + chance.choice((1, 2, 8, 100)))
     kind = chance.randrange(8)
-    if kind == 0:
-        return data[:at] + chance.choice(WORDS) + data[at:]
-    if kind == 1:
-        return data[:at] + chance.choice(WORDS) + data[end:]
-    if kind == 2:
-        return data[:at] + data[end:]
-    if kind == 3:
-        return data[:at] + data[at:end] * chance.choice((2, 5, 100)) + data[end:]
-    if kind == 4:
-        return data[:at]
-    if kind == 5 and data:
-        at = min(at, len(data) - 1)
-        return data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
     if kind == 6:
         lines = data.split(b"\n")
         chance.shuffle(lines)
         return b"\n".join(lines)
-    other = chance.choice(others) if others else data
-    return data[:at] + other[chance.randint(0, len(other)) :]
+    if kind == 7:
+        other = chance.choice(others) if others else data
+        return data[:at] + other[chance.randint(0, len(other)) :]
+    flipped = bytes([data[at] ^ 1 << chance.randrange(8)]) if at < len(data) else b""
+    word = chance.choice(WORDS)
+    # inserted, replaced, cut out, repeated, cut off, one bit turned
+    between, rest = [
+        (word, data[at:]),
+        (word, data[end:]),
+        (b"", data[end:]),
+        (data[at:end] * chance.choice((2, 5, 100)), data[end:]),
+        (b"", b""),
+        (flipped, data[at + 1 :]),
+    ][kind]
+    return data[:at] + between + rest
 
 
 def value(chance: random.Random) -> Any:
@@ -148,7 +148,9 @@ def arguments(specification: dict[str, Any], usual: dict[str, Any], chance: rand
         picked = chance.random()
         found[name] = chance.choice(choices) if picked < 0.5 else value(chance)
         if picked < 0.8 and rule.get("type") == "list":
-            found[name] = [found[name]] if rule.get("elements") != "dict" else [arguments(rule.get("options") or {}, {}, chance)]
+            found[name] = (
+                [found[name]] if rule.get("elements") != "dict" else [arguments(rule.get("options") or {}, {}, chance)]
+            )
         elif picked < 0.8 and rule.get("type") == "dict":
             found[name] = {str(value(chance)): value(chance), "maxuproc": chance.choice(choices)}
     spoilt = damaged(found, chance) if chance.random() < 0.3 else found

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import platform
@@ -62,13 +63,14 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
     uperf,
     wire,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import options as measure_options
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _import_rows, _nmon, _sysstat
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError
+from kinds import faster
 from records_factory import Plan, change_tunings, make_change, write_change
 
 UNIT = Path(__file__).resolve().parents[1] / "unit"
@@ -196,7 +198,12 @@ NETLINK = [
     struct.pack("=IHHII", 20, 2, 0, 1, 0) + struct.pack("=i", -2),
     struct.pack("=IHHII", 16, 3, 0, 1, 0),
 ]
-SYSINFO = [text.encode() for name in captured.names() for path, text in captured.entries(name).items() if path == "/proc/sysinfo"]
+SYSINFO = [
+    text.encode()
+    for name in captured.names()
+    for path, text in captured.entries(name).items()
+    if path == "/proc/sysinfo"
+]
 AIX = strings("module_utils/test_aix_commands", "module_utils/test_aix_device_attributes", "module_utils/test_smc_r")
 SAP = strings("module_utils/test_sap_control", "module_utils/test_measure_enqueue")
 NETWORK = files("network/*.txt")
@@ -209,35 +216,118 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("_cpus.parse_list", of_text(_cpus.parse_list, CPU_LISTS), NUMBERS),
     ("_cpus.parse_mask", of_text(_cpus.parse_mask, CPU_LISTS), NUMBERS),
     ("_platform.parse_sysinfo", of_text(_platform.parse_sysinfo, SYSINFO), ()),
-    ("_platform.parse_option", of_text(_platform.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"), ()),
+    (
+        "_platform.parse_option",
+        of_text(_platform.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
+        (),
+    ),
     ("_platform_facts.parse_os_release", of_text(_platform_facts.parse_os_release, OS_RELEASE), ()),
-    ("_platform_facts.kernel_parameters", of_text(_platform_facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]), ()),
-    ("_platform_services.parse_cpuplugd_version", of_text(_platform_services.parse_cpuplugd_version, [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"]), ()),
+    (
+        "_platform_facts.kernel_parameters",
+        of_text(_platform_facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
+        (),
+    ),
+    (
+        "_platform_services.parse_cpuplugd_version",
+        of_text(
+            _platform_services.parse_cpuplugd_version,
+            [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"],
+        ),
+        (),
+    ),
     ("_smc.parse", of_bytes(_smc.parse, NETLINK[:1]), (OSError,)),
     ("_netlink.messages", of_bytes(_netlink.messages, NETLINK), (OSError,)),
     ("_netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
     ("_platform_smc.stats", of_bytes(smc_stats, NETLINK), (OSError,)),
-    ("_conflicts.sysctls", of_file(lambda host, path: list(_conflicts.sysctls(host, "net.core.rps_default_mask")), strings("module_utils/test_rps_stored"), "/etc/sysctl.d/a.conf"), OWN),
-    ("_conflicts.udev_rules", of_file(lambda host, path: list(_conflicts.udev_rules(host, "rps_cpus")), strings("module_utils/test_rps_stored"), "/etc/udev/rules.d/a.rules"), OWN),
-    ("_conflicts.tmpfiles", of_file(lambda host, path: list(_conflicts.tmpfiles(host)), strings("module_utils/test_rps_stored"), "/etc/tmpfiles.d/a.conf"), OWN),
-    ("_conflicts.ini_files", of_file(lambda host, path: list(_conflicts.ini_files(host, "systemd/network", ".link")), strings("module_utils/test_rps_stored"), "/etc/systemd/network/a.link"), OWN),
-    ("_persist.assignments", of_file(lambda host, path: list(_persist.assignments(host, path)), strings("module_utils/test_sap_realtime"), "/etc/x.conf"), OWN),
+    (
+        "_conflicts.sysctls",
+        of_file(
+            lambda host, path: list(_conflicts.sysctls(host, "net.core.rps_default_mask")),
+            strings("module_utils/test_rps_stored"),
+            "/etc/sysctl.d/a.conf",
+        ),
+        OWN,
+    ),
+    (
+        "_conflicts.udev_rules",
+        of_file(
+            lambda host, path: list(_conflicts.udev_rules(host, "rps_cpus")),
+            strings("module_utils/test_rps_stored"),
+            "/etc/udev/rules.d/a.rules",
+        ),
+        OWN,
+    ),
+    (
+        "_conflicts.tmpfiles",
+        of_file(
+            lambda host, path: list(_conflicts.tmpfiles(host)),
+            strings("module_utils/test_rps_stored"),
+            "/etc/tmpfiles.d/a.conf",
+        ),
+        OWN,
+    ),
+    (
+        "_conflicts.ini_files",
+        of_file(
+            lambda host, path: list(_conflicts.ini_files(host, "systemd/network", ".link")),
+            strings("module_utils/test_rps_stored"),
+            "/etc/systemd/network/a.link",
+        ),
+        OWN,
+    ),
+    (
+        "_persist.assignments",
+        of_file(
+            lambda host, path: list(_persist.assignments(host, path)),
+            strings("module_utils/test_sap_realtime"),
+            "/etc/x.conf",
+        ),
+        OWN,
+    ),
     ("_aix.system.parse_level", of_text(system.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX]), ()),
     ("_aix.devices.parse_devices", of_text(devices.parse_devices, AIX), ()),
     ("_aix.devices.parse_listing", of_text(devices.parse_listing, AIX), ()),
     ("_aix.devices.parse_legal", of_text(lambda text: devices.allows(devices.parse_legal(text), "12"), AIX), ()),
     ("_aix.devices.second_pair", of_text(devices.second_pair, AIX), ()),
-    ("_aix.startup.parse_chdev", of_text(startup.parse_chdev, [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]), ()),
-    ("_sap.sapcontrol.parse_answer", of_text(lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP), OWN),
+    (
+        "_aix.startup.parse_chdev",
+        of_text(startup.parse_chdev, [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]),
+        (),
+    ),
+    (
+        "_sap.sapcontrol.parse_answer",
+        of_text(lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP),
+        OWN,
+    ),
     ("_sap.sapcontrol.parse_script_value", of_text(sapcontrol.parse_script_value, SAP), ()),
     ("_sap.sapcontrol.parse_values", of_text(values_of, [b"10\n12\n", *SAP]), (HostError,)),
     ("_sap.sapcontrol.parse_check", of_text(lambda text: sapcontrol.parse_check(1, text), SAP), ()),
-    ("_sap.instances.parse_services", of_text(instances.parse_services, strings("module_utils/test_sap_instances")), ()),
+    (
+        "_sap.instances.parse_services",
+        of_text(instances.parse_services, strings("module_utils/test_sap_instances")),
+        (),
+    ),
     ("_sap.instances.parse_enqueue", of_text(instances.parse_enqueue, files("profiles/*")), ()),
     ("_sap.instances", of_file(instances_of, strings("module_utils/test_sap_instances"), "/usr/sap/sapservices"), OWN),
     ("_sap.profile", of_bytes(whole_profile, files("profiles/*")), (InputError,)),
-    ("_sap.rtprio.of_session", of_file(lambda host, path: rtprio.of_session(host, "prdadm"), strings("module_utils/test_sap_realtime"), "/etc/security/limits.conf"), OWN),
-    ("_sap.rtprio.of_unit", of_file(lambda host, path: rtprio.of_unit(host, "SAPPRD_00.service"), strings("module_utils/test_sap_realtime"), "/etc/systemd/system/SAPPRD_00.service"), OWN),
+    (
+        "_sap.rtprio.of_session",
+        of_file(
+            lambda host, path: rtprio.of_session(host, "prdadm"),
+            strings("module_utils/test_sap_realtime"),
+            "/etc/security/limits.conf",
+        ),
+        OWN,
+    ),
+    (
+        "_sap.rtprio.of_unit",
+        of_file(
+            lambda host, path: rtprio.of_unit(host, "SAPPRD_00.service"),
+            strings("module_utils/test_sap_realtime"),
+            "/etc/systemd/system/SAPPRD_00.service",
+        ),
+        OWN,
+    ),
     ("niping", of_text(niping.parse, files("niping/*.txt"), 1000), OWN),
     ("niping version", of_text(niping.parse_version, files("niping/*.txt")), ()),
     ("enqt rates", of_text(enqt.parse_rates, strings("module_utils/test_measure_enqt")), OWN),
@@ -247,7 +337,11 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("enq_statistics", of_text(enq_statistics.parse, SAP), OWN),
     ("fio", of_text(fio.parse, files("fio/*.txt"), False), OWN),
     ("openssl", of_text(openssl.parse, files("openssl/*.txt"), "aes-128-gcm", 1024, 1), OWN),
-    ("openssl version", of_text(openssl.parse_version, [b"OpenSSL 3.0.15 3 Sep 2024 (Library: OpenSSL 3.0.15)"], "x"), OWN),
+    (
+        "openssl version",
+        of_text(openssl.parse_version, [b"OpenSSL 3.0.15 3 Sep 2024 (Library: OpenSSL 3.0.15)"], "x"),
+        OWN,
+    ),
     ("netperf", of_text(netperf.parse, NETWORK, ["THROUGHPUT", "MEAN_LATENCY"]), OWN),
     ("qperf", of_text(qperf.parse, NETWORK, "latency", "us"), OWN),
     ("sockperf ping-pong", of_text(sockperf.parse_ping_pong, NETWORK), OWN),
@@ -265,7 +359,11 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("nmon", of_text(nmon_snapshots, files("nmon/*.nmon")), (CpuFileError,)),
     ("sysstat", of_text(sysstat_samples, JSONS), (CpuFileError,)),
     ("rows of CSV", of_text(_import_rows.from_csv, strings("plugin_utils/test_import")), (_import_rows.RowsError,)),
-    ("rows of YAML", of_text(_import_rows.from_yaml, [*strings("plugin_utils/test_import"), *JSONS[-2:]]), (_import_rows.RowsError,)),
+    (
+        "rows of YAML",
+        of_text(_import_rows.from_yaml, [*strings("plugin_utils/test_import"), *JSONS[-2:]]),
+        (_import_rows.RowsError,),
+    ),
 ]
 
 
@@ -316,17 +414,20 @@ def measure_arguments(chance: random.Random, folder: Path) -> object:
     """The options of the workloads, as a playbook gives them and as a module has checked them."""
     tool = chance.choice([fio, openssl])
     given = mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance)
-    try:
+    with contextlib.suppress(ValueError):  # a sentence, see options.filled()
         tool.names(given)
-    except ValueError:
-        pass  # a sentence, see options.filled()
-    validated = ArgumentSpecValidator(tool.OPTIONS).validate(given)
+    try:
+        validated = ArgumentSpecValidator(tool.OPTIONS).validate(given)
+    except OverflowError:
+        return None  # ansible-core's own, of an infinite number
     return None if validated.error_messages else tool.check(validated.validated_parameters)
 
 
 def report_arguments(chance: random.Random, folder: Path) -> object:
     action = chance.choice([report, trend, scaling, record_tunings, cpu_import, measurement_import])
-    given = mutation.arguments(action.ARGUMENTS, {}, chance)
+    usual = {"change": CHANGE, "src": str(FIXTURES / "nmon/linux_16.nmon"), "x": "connections", "changes": [CHANGE]}
+    usual = {name: usual[name] for name in usual if name in action.ARGUMENTS}
+    given = mutation.arguments(action.ARGUMENTS, usual, chance)
     return run_action(action, {**given, "results": str(folder / "results")}, check=True)
 
 
@@ -342,7 +443,9 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
         if kind == 0:
             del entries[path]
         elif kind == 1:
-            entries[path] = {"link": chance.choice(["nowhere", path, "../" * 30 + "proc/sysinfo", os.path.basename(path)])}
+            entries[path] = {
+                "link": chance.choice(["nowhere", path, "../" * 30 + "proc/sysinfo", os.path.basename(path)])
+            }
         elif isinstance(entries[path], str):
             text = mutation.mutated(entries[path].encode("utf-8", "surrogateescape"), chance, corpus)
             entries[path] = text.decode("utf-8", "surrogateescape")
@@ -359,8 +462,10 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
         answered(machines.call(platform_check, host, {"threads_per_core": 2, "database_host": "db1"}, check=True))
     finally:
         platform_check.ReadingHost = kept
+    cpu_polarization.time = faster()
     for kind in (machines.RpsTree, machines.Topology, machines.Polarization, machines.SmcSysctls):
-        answered(machines.call(kind.module, host, chance.choice(kind.requests), check=True))
+        more = {"wait_timeout": 1} if kind is machines.Polarization else {}
+        answered(machines.call(kind.module, host, {**chance.choice(kind.requests), **more}, check=True))
     return None
 
 
@@ -414,8 +519,14 @@ def record_folder(chance: random.Random, folder: Path) -> object:
             path.write_bytes(mutation.mutated(data, chance, [data]))
     if chance.random() < 0.2:
         (results / CHANGE / "experiment.json").write_bytes(mutation.mutated(b'{"schema": 1, "change": "x"}', chance))
-    action, more = chance.choice([(report, {"change": CHANGE}), (trend, {"changes": [CHANGE]}), (scaling, {"change": CHANGE, "x": "bytes"})])
-    form = chance.choice(["json", "html", "md", "csv", "xml", "om"])
+    action, more = chance.choice(
+        [
+            (report, {"change": CHANGE}),
+            (trend, {"changes": [CHANGE]}),
+            (scaling, {"change": CHANGE, "x": "params.bytes"}),
+        ]
+    )
+    form = chance.choice(action.ARGUMENTS["formats"]["choices"])
     return run_action(action, {"results": str(results), "formats": [form], **more})
 
 
@@ -425,7 +536,9 @@ def imported(chance: random.Random, folder: Path) -> object:
         "phase,started,elapsed_s,units,client.utilization_pct,client.cpus_online,server.utilization_pct\n"
         "before,2026-11-09T22:00:00+01:00,9399,60000000,80,128,44\nafter,2026-11-10T22:00:00+01:00,9008,60000000,83,128,46\n"
     )
-    rows = [dict(zip(table.splitlines()[0].split(","), line.split(","), strict=True)) for line in table.splitlines()[1:]]
+    rows = [
+        dict(zip(table.splitlines()[0].split(","), line.split(","), strict=True)) for line in table.splitlines()[1:]
+    ]
     texts = {"csv": table, "yaml": json.dumps(rows), "json": json.dumps({"defaults": {"host": "app1"}, "rows": rows})}
     name = chance.choice(sorted(texts))
     given: dict[str, Any] = {"change": CHANGE, "results": str(folder / "results")}
@@ -435,8 +548,20 @@ def imported(chance: random.Random, folder: Path) -> object:
         given["src"] = str(source)
     else:
         given["rows"] = mutation.damaged(rows, chance)
-    defaults = {"host": "app1", "peer": "db1", "workload": "settlement", "source": {"kind": "sap_job_log"}}
+    defaults = {
+        "host": "app1",
+        "peer": "db1",
+        "workload": "settlement",
+        "source": {"kind": "sap_job_log", "text": "log"},
+    }
     given["defaults"] = defaults if chance.random() < 0.7 else mutation.damaged(defaults, chance)
+    if chance.random() < 0.3:
+        # the same rows were imported before, and what was stored then is damaged
+        usual = {"change": CHANGE, "results": str(folder / "results"), "rows": rows, "defaults": defaults}
+        run_action(measurement_import, usual)
+        path = chance.choice(sorted((folder / "results").glob("*/*/*.json")))
+        path.write_text(json.dumps(mutation.damaged(json.loads(path.read_text()), chance)))
+        given = {**usual, "replace": chance.random() < 0.5}
     return run_action(measurement_import, given)
 
 
