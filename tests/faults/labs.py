@@ -22,7 +22,7 @@ from lab import Lab
 CHECKOUT = Path(__file__).resolve().parents[2]
 NAME = "faults"
 TIMEOUT = 900
-CUTS = 8
+CUTS = 6
 # what a tuning may write to on a host
 PLACES = ("/etc/udev", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d", "/var/lib/zpower_sap_tuning")
 UNREACHABLE = 4

@@ -19,6 +19,7 @@ import ctypes
 import multiprocessing
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -57,27 +58,26 @@ ROWS = {
     "unreachable": "a connection cut in a play",
     "reboot": "a reboot in a play",
 }
+# machine, kind, seed, sample, and the folder over which each process mounts its own
+Task = tuple[str, str, int, int, Path]
 TUNINGS = list(dict.fromkeys(kind.module.__name__.rpartition(".")[2] for kind in machines.MACHINES))
 
 
-def alone() -> Path:
-    """Mounts and a network of this process's own; gives a folder in memory, which vanishes with it."""
+def alone(folder: Path) -> None:
+    """Mounts and a network of this process's own, and a folder in memory, which vanish with it."""
     if ctypes.CDLL(None, use_errno=True).unshare(_NEW_NAMESPACES) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-    folder = Path(tempfile.gettempdir(), "zpower-faults")
-    folder.mkdir(mode=0o755, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", str(folder)], check=True)
-    return folder
 
 
-def work(task: tuple[str, str, int, int]) -> tuple[str, list[Case]]:
+def work(task: Task) -> tuple[str, list[Case]]:
     """All cases of one kind on one machine, in a process of its own."""
-    name, kind, seed, sample = task
+    name, kind, seed, sample, folder = task
     found: list[Case] = []
     start = time.monotonic()
     try:
-        folder = alone()
+        alone(folder)
         processes.adopt()
         injection.install()
         for case in cases(name, kind, random.Random(f"{seed} {name} {kind}"), sample, folder):
@@ -105,11 +105,11 @@ def cases(name: str, kind: str, chance: random.Random, sample: int, folder: Path
     yield from KINDS[kind](Bench(machines.make(chosen, folder), chance), sample)
 
 
-def tasks(kinds: set[str], names: set[str], seed: int, sample: int) -> list[tuple[str, str, int, int]]:
+def tasks(kinds: set[str], names: set[str], seed: int, sample: int, folder: Path) -> list[Task]:
     """What is to be done on trees, the longest first."""
     machine_names = [one.name for one in machines.MACHINES if not names or one.name in names]
-    found = [(name, kind, seed, sample) for kind in KINDS if kind in kinds for name in machine_names]
-    return found + ([("together", "together", seed, sample)] if "together" in kinds and not names else [])
+    found = [(name, kind, seed, sample, folder) for kind in KINDS if kind in kinds for name in machine_names]
+    return found + ([("together", "together", seed, sample, folder)] if "together" in kinds and not names else [])
 
 
 def main() -> int:
@@ -129,7 +129,10 @@ def main() -> int:
     become_root()
     print(f"faults: seed {chosen.seed}, {chosen.sample or 'all'} of each kind", flush=True)
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    found = list(on_trees(tasks(kinds, names, chosen.seed, chosen.sample)))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("faults: ended"))
+    with tempfile.TemporaryDirectory(prefix="zpower-faults-") as folder:
+        Path(folder).chmod(0o755)
+        found = list(on_trees(tasks(kinds, names, chosen.seed, chosen.sample, Path(folder))))
     chance = random.Random(chosen.seed)
     if "unreachable" in kinds:
         found += said(labs.unreachable(chance), chosen.seed)
@@ -146,7 +149,7 @@ def main() -> int:
     return 1 if bad or not found else 0
 
 
-def on_trees(work_to_do: list[tuple[str, str, int, int]]) -> Iterator[Case]:
+def on_trees(work_to_do: list[Task]) -> Iterator[Case]:
     with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
         for title, found in pool.imap_unordered(work, work_to_do, chunksize=1):
             bad = sum(1 for case in found if case.found)
