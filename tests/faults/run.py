@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Faults in every tuning: kills, errors, full and read-only disks, runs at the same time, cut connections, reboots.
@@ -150,7 +149,11 @@ def main() -> int:
 
 
 def on_trees(work_to_do: list[Task]) -> Iterator[Case]:
-    with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
+    if not work_to_do:
+        return
+    # guardians are ended with SIGTERM, for which this program has a handler of its own
+    default = (signal.SIGTERM, signal.SIG_DFL)
+    with multiprocessing.get_context("fork").Pool(os.cpu_count(), signal.signal, default, maxtasksperchild=1) as pool:
         for title, found in pool.imap_unordered(work, work_to_do, chunksize=1):
             bad = sum(1 for case in found if case.found)
             line(f"{title}, {len(found)} tried, {bad} not exact")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damaged inputs for everything that reads what others wrote: no exception but the collection's own sentences.
