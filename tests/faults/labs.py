@@ -57,7 +57,7 @@ def program(kind: str, *words: str) -> str:
     argv = [str(CHECKOUT / "molecule" / "shared" / kind), "--name", NAME, *words]
     if kind == "lab":
         argv = [argv[0], words[0], "--name", NAME, *words[1:]]
-    done = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT)
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=TIMEOUT)
     return done.stdout
 
 
@@ -174,7 +174,7 @@ def reboot() -> Iterator[Case]:
             code = base64.b64encode(WATCHER.encode()).decode()
             in_guest(f"python3 -c \"import base64; exec(base64.b64decode('{code}'))\" {path} '{text}'")
             play("guest", "site", **only)
-            program("guest", "up")
+            # not `guest up`, which makes a guest anew that does not answer
             until = time.monotonic() + TIMEOUT
             while (now := boot_id()) in ("", before) and time.monotonic() < until:
                 time.sleep(2)
