@@ -157,10 +157,11 @@ def in_guest(*words: str) -> str:
     return program("guest", "login", *words)
 
 
-def guest_state() -> str:
+def guest_state() -> trees.State:
     """What a run of cpu_topology can change in the guest; the value itself is the kernel's after a restart."""
     listing = "find /etc/sysctl.d /var/lib/zpower_sap_tuning -printf '%p %M %u %g %l\\n' 2>/dev/null | sort"
-    return in_guest(listing + "; cat /proc/sys/s390/topology; cat /etc/sysctl.d/* 2>/dev/null")
+    value = "echo topology=$(cat /proc/sys/s390/topology)"
+    return dict.fromkeys(in_guest(f"{listing}; {value}; cat /etc/sysctl.d/* 2>/dev/null").splitlines())
 
 
 def reboot() -> Iterator[Case]:
@@ -180,9 +181,8 @@ def reboot() -> Iterator[Case]:
                 time.sleep(2)
             words = [] if now != before else ["the guest did not restart"]
             words += roll_back("guest", **only)
-            end = guest_state()
-            words += [] if end == start else [f"was {start.split()}, is {end.split()}"]
-            yield Case("cpu_topology", "reboot", f"when {name}", "; ".join(words))
+            words.append(trees.difference(start, guest_state()))
+            yield Case("cpu_topology", "reboot", f"when {name}", "; ".join(word for word in words if word))
     finally:
         program("guest", "down")
 
