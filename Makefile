@@ -4,12 +4,13 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit sanity lint molecule bench evidence docs build lab-up lab-down env clean \
+.PHONY: help setup demo test unit sanity lint molecule bench evidence faults fuzz docs build lab-up lab-down env clean \
         test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down
 
 HOSTS ?= 2
 SCENARIO ?= all
 CASES ?=
+SEED ?=
 # In CI the first failure ends the run: what it said is then the end of the log.
 NOX = tests/setup.sh test && .venv/bin/python -m nox $(if $(filter true,$(CI)),--stop-on-first-error) --session
 # How a person goes on from a lab that stands: its program, its inventory, its targets here.
@@ -17,7 +18,7 @@ STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it awa
 
 # What `make test` runs, in this order: what fails soonest comes first.
 LINT = lint license-check extra-checks
-TESTS = $(LINT) unit docs lab installed sanity molecule browser demo
+TESTS = $(LINT) unit docs lab installed sanity molecule campaigns browser demo
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +56,14 @@ bench: ## figures, one line each, also in bench.json
 evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, about 26 minutes; CASES='aa=2 slower' for some
 	@tests/setup.sh demo
 	@.venv/bin/python tests/evidence/run.py $(CASES)
+
+faults: ## kills, errors, full disks, cut connections in every tuning: about 30 minutes; CASES='rps kill' for some, reboot by name
+	@tests/setup.sh $(if $(filter reboot,$(CASES)),kernels,demo)
+	@.venv/bin/python tests/faults/run.py $(if $(SEED),--seed $(SEED)) $(CASES)
+
+fuzz: ## 10,000 damaged inputs for everything that reads what others wrote; CASES=imports for some
+	@tests/setup.sh test
+	@.venv/bin/python tests/fuzz/run.py $(if $(SEED),--seed $(SEED)) $(CASES)
 
 docs: ## check the documentation of all plugins and roles, and build it as HTML below build/docs
 	@$(NOX) docs

@@ -391,6 +391,14 @@ def site_inventory(given: dict[str, dict[str, dict[str, object]]]) -> dict[str, 
 
 
 @nox.session
+def campaigns(session: nox.Session) -> None:
+    """A sample of the campaigns of faults and of damaged inputs, always the same one."""
+    needs_root(session)
+    session.run(str(BIN / "python"), "tests/fuzz/run.py", "--share", "20", env=shell())
+    session.run(str(BIN / "python"), "tests/faults/run.py", "--sample", "6", env=shell())
+
+
+@nox.session
 def browser(session: nox.Session) -> None:
     """Every page in headless Chromium, where axe-core looks at it too."""
     if shutil.which("chromium") is None:

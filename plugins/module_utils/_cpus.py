@@ -8,8 +8,11 @@ A mask is an int here, bit n for CPU n; it is a string only at the border to the
 
 import re
 
-_RANGE = re.compile(r"^(\d+)(?:-(\d+))?$")
-_GROUP = re.compile(r"^[0-9a-fA-F]{1,8}$")
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+
+# more digits than any CPU number needs, and few enough for int()
+_RANGE = re.compile(r"^([0-9]{1,18})(?:-([0-9]{1,18}))?\Z")
+_GROUP = re.compile(r"^[0-9a-fA-F]{1,8}\Z")
 
 
 def parse_list(text):
@@ -21,12 +24,12 @@ def parse_list(text):
     for part in text.strip().split(",") if text.strip() else []:
         match = _RANGE.match(part.strip())
         if not match:
-            raise ValueError("'%s' is no CPU list: write numbers and ranges, such as 0-3,8" % text)
+            raise ValueError("'%.100s' is no CPU list: write numbers and ranges, such as 0-3,8" % text)
         first, last = int(match.group(1)), int(match.group(2) or match.group(1))
         if last < first:
-            raise ValueError("'%s' is no CPU list: the range %s runs backwards" % (text, part.strip()))
+            raise ValueError("'%.100s' is no CPU list: the range %s runs backwards" % (text, part.strip()))
         if last > 8191:
-            raise ValueError("'%s' names CPU %d: the largest Linux kernels have 8192 CPUs" % (text, last))
+            raise ValueError("'%.100s' names CPU %d: the largest Linux kernels have 8192 CPUs" % (text, last))
         cpus.update(range(first, last + 1))
     return sorted(cpus)
 
@@ -50,7 +53,7 @@ def parse_mask(text):
     mask = 0
     for group in text.strip().split(","):
         if not _GROUP.match(group):
-            raise ValueError("'%s' is no CPU mask: the kernel writes groups of 8 hexadecimal digits" % text)
+            raise ValueError("'%.100s' is no CPU mask: the kernel writes groups of 8 hexadecimal digits" % text)
         mask = mask << 32 | int(group, 16)
     return mask
 
@@ -80,17 +83,25 @@ def cpus_of(mask):
     return [cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1]
 
 
+def read_list(host, path):
+    """The CPU numbers of a list in a file of the kernel, none if the file is absent. Raises HostError."""
+    try:
+        return parse_list(host.value(path) or "")
+    except ValueError as error:
+        raise HostError("%s: %s" % (path, error)) from error
+
+
 def online(host):
     """The numbers of the CPUs that run now, from /sys/devices/system/cpu/online."""
-    return parse_list(host.value("/sys/devices/system/cpu/online") or "")
+    return read_list(host, "/sys/devices/system/cpu/online")
 
 
 def present(host):
     """The numbers of the CPUs that the machine has, running or not."""
-    return parse_list(host.value("/sys/devices/system/cpu/present") or "")
+    return read_list(host, "/sys/devices/system/cpu/present")
 
 
 def width(host):
     """nr_cpu_ids: one more than the highest possible CPU."""
-    possible = parse_list(host.value("/sys/devices/system/cpu/possible") or "")
+    possible = read_list(host, "/sys/devices/system/cpu/possible")
     return possible[-1] + 1 if possible else 1

@@ -117,7 +117,7 @@ class Lease:
         try:
             lease = json.loads(text)
             return {"until": float(lease["until"]), "ends": str(lease["ends"])}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             # whoever broke it: to go back is the safe side
             return {"until": 0.0, "ends": "once"}
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Questions to the Linux kernel over netlink, and its answers as bytes. Every request is a dump or a look-up."""
 
+import errno
 import os
 import socket
 import struct
@@ -11,11 +12,13 @@ _REQUEST, _DUMP = 0x1, 0x300
 _ERROR, _DONE = 2, 3
 # length, type, flags, sequence, port
 _HEADER = struct.Struct("=IHHII")
+_CODE = struct.Struct("=i")
 # command, version
 _GENERIC = struct.Struct("=BBxx")
 _ATTRIBUTE = struct.Struct("=HH")
 _KIND = 0x3FFF  # without the flags "nested" and "network byte order"
 _CONTROLLER, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
+_NUMBERS = {1: "=B", 2: "=H", 4: "=I", 8: "=Q"}
 _SECONDS = 5
 
 
@@ -40,7 +43,7 @@ def family(name):
         bodies = _ask(GENERIC, _CONTROLLER, _GENERIC.pack(_GET_FAMILY, 1) + wanted, _REQUEST)
     except FileNotFoundError:
         return None
-    return number(attributes(bodies[0][_GENERIC.size :])[_FAMILY_ID])
+    return number(attributes(bodies[0][_GENERIC.size :] if bodies else b"").get(_FAMILY_ID, b""))
 
 
 def attributes(data):
@@ -56,8 +59,10 @@ def attributes(data):
 
 
 def number(data):
-    """An unsigned number in the machine's own byte order, of 1, 2, 4 or 8 bytes."""
-    return struct.unpack({1: "=B", 2: "=H", 4: "=I", 8: "=Q"}[len(data)], data)[0]
+    """An unsigned number in the machine's own byte order, of 1, 2, 4 or 8 bytes. OSError for another length."""
+    if len(data) not in _NUMBERS:
+        raise OSError(errno.EBADMSG, "the kernel's answer has a number of %d bytes" % len(data))
+    return struct.unpack(_NUMBERS[len(data)], data)[0]
 
 
 def text(data):
@@ -84,8 +89,10 @@ def messages(data):
         if not _HEADER.size <= length <= len(data):
             raise OSError("the kernel's answer is cut off")
         body = data[_HEADER.size : length]
+        if kind == _ERROR and len(body) < _CODE.size:
+            raise OSError("the kernel's answer is cut off")
         if kind == _ERROR:
-            code = -struct.unpack_from("=i", body)[0]
+            code = -_CODE.unpack_from(body)[0]
             raise OSError(code, os.strerror(code))
         if kind == _DONE:
             return found, True

@@ -5,6 +5,7 @@
 Kernel: include/uapi/linux/smc_diag.h, net/smc/smc.h (states), net/smc/smc_clc.h (why a socket fell back to TCP).
 """
 
+import errno
 import os
 import socket
 import struct
@@ -19,6 +20,7 @@ _FALLBACK = 5  # the attribute SMC_DIAG_FALLBACK
 # smc_diag_req and smc_diag_msg begin with four bytes and an inet_diag_sockid, whose ports are in network byte order
 _REQUEST = struct.Struct("=BHB48x")
 _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIQ")
+_REASON_CODES = struct.Struct("=II")
 
 _MODES = {0: "SMCR", 1: "TCP", 2: "SMCD"}
 _STATES = {
@@ -98,7 +100,9 @@ def why(found):
 
 
 def parse(message):
-    """The SmcSocket of one answer of the kernel: a smc_diag_msg and its attributes."""
+    """The SmcSocket of one answer of the kernel: a smc_diag_msg and its attributes. OSError if it is cut off."""
+    if len(message) < _MESSAGE.size:
+        raise OSError(errno.EBADMSG, "the kernel's answer about an SMC socket is cut off")
     values = _MESSAGE.unpack_from(message)
     state, ports, addresses = _STATES.get(values[1], str(values[1])), values[4:6], values[6:8]
     # AF_SMC is no family of addresses: one of IPv4 fills the first four bytes
@@ -106,8 +110,8 @@ def parse(message):
     names = [_address(address, short) for address in addresses]
     numbers = [struct.unpack("!H", port)[0] for port in ports]
     # older kernels do not tell
-    codes = _netlink.attributes(message[_MESSAGE.size :]).get(_FALLBACK)
-    reason, peer_reason = struct.unpack_from("=II", codes) if codes else (None, None)
+    codes = _netlink.attributes(message[_MESSAGE.size :]).get(_FALLBACK, b"")
+    reason, peer_reason = _REASON_CODES.unpack_from(codes) if len(codes) >= _REASON_CODES.size else (None, None)
     mode = None if state in _UNCONNECTED else _MODES.get(values[2])
     return SmcSocket(state, mode, reason, peer_reason, names[0], numbers[0], names[1], numbers[1], values[9])
 

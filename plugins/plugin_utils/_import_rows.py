@@ -19,6 +19,8 @@ import yaml
 
 LARGEST_FILE = 8 * 1024 * 1024
 MOST_ROWS = 50_000
+DEEPEST = 50
+"""Brackets in brackets; a row needs three."""
 FORMATS = {".csv": "csv", ".yml": "yaml", ".yaml": "yaml", ".json": "yaml"}
 """JSON is read as the YAML that it is."""
 
@@ -126,10 +128,20 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("^<<$"))]}
 
+    def fetch_flow_collection_start(self, token_class: type[yaml.Token]) -> None:
+        """PyYAML's time grows with the square of the depth before its own limit ends it."""
+        if self.flow_level >= DEEPEST:
+            raise RowsError("it is nested too deeply")
+        super().fetch_flow_collection_start(token_class)  # type: ignore[no-untyped-call]
+
 
 def from_yaml(text: str) -> Table:
     """Rows of a YAML file: a list of mappings, or a mapping with ``defaults`` and such a list as ``rows``."""
-    loader = _Loader(text)
+    try:
+        loader = _Loader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise RowsError(f"line {line} holds the control character #x{error.character:04x}; remove it") from error
     try:
         node = loader.get_single_node()
         if node is None:

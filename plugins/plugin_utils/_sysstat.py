@@ -45,7 +45,8 @@ def parse(text: str) -> Mapping[str, Any]:
         statistics = host["statistics"]
     except json.JSONDecodeError as error:
         raise CpuFileError(f"this is no whole JSON ({error.msg}, line {error.lineno})") from error
-    except (KeyError, IndexError, TypeError, RecursionError) as error:
+    # a ValueError: a number of thousands of digits
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
     if len(hosts) > 1 or not isinstance(host, dict) or not isinstance(statistics, list):
         raise CpuFileError("this JSON is not sysstat's: sysstat.hosts has to hold one host with a list of statistics")

@@ -11,7 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Hos
 # text: as oslevel prints it, 7200-02-01-1731. release 7200, technology 2: numbers, to be compared.
 Level = namedtuple("Level", "text release technology")
 
-_LEVEL = re.compile(r"^\s*(([0-9]{4})-([0-9]{2})(?:-[0-9]{2}-[0-9]{4})?)\s*$", re.M)
+_LEVEL = re.compile(r"^[ \t]{,80}(([0-9]{4})-([0-9]{2})(?:-[0-9]{2}-[0-9]{4})?)[ \t\r]{,80}$", re.M)
 # oslevel -s looks through all file sets
 _TIMEOUT_S = 180
 

@@ -3,6 +3,7 @@
 """What must not differ between two phases: the machine, its kernel, and the interface that leads to the peer."""
 
 import array
+import contextlib
 import fcntl
 import ipaddress
 import os
@@ -30,31 +31,34 @@ def _value(host, path):
 
 
 def parse_routes4(text):
-    """/proc/net/route as a list of (network, metric, interface); rejecting and inactive routes are left out."""
+    """/proc/net/route as a list of (network, metric, interface).
+
+    Rejecting and inactive routes are left out, and lines that are no route.
+    """
     routes = []
     for line in text.splitlines()[1:]:
-        fields = line.split()
-        if len(fields) < 8:
-            continue
-        flags = int(fields[3], 16)
-        if not flags & _RTF_UP or flags & _RTF_REJECT:
-            continue
-        # The kernel prints addresses as numbers in the machine's own byte order.
-        address, mask = (ipaddress.IPv4Address(struct.pack("=I", int(fields[column], 16))) for column in (1, 7))
-        network = ipaddress.IPv4Network("%s/%s" % (address, mask), strict=False)
-        routes.append((network, int(fields[6]), fields[0]))
+        with contextlib.suppress(ValueError, IndexError, struct.error):
+            fields = line.split()
+            flags = int(fields[3], 16)
+            if not flags & _RTF_UP or flags & _RTF_REJECT:
+                continue
+            # The kernel prints addresses as numbers in the machine's own byte order.
+            address, mask = (ipaddress.IPv4Address(struct.pack("=I", int(fields[column], 16))) for column in (1, 7))
+            network = ipaddress.IPv4Network("%s/%s" % (address, mask), strict=False)
+            routes.append((network, int(fields[6]), fields[0]))
     return routes
 
 
 def parse_routes6(text):
-    """/proc/net/ipv6_route as a list of (network, metric, interface)."""
+    """/proc/net/ipv6_route as a list of (network, metric, interface), as parse_routes4()."""
     routes = []
     for line in text.splitlines():
-        fields = line.split()
-        if len(fields) < 10 or int(fields[8], 16) & _RTF_REJECT:
-            continue
-        network = ipaddress.IPv6Network((int(fields[0], 16), int(fields[1], 16)), strict=False)
-        routes.append((network, int(fields[5], 16), fields[9]))
+        with contextlib.suppress(ValueError, IndexError):
+            fields = line.split()
+            if int(fields[8], 16) & _RTF_REJECT:
+                continue
+            network = ipaddress.IPv6Network((int(fields[0], 16), int(fields[1], 16)), strict=False)
+            routes.append((network, int(fields[5], 16), fields[9]))
     return routes
 
 

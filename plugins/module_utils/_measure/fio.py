@@ -122,7 +122,7 @@ def parse(text, writes):
         job = json.JSONDecoder().raw_decode(text[begin:])[0]["jobs"][0]
         side, error = job["write" if writes else "read"], job["error"]
         metrics = _metrics(side) if error == 0 else None
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as problem:
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as problem:
         raise MeasureError(
             "fio's result cannot be read (%s: %s); fio 3.0 or later is needed. It began: %s"
             % (type(problem).__name__, problem, programs.first_lines(text))

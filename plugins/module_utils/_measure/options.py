@@ -9,7 +9,7 @@ def whole(name, value):
     """A number as a playbook may have given it, also as text; ValueError for what is none."""
     try:
         return int(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("%s has %s; it takes whole numbers" % (name, value)) from error
 
 

@@ -56,7 +56,7 @@ class Lines:
         """The next line as a dict; MeasureError for anything else."""
         try:
             value = json.loads(self.read())
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise MeasureError("the other end does not speak the control protocol of zpower.sap_tuning.niping")

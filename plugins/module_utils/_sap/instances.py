@@ -65,6 +65,9 @@ def parse_services(text):
     """
     found = []
     for line in text.splitlines():
+        # no path holds a NUL
+        if "\0" in line:
+            continue
         match = _PF.search(line.partition("sapstartsrv")[2])
         one = _named(match.group(1), not line.lstrip().startswith("#")) if match else None
         if one and one not in found:

@@ -80,10 +80,10 @@ class CpuTopology(SystemTuning):
         """{online CPU: the CPUs that share its socket in the scheduler's eyes}; without those that do not say."""
         found = {}
         for cpu in _cpus.online(self.host):
-            text = self.host.value("%s/cpu%d/topology/core_siblings_list" % (_platform.CPUS, cpu))
+            siblings = _cpus.read_list(self.host, "%s/cpu%d/topology/core_siblings_list" % (_platform.CPUS, cpu))
             # a CPU that goes offline meanwhile has none
-            if text:
-                found[cpu] = _cpus.parse_list(text)
+            if siblings:
+                found[cpu] = siblings
         return found
 
     def _running(self):

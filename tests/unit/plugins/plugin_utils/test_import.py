@@ -422,6 +422,8 @@ def test_yaml_rows_know_their_lines_and_may_share_fields():
         ("- !!python/object/apply:os.getcwd []", "line 1 has a tag (python/object/apply:os.getcwd)"),
         ("- a: 1\n  b: !!int 2", "line 2 has a tag (int); values have none here"),
         ("- " + "[" * 1500, "it is nested too deeply"),
+        ("- " + "[" * 51 + "]" * 51, "it is nested too deeply"),
+        ("- {host: app1}\n- {host: a\0b}\n", "line 2 holds the control character #x0000; remove it"),
     ],
 )
 def test_a_yaml_file_that_is_none_is_one_sentence(text, said):

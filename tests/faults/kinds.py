@@ -1,0 +1,390 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kinds of faults. Each yields Cases: on which machine, what happened, and what was not as before in the end."""
+
+from __future__ import annotations
+
+import errno
+import random
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import processes
+import trees
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _lease
+from injection import Plan
+from machines import Machine, Together
+from processes import Outcome
+
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT)
+CHECKPOINT = {"checkpoint": "x"}
+# so much faster a lease's clock goes
+FASTER = 50
+LEASE = {"checkpoint": "x", "lease": 5}
+
+
+@dataclass
+class Case:
+    """One fault. found: what was wrong in the end, empty where nothing was."""
+
+    tuning: str
+    kind: str
+    what: str
+    found: str
+
+
+@dataclass
+class Moment:
+    """Calls that come before (setup), and the call in which the fault happens; arguments of the module each."""
+
+    name: str
+    setup: list[dict[str, Any]]
+    call: dict[str, Any]
+
+
+def moments(machine: Machine) -> list[Moment]:
+    """When a fault can happen: in each kind of call that changes something."""
+    first, second = machine.requests
+    restored = {"state": "restored"}
+    both = [first, {**second, **CHECKPOINT}]
+    return [
+        Moment("apply", [], first),
+        Moment("change", [first], second),
+        Moment("restore", [first], restored),
+        Moment("checkpoint", [first], both[1]),
+        Moment("release", both, {**restored, **CHECKPOINT}),
+        Moment("restore both", both, restored),
+    ]
+
+
+class Bench:
+    """A machine, its state at the start, and the runs on it. chance: which way the aftermath goes."""
+
+    def __init__(self, machine: Machine, chance: random.Random) -> None:
+        self.machine = machine
+        self.chance = chance
+        self.start = machine.state()
+
+    def begin(self, setup: list[dict[str, Any]]) -> None:
+        """The start, and the calls that come before the fault."""
+        if trees.difference(self.start, self.machine.state()):
+            self.machine.reset()
+        for arguments in setup:
+            outcome = self.run(arguments)
+            if outcome.failed:
+                raise AssertionError(f"{self.machine.name}: the call {arguments} before the fault failed: {outcome}")
+
+    def run(self, arguments: dict[str, Any], plan: Plan | None = None, check: bool = False) -> Outcome:
+        return processes.run(lambda: self.machine.call(arguments, check), plan)
+
+    def aftermath(self, fault: Outcome | None = None) -> str:
+        """Fresh runs after a fault: verify, sometimes apply once more, roll back. What is wrong then."""
+        words = []
+        if fault is not None and fault.raised:
+            words.append(f"the module raised {fault.raised}")
+        applied = self.chance.random() < 0.5
+        for name, arguments, check in (
+            ("verify", self.machine.requests[0], True),
+            *([("apply", {**self.machine.requests[0]}, False)] if applied else []),
+            ("rollback", {"state": "restored"}, False),
+        ):
+            outcome = self.run(arguments, check=check)
+            # while a checkpoint stands, a call without it is refused
+            refused = name == "apply" and "checkpoint" in str((outcome.result or {}).get("msg"))
+            if outcome.raised or (outcome.failed and not refused):
+                words.append(f"{name} afterwards: {outcome.raised or (outcome.result or {}).get('msg')}")
+        left = self.run({"state": "restored"}, check=True)
+        if left.failed or (left.result or {}).get("changed"):
+            words.append(f"after the rollback there is something to take back: {left.result or left.raised}"[:300])
+        words.append(trees.difference(self.start, self.machine.state()))
+        if applied and any(words):
+            words.append("applied once more before the rollback")
+        return "; ".join(word for word in words if word)
+
+    def count(self, moment: Moment) -> list[str]:
+        """The calls of a moment without a fault, which must end well."""
+        plan = Plan()
+        self.begin(moment.setup)
+        outcome = self.run(moment.call, plan)
+        if outcome.failed:
+            raise AssertionError(f"{self.machine.name}, {moment.name}: the run without a fault failed: {outcome}")
+        return self.named(plan)
+
+    def named(self, plan: Plan) -> list[str]:
+        """The calls that a plan counted, with paths as the machine names them."""
+        return [call.replace(str(self.machine.root), "") for call in plan.calls()]
+
+
+def chosen(cases: list[Any], sample: int, chance: random.Random) -> list[Any]:
+    """All cases, or a sample of this size."""
+    return cases if not sample or len(cases) <= sample else chance.sample(cases, sample)
+
+
+def kills(bench: Bench, sample: int) -> Iterator[Case]:
+    """SIGKILL at each call that changes a file."""
+    cases = []
+    for moment in moments(bench.machine):
+        calls = bench.count(moment)
+        cases += [(moment, number, calls) for number in range(1, len(calls) + 1)]
+    for moment, number, calls in chosen(cases, sample, bench.chance):
+        bench.begin(moment.setup)
+        outcome = bench.run(moment.call, Plan(number))
+        found = bench.aftermath(outcome) or ("" if outcome.killed else f"was not killed: {outcome}")
+        yield Case(bench.machine.tuning, "killed", f"{moment.name} call {number} ({calls[number - 1]})", found)
+
+
+def errors(bench: Bench, sample: int) -> Iterator[Case]:
+    """An error at each call, once and from then on."""
+    cases = []
+    for moment in moments(bench.machine):
+        calls = bench.count(moment)
+        cases += [
+            (moment, number, calls[number - 1], error, lasting)
+            for number in range(1, len(calls) + 1)
+            for error in ERRORS
+            for lasting in (False, True)
+        ]
+    for moment, number, name, error, lasting in chosen(cases, sample, bench.chance):
+        bench.begin(moment.setup)
+        outcome = bench.run(moment.call, Plan(number, error, lasting))
+        how = f"{errno.errorcode[error]} {'from' if lasting else 'at'}"
+        kind = "error from then on" if lasting else "error once"
+        yield Case(bench.machine.tuning, kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome))
+
+
+# file systems
+
+
+def mount(*words: str) -> None:
+    subprocess.run(["mount", *words], check=True)
+
+
+def own_file_systems(machine: Machine, options: str) -> list[Path]:
+    """Give each of the machine's places a file system of its own, and make the tree anew."""
+    paths = [machine.root / place.lstrip("/") for place in machine.places]
+    for path in paths:
+        path.mkdir(exist_ok=True)
+        mount("-t", "tmpfs", "-o", options, "tmpfs", str(path))
+    machine.reset()
+    return paths
+
+
+def without_file_systems(machine: Machine, paths: list[Path]) -> None:
+    for path in paths:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+    machine.reset()
+
+
+def fill(path: Path, pages: int, nodes: int | None) -> Callable[[], None]:
+    """Fill a file system but for so many pages, or so many files; returns what empties it."""
+    filler = path / "filler"
+    filler.mkdir()
+    if nodes is not None:
+        made = []
+        try:
+            while True:
+                made.append(filler / str(len(made)))
+                made[-1].touch()
+        except OSError:
+            for one in made[len(made) - 1 - nodes : -1]:
+                one.unlink()
+    else:
+        with (filler / "pages").open("wb", buffering=0) as stream:
+            size = 0
+            try:
+                while True:
+                    size += stream.write(b"x" * 4096)
+            except OSError:
+                stream.truncate(max(size - pages * 4096, 0))
+
+    def empty() -> None:
+        for one in filler.iterdir():
+            one.unlink()
+        filler.rmdir()
+
+    return empty
+
+
+def full(bench: Bench, sample: int) -> Iterator[Case]:
+    """A file system that is really full: no page, no inode, and a few of them."""
+    machine = bench.machine
+    rooms = [(pages, None) for pages in range(7)] + [(0, nodes) for nodes in range(5)]
+    cases = [
+        (moment, place, pages, nodes)
+        for moment in moments(machine)[:4]
+        for place in range(len(machine.places))
+        for pages, nodes in rooms
+    ]
+    paths = own_file_systems(machine, "size=512k,nr_inodes=300,mode=0755")
+    bench = Bench(machine, bench.chance)
+    try:
+        for moment, place, pages, nodes in chosen(cases, sample, bench.chance):
+            bench.begin(moment.setup)
+            empty = fill(paths[place], pages, nodes)
+            outcome = bench.run(moment.call)
+            empty()
+            room = f"{pages} pages" if nodes is None else f"{nodes} inodes"
+            what = f"{moment.name} with {room} in {machine.places[place]}"
+            yield Case(machine.tuning, "file system full", what, bench.aftermath(outcome))
+    finally:
+        without_file_systems(machine, paths)
+
+
+def read_only(bench: Bench, sample: int) -> Iterator[Case]:
+    """A file system that is really read-only."""
+    machine = bench.machine
+    cases = [(moment, place) for moment in moments(machine) for place in range(len(machine.places))]
+    paths = own_file_systems(machine, "mode=0755")
+    bench = Bench(machine, bench.chance)
+    try:
+        for moment, place in chosen(cases, sample, bench.chance):
+            bench.begin(moment.setup)
+            mount("-o", "remount,ro", str(paths[place]))
+            outcome = bench.run(moment.call)
+            mount("-o", "remount,rw", str(paths[place]))
+            what = f"{moment.name} with {machine.places[place]} read-only"
+            yield Case(machine.tuning, "file system read-only", what, bench.aftermath(outcome))
+    finally:
+        without_file_systems(machine, paths)
+
+
+# runs at the same time
+
+
+def parallel(bench: Bench, sample: int) -> Iterator[Case]:
+    """Runs of one tuning at the same time, one of them killed at times."""
+    machine, chance = bench.machine, bench.chance
+    first, second = machine.requests
+    calls = [first, second, {"state": "restored"}, {**second, **CHECKPOINT}, {"state": "restored", **CHECKPOINT}]
+    for number in range(sample or 60):
+        bench.begin([] if chance.random() < 0.5 else [first])
+        picked = chance.sample(calls, 3)
+        plans = [None, None, Plan(chance.randint(1, 40)) if chance.random() < 0.5 else None]
+        started = [
+            processes.start(lambda arguments=arguments: machine.call(arguments), plan)  # type: ignore[misc]
+            for arguments, plan in zip(picked, plans, strict=True)
+        ]
+        outcomes = [processes.finish(one) for one in started]
+        raised = [f"a run raised {one.raised}" for one in outcomes if one.raised]
+        killed = f", one killed at call {plans[2].at}" if plans[2] else ""
+        found = "; ".join([*raised, bench.aftermath()]).strip("; ")
+        yield Case(machine.tuning, "at the same time", f"number {number}{killed}", found)
+
+
+def together(machine: Together, chance: random.Random, sample: int) -> Iterator[Case]:
+    """Runs of different tunings on one host at the same time, each taken back again, one of them killed at times."""
+    start = machine.state()
+    for number in range(sample or 60):
+        if trees.difference(start, machine.state()):
+            machine.reset()
+        killed = chance.choice([None, *machine.TUNINGS])
+        at = chance.randint(1, 60)
+
+        def life(tuning: type[Machine]) -> dict[str, Any]:
+            request = tuning.requests[0]
+            for arguments in (request, {"state": "restored"}, request):
+                result = machine.one(tuning, arguments)
+                if result.get("failed"):
+                    break
+            return result
+
+        plans = {tuning: Plan(at) if tuning is killed else None for tuning in machine.TUNINGS}
+        started = {tuning: processes.start(lambda one=tuning: life(one), plans[tuning]) for tuning in machine.TUNINGS}  # type: ignore[misc]
+        outcomes = {tuning: processes.finish(one) for tuning, one in started.items()}
+        words = {tuning: wrong(outcome, outcome.killed and tuning is killed) for tuning, outcome in outcomes.items()}
+        for tuning in machine.TUNINGS:
+            back = processes.run(lambda one=tuning: machine.one(one, {"state": "restored"}))  # type: ignore[misc]
+            words[tuning] = words[tuning] or wrong(back, False)
+        found = [f"{tuning.name}: {word}" for tuning, word in words.items() if word]
+        what = f"number {number}" + (f", {killed.name} killed at call {at}" if killed else "")
+        left = trees.difference(start, machine.state())
+        for tuning in machine.TUNINGS:
+            mine = [*([words[tuning]] if words[tuning] else []), *([left] if left and not found else [])]
+            kind = "beside other tunings"
+            yield Case(tuning.module.__name__.rpartition(".")[2], kind, what, "; ".join(mine))
+
+
+def wrong(outcome: Outcome, may_be_killed: bool) -> str:
+    if outcome.raised:
+        return f"raised {outcome.raised}"
+    if outcome.killed:
+        return "" if may_be_killed else "was killed"
+    return str((outcome.result or {}).get("msg")) if outcome.failed else ""
+
+
+# the lease guardian
+
+
+def faster() -> SimpleNamespace:
+    """The clock of the leases: as the module time, but faster."""
+    return SimpleNamespace(
+        time=time.time,
+        gmtime=time.gmtime,
+        strftime=time.strftime,
+        monotonic=lambda: time.monotonic() * FASTER,
+        sleep=lambda seconds: time.sleep(seconds / FASTER),
+    )
+
+
+def guardian(bench: Bench, sample: int) -> Iterator[Case]:
+    """The lease ends and nobody comes: the module was killed, or the guardian is, or an error meets it."""
+    machine = bench.machine
+    first, second = machine.requests
+    leased = Moment("lease", [first], {**second, **LEASE})
+    _lease.time = faster()
+    calls = counted(bench, leased, elsewhere=False)
+    cases: list[tuple[str, int, int, str]] = [("module", at, 0, calls[at - 1]) for at in range(1, len(calls) + 1)]
+    calls = counted(bench, leased, elsewhere=True)
+    cases += [("guardian", at, 0, calls[at - 1]) for at in range(1, len(calls) + 1)]
+    cases += [("guardian", at, error, calls[at - 1]) for at in range(1, len(calls) + 1) for error in ERRORS]
+    for who, at, error, name in chosen(cases, sample, bench.chance):
+        bench.begin(leased.setup)
+        tuned = machine.state()
+        outcome = bench.run(leased.call, Plan(at, error, elsewhere=who == "guardian"))
+        words = [processes.ended()]
+        if outcome.raised:
+            words.append(f"the module raised {outcome.raised}")
+        if who == "module" or error:
+            left = trees.difference(*(without_journals(machine, one) for one in (tuned, machine.state())))
+            words += [f"the guardian did not bring back what stood before the checkpoint: {left}"] if left else []
+        words.append(bench.aftermath())
+        how = errno.errorcode[error] if error else "killed"
+        found = "; ".join(word for word in words if word)
+        yield Case(
+            machine.tuning, f"lease: {who} {'in error' if error else 'killed'}", f"{how} at call {at} ({name})", found
+        )
+
+
+def without_journals(machine: Machine, found: trees.State) -> trees.State:
+    """A state without what waits for the rollback: a module may be killed before there is a guardian."""
+    journals = "/" + str(machine.journals().relative_to(machine.root))
+    return {
+        path: there for path, there in found.items() if not path.startswith(journals) and not path.endswith(".lock")
+    }
+
+
+def counted(bench: Bench, moment: Moment, elsewhere: bool) -> list[str]:
+    """The calls of the module, or of the guardian until the lease is taken back."""
+    plan = Plan(elsewhere=elsewhere)
+    bench.begin(moment.setup)
+    outcome = bench.run(moment.call, plan)
+    processes.ended()
+    if outcome.failed:
+        raise AssertionError(f"{bench.machine.name}: the run with a lease failed: {outcome}")
+    return bench.named(plan)
+
+
+# the longest first
+KINDS = {
+    "error": errors,
+    "kill": kills,
+    "guardian": guardian,
+    "full": full,
+    "parallel": parallel,
+    "read-only": read_only,
+}

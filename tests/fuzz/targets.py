@@ -1,0 +1,594 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is fuzzed: each target makes an input from a chance and gives it to the collection's code."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import platform
+import random
+import socket
+import struct
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import captured
+import machines
+import mutation
+import smckernel
+from actions import run_action
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.zpower.sap_tuning.plugins.action import (
+    cpu_import,
+    measurement_import,
+    record_tunings,
+    report,
+    scaling,
+    trend,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import (
+    _conflicts,
+    _cpus,
+    _netlink,
+    _persist,
+    _platform,
+    _platform_facts,
+    _platform_services,
+    _platform_smc,
+    _smc,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
+    counters,
+    enq_admin,
+    enq_statistics,
+    enqt,
+    fingerprint,
+    fio,
+    netperf,
+    niping,
+    openssl,
+    processes,
+    qperf,
+    scratch,
+    sockperf,
+    uperf,
+    wire,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
+from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _import_rows, _nmon, _sysstat
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError
+from kinds import faster
+from records_factory import Plan, change_tunings, make_change, write_change
+
+UNIT = Path(__file__).resolve().parents[1] / "unit"
+FIXTURES = UNIT / "fixtures"
+OWN = (InputError, HostError, MeasureError)
+CHANGE = "rps-2026-11"
+
+
+@dataclass(frozen=True)
+class Target:
+    """run(chance, folder): one input; allowed: the exceptions that are a sentence for the user."""
+
+    name: str
+    group: str
+    count: int
+    run: Callable[[random.Random, Path], object]
+    allowed: tuple[type[BaseException], ...] = OWN
+
+
+def strings(*names: str) -> list[bytes]:
+    """Every longer text in these unit tests: what the tests of a parser have is a corpus for it."""
+    found = []
+    for name in names:
+        tree = ast.parse((UNIT / "plugins" / f"{name}.py").read_text())
+        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        found += [text.encode() for text in texts if isinstance(text, str) and len(text) > 7]
+    return sorted(set(found))
+
+
+def files(pattern: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(FIXTURES.glob(pattern)) if path.suffix != ".license"]
+
+
+def of_text(function: Callable[..., object], corpus: Sequence[bytes], *more: Any) -> Callable[..., object]:
+    """A parser of text, which arrives as a Host reads it."""
+
+    def run(chance: random.Random, folder: Path) -> object:
+        data = mutation.mutated(chance.choice(corpus), chance, corpus)
+        return function(data.decode("utf-8", "replace"), *more)
+
+    return run
+
+
+def of_bytes(function: Callable[[bytes], object], corpus: Sequence[bytes]) -> Callable[..., object]:
+    def run(chance: random.Random, folder: Path) -> object:
+        return function(mutation.mutated(chance.choice(corpus), chance, corpus)[:200000])
+
+    return run
+
+
+# parsers
+
+
+def of_file(function: Callable[[Host, str], object], corpus: Sequence[bytes], path: str) -> Callable[..., object]:
+    """A parser of one file of a host."""
+
+    def run(chance: random.Random, folder: Path) -> object:
+        target = folder / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(mutation.mutated(chance.choice(corpus), chance, corpus))
+        return function(Host(str(folder)), path)
+
+    return run
+
+
+def whole_profile(data: bytes) -> object:
+    """All that the tuning does with a profile's bytes."""
+    one = profile.Profile(data)
+    found = [(name, one.text(name), one.value(name), one.active(name)) for name in one.names()[:50]]
+    for name, text, _value, _active in found:
+        profile.value_of(text)
+        wanted = one.wanted(name, "4711")
+        if wanted is None:
+            raise AssertionError(f"nothing is wanted of {name!r}")
+    return found
+
+
+def values_of(text: str) -> object:
+    return sapcontrol.parse_values(text, ["rdisp/wp_no_dia", "rdisp/wp_no_btc"])
+
+
+def instances_of(host: Host, path: str) -> object:
+    found = instances.instances(host)
+    return [instances.profile_folder(host, one.sid) for one in found]
+
+
+def netlink_attributes(data: bytes) -> object:
+    return {kind: _netlink.text(value) for kind, value in _netlink.attributes(data).items()}
+
+
+def smc_stats(data: bytes) -> object:
+    found = _platform_smc.stats([data], [data])
+    return _platform_smc.sentences({"devices": _platform_smc.devices("SMCR", [data]), "stats": found})
+
+
+def wire_object(data: bytes) -> object:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(5)
+        theirs.setblocking(False)
+        theirs.send(data[:100000].replace(b"\n", b" ") + b"\n")
+        theirs.shutdown(socket.SHUT_WR)
+        return wire.Lines(ours).read_object()
+
+
+def nmon_snapshots(text: str) -> object:
+    return list(_nmon.Reader(text.splitlines(keepends=True)).snapshots())
+
+
+def sysstat_samples(text: str) -> object:
+    host = _sysstat.parse(text)
+    _sysstat.about(host)
+    try:
+        return list(_sysstat.samples_of(host, None, None))
+    except OverflowError as error:  # as window_of() says it
+        raise CpuFileError(str(error)) from error
+
+
+NETLINK = [
+    smckernel.smc_socket(),
+    smckernel.roce_device(),
+    smckernel.ism_device(),
+    smckernel.counters(client_v1=1, errors=2),
+    smckernel.fallback(0x03010000, 3, 4, 5, "server"),
+    struct.pack("=IHHII", 20, 2, 0, 1, 0) + struct.pack("=i", -2),
+    struct.pack("=IHHII", 16, 3, 0, 1, 0),
+]
+SYSINFO = [
+    text.encode()
+    for name in captured.names()
+    for path, text in captured.entries(name).items()
+    if path == "/proc/sysinfo"
+]
+AIX = strings("module_utils/test_aix_commands", "module_utils/test_aix_device_attributes", "module_utils/test_smc_r")
+SAP = strings("module_utils/test_sap_control", "module_utils/test_measure_enqueue")
+NETWORK = files("network/*.txt")
+JSONS = [*files("sysstat/*.json"), *files("fio/*.txt"), b"[]", b"{}"]
+CPU_LISTS = [b"0-3,8", b"0", b"0-63,96-199", b"ff,ffffffff", b"00000003", b"0,2,4-8"]
+OS_RELEASE = [b'NAME="SLES"\nVERSION="15-SP6"\nID="sles"\nPRETTY_NAME="SUSE Linux Enterprise Server 15 SP6"\n']
+NUMBERS = (ValueError,)
+
+PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]] = [
+    ("_cpus.parse_list", of_text(_cpus.parse_list, CPU_LISTS), NUMBERS),
+    ("_cpus.parse_mask", of_text(_cpus.parse_mask, CPU_LISTS), NUMBERS),
+    ("_platform.parse_sysinfo", of_text(_platform.parse_sysinfo, SYSINFO), ()),
+    (
+        "_platform.parse_option",
+        of_text(_platform.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
+        (),
+    ),
+    ("_platform_facts.parse_os_release", of_text(_platform_facts.parse_os_release, OS_RELEASE), ()),
+    (
+        "_platform_facts.kernel_parameters",
+        of_text(_platform_facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
+        (),
+    ),
+    (
+        "_platform_services.parse_cpuplugd_version",
+        of_text(
+            _platform_services.parse_cpuplugd_version,
+            [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"],
+        ),
+        (),
+    ),
+    ("_smc.parse", of_bytes(_smc.parse, NETLINK[:1]), (OSError,)),
+    ("_netlink.messages", of_bytes(_netlink.messages, NETLINK), (OSError,)),
+    ("_netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
+    ("_platform_smc.stats", of_bytes(smc_stats, NETLINK), (OSError,)),
+    (
+        "_conflicts.sysctls",
+        of_file(
+            lambda host, path: list(_conflicts.sysctls(host, "net.core.rps_default_mask")),
+            strings("module_utils/test_rps_stored"),
+            "/etc/sysctl.d/a.conf",
+        ),
+        OWN,
+    ),
+    (
+        "_conflicts.udev_rules",
+        of_file(
+            lambda host, path: list(_conflicts.udev_rules(host, "rps_cpus")),
+            strings("module_utils/test_rps_stored"),
+            "/etc/udev/rules.d/a.rules",
+        ),
+        OWN,
+    ),
+    (
+        "_conflicts.tmpfiles",
+        of_file(
+            lambda host, path: list(_conflicts.tmpfiles(host)),
+            strings("module_utils/test_rps_stored"),
+            "/etc/tmpfiles.d/a.conf",
+        ),
+        OWN,
+    ),
+    (
+        "_conflicts.ini_files",
+        of_file(
+            lambda host, path: list(_conflicts.ini_files(host, "systemd/network", ".link")),
+            strings("module_utils/test_rps_stored"),
+            "/etc/systemd/network/a.link",
+        ),
+        OWN,
+    ),
+    (
+        "_persist.assignments",
+        of_file(
+            lambda host, path: list(_persist.assignments(host, path)),
+            strings("module_utils/test_sap_realtime"),
+            "/etc/x.conf",
+        ),
+        OWN,
+    ),
+    ("_aix.system.parse_level", of_text(system.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX]), ()),
+    ("_aix.devices.parse_devices", of_text(devices.parse_devices, AIX), ()),
+    ("_aix.devices.parse_listing", of_text(devices.parse_listing, AIX), ()),
+    ("_aix.devices.parse_legal", of_text(lambda text: devices.allows(devices.parse_legal(text), "12"), AIX), ()),
+    ("_aix.devices.second_pair", of_text(devices.second_pair, AIX), ()),
+    (
+        "_aix.startup.parse_chdev",
+        of_text(startup.parse_chdev, [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]),
+        (),
+    ),
+    (
+        "_sap.sapcontrol.parse_answer",
+        of_text(lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP),
+        OWN,
+    ),
+    ("_sap.sapcontrol.parse_script_value", of_text(sapcontrol.parse_script_value, SAP), ()),
+    ("_sap.sapcontrol.parse_values", of_text(values_of, [b"10\n12\n", *SAP]), (HostError,)),
+    ("_sap.sapcontrol.parse_check", of_text(lambda text: sapcontrol.parse_check(1, text), SAP), ()),
+    (
+        "_sap.instances.parse_services",
+        of_text(instances.parse_services, strings("module_utils/test_sap_instances")),
+        (),
+    ),
+    ("_sap.instances.parse_enqueue", of_text(instances.parse_enqueue, files("profiles/*")), ()),
+    ("_sap.instances", of_file(instances_of, strings("module_utils/test_sap_instances"), "/usr/sap/sapservices"), OWN),
+    ("_sap.profile", of_bytes(whole_profile, files("profiles/*")), (InputError,)),
+    (
+        "_sap.rtprio.of_session",
+        of_file(
+            lambda host, path: rtprio.of_session(host, "prdadm"),
+            strings("module_utils/test_sap_realtime"),
+            "/etc/security/limits.conf",
+        ),
+        OWN,
+    ),
+    (
+        "_sap.rtprio.of_unit",
+        of_file(
+            lambda host, path: rtprio.of_unit(host, "SAPPRD_00.service"),
+            strings("module_utils/test_sap_realtime"),
+            "/etc/systemd/system/SAPPRD_00.service",
+        ),
+        OWN,
+    ),
+    ("niping", of_text(niping.parse, files("niping/*.txt"), 1000), OWN),
+    ("niping version", of_text(niping.parse_version, files("niping/*.txt")), ()),
+    ("enqt rates", of_text(enqt.parse_rates, strings("module_utils/test_measure_enqt")), OWN),
+    ("enqt entries", of_text(enqt.parse_entries, strings("module_utils/test_measure_enqt")), OWN),
+    ("enq_admin", of_text(enq_admin.parse, strings("module_utils/test_measure_enq_admin")), OWN),
+    ("enq_admin info", of_text(enq_admin.release_of, strings("module_utils/test_measure_enq_admin")), ()),
+    ("enq_statistics", of_text(enq_statistics.parse, SAP), OWN),
+    ("fio", of_text(fio.parse, files("fio/*.txt"), False), OWN),
+    ("openssl", of_text(openssl.parse, files("openssl/*.txt"), "aes-128-gcm", 1024, 1), OWN),
+    (
+        "openssl version",
+        of_text(openssl.parse_version, [b"OpenSSL 3.0.15 3 Sep 2024 (Library: OpenSSL 3.0.15)"], "x"),
+        OWN,
+    ),
+    ("netperf", of_text(netperf.parse, NETWORK, ["THROUGHPUT", "MEAN_LATENCY"]), OWN),
+    ("qperf", of_text(qperf.parse, NETWORK, "latency", "us"), OWN),
+    ("sockperf ping-pong", of_text(sockperf.parse_ping_pong, NETWORK), OWN),
+    ("sockperf throughput", of_text(sockperf.parse_throughput, NETWORK), OWN),
+    ("uperf", of_text(uperf.parse, NETWORK), OWN),
+    ("counters cpu", of_text(counters.parse_cpu, strings("module_utils/test_measure_counters"), 100), ()),
+    ("counters retransmits", of_text(counters.parse_retransmits, strings("module_utils/test_measure_counters")), ()),
+    ("counters rps", of_text(counters.parse_received_rps, strings("module_utils/test_measure_counters")), ()),
+    ("counters process", of_text(counters.parse_process, strings("module_utils/test_measure_counters"), 100), ()),
+    ("routes", of_text(fingerprint.parse_routes4, strings("module_utils/test_measure_ends")), ()),
+    ("routes of IPv6", of_text(fingerprint.parse_routes6, strings("module_utils/test_measure_ends")), ()),
+    ("mounts", of_text(scratch.parse_mount, strings("module_utils/test_measure_scratch"), "8:1"), ()),
+    ("ps etime", of_text(processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "]), ()),
+    ("control protocol", of_bytes(wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}']), (*OWN, EOFError)),
+    ("nmon", of_text(nmon_snapshots, files("nmon/*.nmon")), (CpuFileError,)),
+    ("sysstat", of_text(sysstat_samples, JSONS), (CpuFileError,)),
+    ("rows of CSV", of_text(_import_rows.from_csv, strings("plugin_utils/test_import")), (_import_rows.RowsError,)),
+    (
+        "rows of YAML",
+        of_text(_import_rows.from_yaml, [*strings("plugin_utils/test_import"), *JSONS[-2:]]),
+        (_import_rows.RowsError,),
+    ),
+]
+
+
+# arguments
+
+
+def specification(module: Any) -> dict[str, Any]:
+    """The argument spec that a module gives to AnsibleModule."""
+    found: dict[str, Any] = {}
+
+    class Caught(BaseException):
+        pass
+
+    def catch(argument_spec: dict[str, Any], **_rules: Any) -> None:
+        found.update(argument_spec)
+        raise Caught
+
+    kept, module.AnsibleModule = module.AnsibleModule, catch
+    try:
+        module.main()
+    except Caught:
+        pass
+    finally:
+        module.AnsibleModule = kept
+    return found
+
+
+def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
+    """A tuning's module in check mode on a tree, with arguments that nobody meant."""
+    kept: list[machines.Machine] = []
+
+    def run(chance: random.Random, folder: Path) -> object:
+        if not kept:
+            kept.append(machines.make(kind, Path(tempfile.mkdtemp(dir=folder.parent))))
+        given = mutation.arguments(specification(kind.module), chance.choice(kept[0].requests), chance)
+        return answered(kept[0].call(given, check=True))
+
+    return run
+
+
+def answered(result: dict[str, Any]) -> dict[str, Any]:
+    """A result has to be JSON, as Ansible has it."""
+    json.dumps(result)
+    return result
+
+
+def measure_arguments(chance: random.Random, folder: Path) -> object:
+    """The options of the workloads, as a playbook gives them and as a module has checked them."""
+    tool = chance.choice([fio, openssl])
+    given = mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance)
+    with contextlib.suppress(ValueError):  # a sentence, see options.filled()
+        tool.names(given)
+    try:
+        validated = ArgumentSpecValidator(tool.OPTIONS).validate(given)
+    except OverflowError:
+        return None  # ansible-core's own, of an infinite number
+    return None if validated.error_messages else tool.check(validated.validated_parameters)
+
+
+def report_arguments(chance: random.Random, folder: Path) -> object:
+    action = chance.choice([report, trend, scaling, record_tunings, cpu_import, measurement_import])
+    usual = {"change": CHANGE, "src": str(FIXTURES / "nmon/linux_16.nmon"), "x": "connections", "changes": [CHANGE]}
+    usual = {name: usual[name] for name in usual if name in action.ARGUMENTS}
+    given = mutation.arguments(action.ARGUMENTS, usual, chance)
+    return run_action(action, {**given, "results": str(folder / "results")}, check=True)
+
+
+# trees
+
+
+def captured_tree(chance: random.Random, folder: Path) -> object:
+    """platform_info, platform_check and the tunings on a damaged tree of a real kernel."""
+    entries = captured.entries(chance.choice(captured.names()))
+    corpus = [text.encode("utf-8", "surrogateescape") for text in entries.values() if isinstance(text, str)]
+    for path in chance.sample(sorted(entries), chance.randint(1, 5)):
+        kind = chance.randrange(10)
+        if kind == 0:
+            del entries[path]
+        elif kind == 1:
+            entries[path] = {
+                "link": chance.choice(["nowhere", path, "../" * 30 + "proc/sysinfo", os.path.basename(path)])
+            }
+        elif isinstance(entries[path], str):
+            text = mutation.mutated(entries[path].encode("utf-8", "surrogateescape"), chance, corpus)
+            entries[path] = text.decode("utf-8", "surrogateescape")
+    try:
+        captured.grow(folder, entries)
+    except OSError:
+        return None  # a folder where a file belongs: no tree can be so
+    host = Host(str(folder))
+    (folder / "proc").mkdir(exist_ok=True)
+    platform.system = lambda: "Linux"
+    answered(machines.call(platform_info, host, {"root": str(folder)}))
+    kept, platform_check.ReadingHost = platform_check.ReadingHost, lambda: kept(str(folder))
+    try:
+        answered(machines.call(platform_check, host, {"threads_per_core": 2, "database_host": "db1"}, check=True))
+    finally:
+        platform_check.ReadingHost = kept
+    cpu_polarization.time = faster()
+    for kind in (machines.RpsTree, machines.Topology, machines.Polarization, machines.SmcSysctls):
+        more = {"wait_timeout": 1} if kind is machines.Polarization else {}
+        answered(machines.call(kind.module, host, {**chance.choice(kind.requests), **more}, check=True))
+    return None
+
+
+# journals
+
+
+def journal(kind: type[machines.Machine]) -> Callable[..., object]:
+    """verify and rollback with a damaged journal; what the modules raise is a defect, what they refuse is not."""
+    kept: list[Any] = []
+
+    def run(chance: random.Random, folder: Path) -> object:
+        if not kept:
+            machine = machines.make(kind, Path(tempfile.mkdtemp(dir=folder.parent)))
+            machine.call(machine.requests[0])
+            texts = {path: path.read_bytes() for path in machine.journals().glob("*.json")}
+            kept.append((machine, texts, machine.memory.read_bytes() if machine.memory.exists() else None))
+        machine, texts, memory = kept[0]
+        path, text = next(iter(texts.items()))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if chance.random() < 0.7:
+            path.write_text(json.dumps(mutation.damaged(json.loads(text), chance)))
+        else:
+            path.write_bytes(mutation.mutated(text, chance, list(texts.values())))
+        answered(machine.call(machine.requests[0], check=True))
+        answered(machine.call({"state": "restored"}, check=True))
+        answered(machine.call({"state": "restored", "force": chance.random() < 0.5}))
+        # what it did is undone
+        machine.reset()
+        if memory is not None:
+            machine.memory.write_bytes(memory)
+        machine.call(machine.requests[0])
+        return None
+
+    return run
+
+
+# record folders and imports
+
+
+def record_folder(chance: random.Random, folder: Path) -> object:
+    """A report on a change whose files were damaged."""
+    plan = Plan(change=CHANGE, rounds=2, runs=3, seed=chance.randrange(100))
+    results = folder / "results"
+    write_change(results, make_change(plan), change_tunings(plan))
+    paths = sorted((results / CHANGE).glob("*/*.json"))
+    for path in chance.sample(paths, chance.randint(1, 3)):
+        data = path.read_bytes()
+        if chance.random() < 0.7:
+            path.write_text(json.dumps(mutation.damaged(json.loads(data), chance)))
+        else:
+            path.write_bytes(mutation.mutated(data, chance, [data]))
+    if chance.random() < 0.2:
+        (results / CHANGE / "experiment.json").write_bytes(mutation.mutated(b'{"schema": 1, "change": "x"}', chance))
+    action, more = chance.choice(
+        [
+            (report, {"change": CHANGE}),
+            (trend, {"changes": [CHANGE]}),
+            (scaling, {"change": CHANGE, "x": "params.bytes"}),
+        ]
+    )
+    form = chance.choice(action.ARGUMENTS["formats"]["choices"])
+    return run_action(action, {"results": str(results), "formats": [form], **more})
+
+
+def imported(chance: random.Random, folder: Path) -> object:
+    """measurement_import of a damaged file."""
+    table = (
+        "phase,started,elapsed_s,units,client.utilization_pct,client.cpus_online,server.utilization_pct\n"
+        "before,2026-11-09T22:00:00+01:00,9399,60000000,80,128,44\nafter,2026-11-10T22:00:00+01:00,9008,60000000,83,128,46\n"
+    )
+    rows = [
+        dict(zip(table.splitlines()[0].split(","), line.split(","), strict=True)) for line in table.splitlines()[1:]
+    ]
+    texts = {"csv": table, "yaml": json.dumps(rows), "json": json.dumps({"defaults": {"host": "app1"}, "rows": rows})}
+    name = chance.choice(sorted(texts))
+    given: dict[str, Any] = {"change": CHANGE, "results": str(folder / "results")}
+    if chance.random() < 0.5:
+        source = folder / f"figures.{name}"
+        source.write_bytes(mutation.mutated(texts[name].encode(), chance, [text.encode() for text in texts.values()]))
+        given["src"] = str(source)
+    else:
+        given["rows"] = mutation.damaged(rows, chance)
+    defaults = {
+        "host": "app1",
+        "peer": "db1",
+        "workload": "settlement",
+        "source": {"kind": "sap_job_log", "text": "log"},
+    }
+    given["defaults"] = defaults if chance.random() < 0.7 else mutation.damaged(defaults, chance)
+    if chance.random() < 0.3:
+        # the same rows were imported before, and what was stored then is damaged
+        usual = {"change": CHANGE, "results": str(folder / "results"), "rows": rows, "defaults": defaults}
+        run_action(measurement_import, usual)
+        path = chance.choice(sorted((folder / "results").glob("*/*/*.json")))
+        path.write_text(json.dumps(mutation.damaged(json.loads(path.read_text()), chance)))
+        given = {**usual, "replace": chance.random() < 0.5}
+    return run_action(measurement_import, given)
+
+
+def cpu_imported(chance: random.Random, folder: Path) -> object:
+    """cpu_import of a damaged file."""
+    corpus = [*files("nmon/*.nmon"), *files("sysstat/*.json")]
+    source = folder / "cpu"
+    source.write_bytes(mutation.mutated(chance.choice(corpus), chance, corpus))
+    given: dict[str, Any] = {"src": str(source), "results": str(folder / "results")}
+    if chance.random() < 0.5:
+        given.update(change=CHANGE, utc_offset=chance.choice(["+01:00", "Z", "x"]))
+    if chance.random() < 0.3:
+        given.update(begin=chance.choice(["23:59:49", "2026-11-20 01:00:00", "x"]), cpus=chance.choice([1, 0.5, 1e300]))
+    return run_action(cpu_import, given)
+
+
+TREES = [kind for kind in machines.MACHINES if kind is not machines.RpsReal]
+# AnsibleError is what an action fails with.
+ACTIONS = (AnsibleError,)
+TARGETS: list[Target] = [
+    *(Target(name, "parsers", 100, run, allowed) for name, run, allowed in PARSERS),
+    *(Target(f"arguments of {kind.name}", "arguments", 300, tuning_arguments(kind)) for kind in TREES),
+    Target("options of the workloads", "arguments", 300, measure_arguments),
+    Target("arguments of the actions", "arguments", 300, report_arguments, ACTIONS),
+    Target("captured trees", "captured trees", 400, captured_tree),
+    *(Target(f"journal of {kind.name}", "journals", 150, journal(kind)) for kind in TREES),
+    Target("record folders", "record folders", 400, record_folder, ACTIONS),
+    Target("measurement_import", "imports", 400, imported, ACTIONS),
+    Target("cpu_import", "imports", 400, cpu_imported, ACTIONS),
+]

@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Damaged input that fuzzing found: each is one sentence, or is left out."""
+
+import json
+import socket
+import struct
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _netlink, _smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._lease import Lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint, fio, options, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
+from kernel import KernelHost
+from sapsystem import SapHost
+from smckernel import smc_socket
+from zkernel import CPU, ZHost
+
+DEEP = "[" * 60000
+
+
+@pytest.mark.parametrize("size", [0, 4, 63])
+def test_a_short_message_about_an_smc_socket(size):
+    with pytest.raises(OSError, match="cut off"):
+        _smc.parse(smc_socket()[:size])
+
+
+def test_a_short_reason_for_a_fallback_is_none():
+    message = smc_socket(why=None) + struct.pack("=HHI", 8, 5, 7)
+    assert _smc.parse(message).reason is None
+
+
+@pytest.mark.parametrize("data", [b"", b"abc", b"123456789"])
+def test_a_netlink_number_of_an_odd_length(data):
+    with pytest.raises(OSError, match="number of %d bytes" % len(data)):
+        _netlink.number(data)
+
+
+def test_a_netlink_error_without_its_code():
+    with pytest.raises(OSError, match="cut off"):
+        _netlink.messages(struct.pack("=IHHIIH", 18, 2, 0, 1, 0, 0))
+
+
+def test_a_netlink_family_without_a_number(monkeypatch):
+    for bodies in ([], [b"\0" * 4]):
+        monkeypatch.setattr(_netlink, "_ask", lambda *_arguments, found=bodies: found)
+        with pytest.raises(OSError, match="number of 0 bytes"):
+            _netlink.family("SMC_GEN_NETLINK")
+
+
+@pytest.mark.parametrize("name", ["online", "present", "possible"])
+def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name):
+    host = KernelHost(tmp_path)
+    host.fill("/sys/devices/system/cpu/" + name, "0-3 " + "9" * 60000)
+    with pytest.raises(HostError) as error:
+        {"online": _cpus.online, "present": _cpus.present, "possible": _cpus.width}[name](host)
+    assert str(error.value).startswith("/sys/devices/system/cpu/%s: '0-3 99" % name)
+    assert len(str(error.value)) < 250
+
+
+@pytest.mark.parametrize("text", ["9" * 60000, "0-" + "9" * 60000, "\u0663"])
+def test_numbers_that_no_kernel_prints_are_no_cpu_list(text):
+    with pytest.raises(ValueError, match="is no CPU list"):
+        _cpus.parse_list(text)
+
+
+def test_siblings_that_are_no_list_are_named(tmp_path):
+    host = ZHost(tmp_path, facility=False)
+    path = CPU + "/cpu0/topology/core_siblings_list"
+    host.fill(path, "none")
+    with pytest.raises(HostError, match=path):
+        _cpus.read_list(host, path)
+
+
+def test_a_million_empty_lines_of_oslevel():
+    # a pattern that takes line ends for blanks needs hours
+    assert system.parse_level("\n" * 1000000 + "7200-02-01-1731\n").release == 7200
+
+
+def test_a_nul_in_sapservices_hides_its_own_line_only(tmp_path):
+    host = SapHost(tmp_path)
+    line = (
+        "LD_LIBRARY_PATH=/x; /usr/sap/PRD/D00/exe/sapstartsrv pf=/usr/sap/PRD/SYS/profile/PRD_D00_app1%s -D -u prdadm\n"
+    )
+    host.fill("/usr/sap/sapservices", (line % "\0x" + line % "").encode())
+    assert [one.profile for one in instances.instances(host) if one.name == "D00"] == [
+        "/usr/sap/PRD/SYS/profile/PRD_D00_app1"
+    ]
+    host.fill("/usr/sap/sapservices", (line % "\0x").encode())
+    assert instances.parse_services(host.read("/usr/sap/sapservices")) == []
+    assert [one.name for one in instances.instances(host)] == ["ASCS01", "D00"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["eth0 x 0 0001", "eth0 00000000 0 zz 0 0 0 0", "eth0 100000000 0 0001 0 0 0 0", "eth0 0 0 0001 0 0 0 FFFFFFFE"],
+)
+def test_a_line_that_is_no_route_is_left_out(line):
+    good = "eth1 0002A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0"
+    routes = fingerprint.parse_routes4("head\n%s\n%s\n" % (line, good))
+    assert [route[2] for route in routes] == ["eth1"]
+
+
+@pytest.mark.parametrize("line", ["a b c d e f g h i j", "0 40 0 0 0 0 0 0 xx lo", "0 ff 0 0 0 0 0 0 0 lo"])
+def test_a_line_that_is_no_route_of_ipv6_is_left_out(line):
+    good = "fe80" + "0" * 28 + " 40 " + "0" * 32 + " 00 " + "0" * 32 + " 00000100 00000001 00000000 00000001 eth1"
+    assert [route[2] for route in fingerprint.parse_routes6("%s\n%s\n" % (line, good))] == ["eth1"]
+
+
+def test_json_that_is_nested_too_deeply_in_the_control_protocol():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        theirs.sendall(DEEP.encode() + b"\n")
+        with pytest.raises(MeasureError, match="does not speak the control protocol"):
+            wire.Lines(ours).read_object()
+
+
+def test_json_of_fio_that_is_nested_too_deeply():
+    with pytest.raises(MeasureError, match="fio's result cannot be read"):
+        fio.parse('{"jobs": ' + '{"a":' * 60000, False)
+
+
+def test_a_lease_that_is_nested_too_deeply_ends_once(tmp_path):
+    host = KernelHost(tmp_path)
+    host.fill("/var/lib/zps/lease.json", DEEP)
+    assert Lease(host, "/var/lib/zps", "rps")._load() == {"until": 0.0, "ends": "once"}
+
+
+def test_an_infinite_number_of_connections():
+    with pytest.raises(ValueError, match="connections has inf; it takes whole numbers"):
+        options.whole("connections", json.loads("Infinity"))

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `make faults` and `make fuzz` count as wrong, and that they count."""
+
+import errno
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+for name in ("faults", "fuzz", ""):
+    sys.path.append(str(TESTS / name))
+
+import injection  # noqa: E402
+import processes  # noqa: E402
+import trees  # noqa: E402
+from reliability import write_table  # noqa: E402
+
+
+def loaded(path):
+    """A program as a module."""
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_run", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+fuzz = loaded(TESTS / "fuzz" / "run.py")
+
+
+def replace(folder, refused):
+    """Writes a file beside another one and renames it, as a module does; goes on after what is refused."""
+    injection.install()
+    for step in (
+        lambda: (folder / "new").write_bytes(b"12345678"),
+        lambda: os.rename(folder / "new", folder / "old"),
+        lambda: os.rmdir(folder / "empty"),
+    ):
+        try:
+            step()
+        except OSError as error:
+            refused.append(error.errno)
+    return {"refused": refused}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def run(folder, plan):
+    return processes.run(lambda: replace(folder, []), plan)
+
+
+def test_the_calls_of_a_run_are_counted(folder):
+    plan = injection.Plan()
+    assert not run(folder, plan).failed
+    assert [call.split()[0] for call in plan.calls()] == ["open", "write", "rename", "rmdir"]
+
+
+@pytest.mark.parametrize(
+    "at, left", [(1, {"empty"}), (2, {"empty", "new"}), (3, {"empty", "new"}), (4, {"empty", "old"})]
+)
+def test_a_run_is_killed_before_its_call(folder, at, left):
+    assert run(folder, injection.Plan(at)).killed
+    assert set(os.listdir(folder)) == left
+    if at == 2:
+        assert (folder / "new").read_bytes() == b"1234"
+
+
+@pytest.mark.parametrize("lasting, refused", [(False, 1), (True, 2)])
+def test_an_error_is_met_once_or_from_then_on(folder, lasting, refused):
+    outcome = run(folder, injection.Plan(3, errno.EROFS, lasting))
+    assert outcome.result == {"refused": [errno.EROFS] * refused}
+
+
+def test_a_plan_for_other_sessions_leaves_this_one_alone(folder):
+    assert not run(folder, injection.Plan(1, elsewhere=True)).failed
+
+
+def test_what_a_run_raises_is_told_with_its_place():
+    outcome = processes.run(lambda: {}["missing"])
+    assert outcome.failed and outcome.raised.startswith("KeyError: 'missing' (test_campaigns.py:")
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda path: path.chmod(0o600), "is ('0o100600'"),
+        (lambda path: path.write_text("b"), "b'b'"),
+        (lambda path: path.unlink(), "lost /file"),
+        (lambda path: path.with_name("more").mkdir(), "left /more"),
+        (lambda path: path.with_name("empty").rmdir(), "lost /empty"),
+        (lambda path: path.with_name("empty").chmod(0o700), "/empty is ('0o40700'"),
+        (lambda path: path.with_name("link").symlink_to("file"), "left /link"),
+    ],
+)
+def test_every_difference_of_a_tree_is_seen(folder, change, words):
+    path = folder / "file"
+    path.write_text("a")
+    path.chmod(0o644)
+    (folder / "empty").chmod(0o755)
+    before = trees.state(folder)
+    assert trees.difference(before, trees.state(folder)) == ""
+    change(path)
+    assert words in trees.difference(before, trees.state(folder))
+
+
+def raising(error):
+    def run(_chance, _folder):
+        raise error
+
+    return run
+
+
+def forever(_chance, _folder):
+    while True:
+        pass
+
+
+def much(_chance, _folder):
+    return len(bytearray(2 * fuzz.MEMORY))
+
+
+@pytest.mark.parametrize(
+    "run, words",
+    [
+        (raising(ValueError("a sentence")), ""),
+        (raising(KeyError("x")), "KeyError: \"'x'\""),
+        (forever, "took more than 0.2 s"),
+        (much, "MemoryError"),
+        (lambda _chance, _folder: os._exit(3), "ended the process"),
+        (lambda chance, _folder: chance.random(), ""),
+    ],
+)
+def test_what_an_input_may_not_do(monkeypatch, run, words):
+    monkeypatch.setattr(fuzz, "SECONDS", 0.2)
+    monkeypatch.setattr(fuzz, "TARGETS", [fuzz.Target("one", "parsers", 1, run, (ValueError,))])
+    _name, tried, found = fuzz.chunk(("one", [0, 1], 7))
+    assert tried == 2
+    assert [(failure.target, failure.number) for failure in found] == ([("one", 0), ("one", 1)] if words else [])
+    assert all(words in failure.what for failure in found)
+
+
+def test_a_table_takes_the_place_of_the_old_one_and_keeps_rows_that_were_not_tried(tmp_path):
+    document = tmp_path / "reliability.md"
+    document.write_text("above\n<!-- x: begin -->\nold\n<!-- x: end -->\nbelow\n")
+    rows = {"a": "first", "b": "second"}
+    write_table("x", rows, ["rps", "smc_r"], {"a": {"rps": (3, 3)}, "b": {"smc_r": (5, 4)}}, "seed 1", document)
+    write_table("x", rows, ["rps", "smc_r"], {"b": {"smc_r": (6, 6)}}, "seed 2", document)
+    assert document.read_text() == (
+        "above\n<!-- x: begin -->\nLast run: seed 1.\n\n| | rps | smc_r |\n|---|---|---|\n"
+        "| first | 3 of 3 | – |\n| second | – | 6 of 6 |\n<!-- x: end -->\nbelow\n"
+    )
