@@ -150,8 +150,8 @@ def from_yaml(text: str) -> Table:
         return _table(loader, node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1} " if mark else ""
-        raise RowsError(f"{line}is no YAML: {getattr(error, 'problem', None) or 'the text breaks off'}") from error
+        place = f"line {mark.line + 1} " if mark else ""
+        raise RowsError(f"{place}is no YAML: {getattr(error, 'problem', None) or 'the text breaks off'}") from error
     except RecursionError as error:
         raise RowsError("it is nested too deeply") from error
     finally:
