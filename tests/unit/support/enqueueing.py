@@ -82,7 +82,7 @@ def asked(load="sd_benchmark", **options):
 @contextlib.contextmanager
 def agent_of(tool, **how):
     """The session of an agent on loopback, which is ended afterwards; with nothing else, beside a server that runs."""
-    session = agent.start(tool, "127.0.0.1", **how)
+    session = agent.start(tool, "127.0.0.1", **dict({"port": free_port(), "control_port": free_port()}, **how))
     try:
         yield session
     finally:

@@ -48,10 +48,8 @@ QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control":
 def server(tool="pingpong", **options):
     """The session of a running server, which is ended afterwards whatever the test did to it."""
     binary = options.pop("binary", None)
-    options.setdefault("address", "127.0.0.1")
-    if tool == "niping":
-        # the range that it has by default is that of all tests that run here at the same time
-        options.setdefault("port", free_port())
+    # Other tests that run here at the same time would at once take a port of the default range that becomes free.
+    options = dict({"address": "127.0.0.1", "port": free_port(), "control_port": free_port()}, **options)
     session = agent.start(tool, **dict(options, **request.server_of(tool, binary)))
     try:
         yield session
