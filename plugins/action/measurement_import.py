@@ -144,7 +144,8 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
         if _without_collector(known) == _without_collector(record):
             store.there.append(record)
             continue
-        if not isinstance(known, dict) or (known.get("workload") or {}).get("tool") != TOOL:
+        workload = known.get("workload") if isinstance(known, dict) else None
+        if not isinstance(workload, dict) or workload.get("tool") != TOOL:
             raise AnsibleActionFail(f"{path} was not imported; name another change or workload")
         if not replace:
             raise AnsibleActionFail(

@@ -8,6 +8,7 @@ that the same code reads a captured tree, a test's tree and the machine itself.
 As root, what lies in another user's folder is read and written with the rights of that user: see _identity.py.
 """
 
+import contextlib
 import errno
 import fnmatch
 import functools
@@ -228,7 +229,9 @@ class Host:
             raise refused("cannot write %s" % path, error) from error
         finally:
             if temporary is not None:
-                os.unlink(temporary)
+                # where even that is refused, the next run removes it
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
 
     def _keep(self, path, old, new, temporary, mode):
         """Give the open file new, at temporary, owner, mode and attributes of the old one; mode if there is none."""

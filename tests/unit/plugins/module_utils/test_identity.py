@@ -38,8 +38,9 @@ SECRET = b"of root\n"
 def host(tmp_path):
     """A machine whose profile folder belongs to THEM, and a file of root's beside it that only root may read."""
     # the way to the tree is open to everybody, as the one to a real profile folder is
-    for folder in [tmp_path] + list(tmp_path.parents)[:2]:
-        folder.chmod(0o755)
+    for folder in [tmp_path] + list(tmp_path.parents):
+        if os.stat(str(folder)).st_mode & 0o77 == 0:
+            folder.chmod(0o755)
     host = Host(str(tmp_path))
     os.makedirs(host.path(FOLDER))
     for path, data, mode in ((PROFILE, OLD, 0o644), ("/secret", SECRET, 0o600)):
