@@ -10,12 +10,14 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _cpu_annex, _cpu_files, _cpu_schema, _records
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError, Wanted, Window
+
+from ..plugin_utils._imports import cpu_files
+from ..plugin_utils._imports.cpu_window import CpuFileError, Wanted, Window
+from ..plugin_utils._records import cpu_annex, cpu_schema, record_files
 
 ARGUMENTS: dict[str, Any] = {
     "src": {"type": "path", "required": True},
-    "format": {"type": "str", "choices": ["auto", *_cpu_files.FORMATS], "default": "auto"},
+    "format": {"type": "str", "choices": ["auto", *cpu_files.FORMATS], "default": "auto"},
     "begin": {"type": "str"},
     "end": {"type": "str"},
     "date": {"type": "str"},
@@ -24,7 +26,7 @@ ARGUMENTS: dict[str, Any] = {
     "change": {"type": "str"},
     "results": {"type": "path", "default": "results"},
     "host": {"type": "str"},
-    "side": {"type": "str", "choices": list(_cpu_schema.ENDS), "default": "client"},
+    "side": {"type": "str", "choices": list(cpu_schema.ENDS), "default": "client"},
     "utc_offset": {"type": "str"},
     "replace": {"type": "bool", "default": False},
 }
@@ -45,7 +47,7 @@ class ActionModule(ActionBase):
         src = options["src"]
         try:
             wanted = Wanted(options["begin"], options["end"], options["cpus"], options["smc_r"])
-            window = _cpu_files.window_of(src, options["format"], wanted, options["date"])
+            window = cpu_files.window_of(src, options["format"], wanted, options["date"])
         except OSError as error:
             raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from None
         except CpuFileError as error:
@@ -66,12 +68,12 @@ class ActionModule(ActionBase):
         """Keep the window's intervals beside the records of a host; nothing in check mode."""
         if not window.about.utc and options["utc_offset"] is None:
             raise ValueError("its times are local ones: give utc_offset, what they are ahead of UTC, such as +01:00")
-        offset = _cpu_annex.utc_offset("Z" if window.about.utc else options["utc_offset"])
-        entry = _cpu_annex.entry_of(window, options["src"], offset, options["replace"])
+        offset = cpu_annex.utc_offset("Z" if window.about.utc else options["utc_offset"])
+        entry = cpu_annex.entry_of(window, options["src"], offset, options["replace"])
         head = {"change": options["change"], "host": host, "end": options["side"]}
-        before = _records.read_annex(options["results"], head)
-        annex = _cpu_annex.merged(before, entry, head)
-        path = _records.annex_path(options["results"], annex)
+        before = record_files.read_annex(options["results"], head)
+        annex = cpu_annex.merged(before, entry, head)
+        path = record_files.annex_path(options["results"], annex)
         if annex != before and not self._task.check_mode:
-            path = _records.store(options["results"], annex, replace_old=True)
+            path = record_files.store(options["results"], annex, replace_old=True)
         return {"changed": annex != before, "path": str(path), "intervals": len(entry["intervals"])}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enqueue
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction, whole
+from ..module_utils._measure.locks import enqueue
+from ..plugin_utils._records.measuring_action import MeasuringAction, whole
 
 workload_name: Callable[[str, str, int], str] = enqueue.workload_name
 

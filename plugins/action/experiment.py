@@ -14,15 +14,12 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings, role_variables
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import (
-    _compare,
-    _experiment,
-    _experiment_plan,
-    _experiment_store,
-    _records,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_input import read_factors
+
+from ..lookup.tunings import known_tunings, role_variables
+from ..plugin_utils._compare import comparing
+from ..plugin_utils._experiment import outcomes, plan_files, plans
+from ..plugin_utils._experiment.factors import read_factors
+from ..plugin_utils._records import record_files
 
 ARGUMENTS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["planned", "decided", "ended"], "default": "planned"},
@@ -57,7 +54,7 @@ class ActionModule(ActionBase):
         try:
             if options["state"] == "planned":
                 return {**result, **planned(options, options["hosts"] or alive, check)}
-            plan = _experiment_store.read(options["results"], options["change"])
+            plan = plan_files.read(options["results"], options["change"])
             if plan is None:
                 raise ValueError(f"the change {options['change']} below {options['results']} has no plan to go by")
             if options["state"] == "decided":
@@ -73,24 +70,24 @@ def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> 
     """Make the plan or go on with the one that is there; the steps that these hosts still have to do."""
     results, change = options["results"], options["change"]
     factors = read_factors(options["factors"], {name: role_variables(name) for name in known_tunings()})
-    wanted = _experiment_plan.plan(change, factors, options["rounds"], options["seed"], options["baseline"] or None)
-    folder = _records.change_folder(results, change)
-    loaded = _records.load_change(results, change) if folder.is_dir() else _records.Loaded(change)
-    there = _experiment_store.read(results, change)
+    wanted = plans.plan(change, factors, options["rounds"], options["seed"], options["baseline"] or None)
+    folder = record_files.change_folder(results, change)
+    loaded = record_files.load_change(results, change) if folder.is_dir() else record_files.Loaded(change)
+    there = plan_files.read(results, change)
     if there is None and (loaded.records or loaded.tunings):
         raise ValueError(f"the change {change} has records already that belong to no experiment: name another change")
-    if there is not None and (other := _experiment_plan.different(there, wanted)):
+    if there is not None and (other := plans.different(there, wanted)):
         raise ValueError(f"the change {change} is another experiment already ({other}): name another change")
     plan = there or wanted
-    ready = _experiment_store.finished(plan, loaded, hosts)
+    ready = plan_files.finished(plan, loaded, hosts)
     left = _left(plan, ready)
     if left and not check:
         plan["sessions"].append(
             {"started": _now(), "hosts": sorted(hosts), "ended": None, "failures": {}, "kept": None}
         )
-        plan["sessions"][-1]["set_aside"] = _experiment_store.set_aside(results, plan, loaded, ready)
-        _experiment_store.write(results, plan)
-    total = len(_experiment_plan.steps(plan))
+        plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
+        plan_files.write(results, plan)
+    total = len(plans.steps(plan))
     return {
         "changed": bool(left),
         "msg": f"{total - len(left)} of {total} steps are done" if there else f"{total} steps are planned",
@@ -106,7 +103,7 @@ def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) ->
     """The steps in their order that a host has not finished, each with the hosts that have to measure."""
     cells = {cell["name"]: cell for cell in plan["cells"]}
     found = []
-    for phase, number in _experiment_plan.steps(plan):
+    for phase, number in plans.steps(plan):
         hosts = sorted(host for host, steps in ready.items() if (phase, number) not in steps)
         if hosts:
             cell = {name: cells[phase][name] for name in ("name", "vars", "probe", "set", "found")}
@@ -115,7 +112,7 @@ def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) ->
 
 
 def _remarks(plan: Mapping[str, Any]) -> list[str]:
-    needed = _experiment.rounds_for(plan, 95.0)
+    needed = outcomes.rounds_for(plan, 95.0)
     if plan["rounds"] >= needed:
         return []
     levels = len(plan["cells"]) - 1
@@ -125,8 +122,8 @@ def _remarks(plan: Mapping[str, Any]) -> list[str]:
 
 def decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Which level won, from the records alone."""
-    loaded = replace(_records.load_change(options["results"], options["change"]), experiment=plan)
-    report = _compare.compare_change(loaded, options=_compare.Options(material_pct=options["material_pct"]))
+    loaded = replace(record_files.load_change(options["results"], options["change"]), experiment=plan)
+    report = comparing.compare_change(loaded, options=comparing.Options(material_pct=options["material_pct"]))
     outcome = report["experiment"]
     cells = {cell["name"]: cell for cell in plan["cells"]}
     won = cells.get(outcome["winner"], {"vars": {}, "set": []})
@@ -151,7 +148,7 @@ def ended(plan: dict[str, Any], options: Mapping[str, Any], alive: Collection[st
         session["ended"] = _now()
     session["kept"] = options["kept"]
     if not check:
-        _experiment_store.write(Path(options["results"]), plan)
+        plan_files.write(Path(options["results"]), plan)
     return {"changed": True, "msg": "the session has ended", "failures": session["failures"]}
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import check_writable
+
+from ..plugin_utils._records import record_files
+from ..plugin_utils._records.measuring_action import check_writable
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""
@@ -65,8 +66,8 @@ def check_change(options: Mapping[str, Any], host: str) -> None:
     """ValueError if no records of this change can be stored for the host."""
     if not options["change"]:
         raise ValueError("zpower_change is empty: name the change, for example with -e zpower_change=rps-2026-11")
-    _records.check_slug("zpower_change", options["change"])
-    folder = _records.change_folder(Path(options["results"]), options["change"]) / _records.file_slug(host)
+    record_files.check_slug("zpower_change", options["change"])
+    folder = record_files.change_folder(Path(options["results"]), options["change"]) / record_files.file_slug(host)
     check_writable(folder)
     if options["new"] and any(path.is_file() for path in folder.glob("*.json")):
         raise ValueError(f"{folder} holds records already: name another change, or move that folder away")

@@ -13,16 +13,12 @@ from typing import Any, NamedTuple
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_records import TOOL, Imported, records_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_rows import (
-    RowsError,
-    Table,
-    from_file,
-    from_list,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_summary import states_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import collection_version
+
+from ..plugin_utils._imports.records import TOOL, Imported, records_of
+from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
+from ..plugin_utils._imports.summary import states_of
+from ..plugin_utils._records import record_files
+from ..plugin_utils._records.measuring_action import collection_version
 
 ARGUMENTS: dict[str, Any] = {
     "change": {"type": "str"},
@@ -69,10 +65,10 @@ class ActionModule(ActionBase):
         if not self._task.check_mode:
             for record in wanted:
                 try:
-                    _records.store(results, record, replace_old=True)
+                    record_files.store(results, record, replace_old=True)
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or error
-                    path = _records.record_path(results, record)
+                    path = record_files.record_path(results, record)
                     raise AnsibleActionFail(f"{path} could not be written: {reason}") from None
         return {
             **result,
@@ -80,7 +76,7 @@ class ActionModule(ActionBase):
             "created": len(store.new),
             "replaced": len(store.replacing),
             "unchanged": len(store.there),
-            "paths": [str(_records.record_path(results, record)) for record in records],
+            "paths": [str(record_files.record_path(results, record)) for record in records],
             "states": states_of(records),
         }
 
@@ -123,10 +119,10 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
     store = Store([], [], [])
     places: set[Path] = set()
     for record in records:
-        wrong = _records.validate(record)
+        wrong = record_files.validate(record)
         if wrong:
             raise AnsibleActionFail(f"the record of {record['workload']['name']} cannot be stored: {wrong}")
-        path = _records.record_path(results, record)
+        path = record_files.record_path(results, record)
         if path in places:
             raise AnsibleActionFail(
                 f"{path} would hold two records: in file names all but letters, digits, points and hyphens become _;"
@@ -134,12 +130,12 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
             )
         places.add(path)
         try:
-            known = _records.read_json(path)
+            known = record_files.read_json(path)
         except FileNotFoundError:
             store.new.append(record)
             continue
         except (OSError, ValueError, RecursionError) as error:
-            reason = _records.sentence(error)
+            reason = record_files.sentence(error)
             raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {reason}") from None
         if _without_collector(known) == _without_collector(record):
             store.there.append(record)
@@ -159,7 +155,7 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
 def _check_left_over(imported: Imported, results: Path) -> None:
     """AnsibleActionFail where an earlier import had more rows: its last ones would count beside those that moved up."""
     for last in imported.last_in_order:
-        left = _records.record_path(results, {**last, "round": last["round"] + 1})
+        left = record_files.record_path(results, {**last, "round": last["round"] + 1})
         if left.exists():
             raise AnsibleActionFail(
                 f"{left} is of an earlier import of more rows of this state, and would count beside these: remove it,"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import engines, request
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction, whole
+from ..module_utils._measure.net import engines, niping_request
+from ..plugin_utils._records.measuring_action import MeasuringAction, whole
 
 workload_name: Callable[[str, int, int], str] = engines.workload_name
 
@@ -18,7 +18,7 @@ def expected_names(arguments: Mapping[str, Any]) -> list[str]:
     """The workloads that a call with these arguments measures; ValueError where they are no numbers."""
     session = arguments.get("session")
     tool = str(session.get("tool")) if isinstance(session, Mapping) else ""
-    sizes = arguments.get("bytes") or request.DEFAULT_BYTES
+    sizes = arguments.get("bytes") or niping_request.DEFAULT_BYTES
     connections = whole("connections", arguments.get("connections") or 1)
     sizes = sizes.split(",") if isinstance(sizes, str) else sizes if isinstance(sizes, Iterable) else [sizes]
     return [workload_name(tool, whole("bytes", size), connections) for size in sizes]

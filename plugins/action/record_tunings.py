@@ -11,7 +11,8 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
+
+from ..plugin_utils._records import record_files
 
 ARGUMENTS: dict[str, Any] = {
     "change": {"type": "str", "required": True},
@@ -37,7 +38,7 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         record = {
-            "schema": _records.TUNINGS,
+            "schema": record_files.TUNINGS,
             "change": options["change"],
             "phase": options["phase"],
             "round": options["round"],
@@ -51,7 +52,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {**result, "changed": True, "msg": "check mode: the tuning records are not kept"}
         try:
-            path = _records.store(options["results"], record)
+            path = record_files.store(options["results"], record)
         except (OSError, ValueError) as error:
             raise AnsibleActionFail(f"the tuning records of {record['host']} could not be kept: {error}") from None
         return {**result, "changed": True, "path": str(path)}

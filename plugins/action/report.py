@@ -16,21 +16,15 @@ from typing import Any
 from ansible import context
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_store import read as read_plan
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._next_steps import IMPORTED
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import Written, write_report
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
-    PairKey,
-    Report,
-    Runs,
-    natural,
-    one_line,
-    plural,
-    verdict_word,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import told, writing
+
+from ..plugin_utils._compare import comparing
+from ..plugin_utils._experiment.plan_files import read as read_plan
+from ..plugin_utils._records import record_files
+from ..plugin_utils._report import RENDERERS
+from ..plugin_utils._report.files import Written, write_report
+from ..plugin_utils._report.next_steps import IMPORTED
+from ..plugin_utils._report.text import PairKey, Report, Runs, natural, one_line, plural, verdict_word
+from ..plugin_utils._report.writing import told, writing
 
 ARGUMENTS: dict[str, Any] = {
     "results": {"type": "path", "default": "results"},
@@ -53,12 +47,12 @@ NAMES_THE_CHANGE = re.compile(r"zpower_change=\S+")
 LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
 
 
-def loaded_runs(loaded: _records.Loaded) -> Runs:
+def loaded_runs(loaded: record_files.Loaded) -> Runs:
     """The runs of a change, made anew for whoever asks."""
 
     def runs(keys: Collection[PairKey] | None) -> Iterator[dict[str, Any]]:
         records = [r for r in loaded.records if keys is None or (r.host, r.peer, r.workload.name) in keys]
-        return _compare.iter_runs(replace(loaded, records=records))
+        return comparing.iter_runs(replace(loaded, records=records))
 
     return runs
 
@@ -75,7 +69,7 @@ class ActionModule(ActionBase):
         options["check"] = self._task.check_mode
         folder, loaded = _load(options)
         limits = _limits(options, measured_by(loaded))
-        report = _compare.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
+        report = comparing.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
         written = _write(report, loaded_runs(loaded), folder, options)
         result.update(outcome(report, written))
         if not loaded.records:
@@ -88,16 +82,16 @@ class ActionModule(ActionBase):
         return result
 
 
-def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> _compare.Expected:
+def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> comparing.Expected:
     """The hosts that the report must account for: those given, else all that the play's own variables name."""
     if given:
-        return _compare.Expected(hosts=given)
+        return comparing.Expected(hosts=given)
     play = [str(host) for host in variables.get("ansible_play_hosts_all") or ()]
     alive = {str(host) for host in variables.get("ansible_play_hosts") or ()}
     everybody = {str(host) for host in (variables.get("groups") or {}).get("all") or ()}
     reasons = {host: FAILED for host in play if host not in alive}
     reasons.update((host, LEFT_OUT) for host in sorted(everybody - {*play, "localhost"}))
-    return _compare.Expected(hosts=[host for host in play if host != "localhost"], reasons=reasons)
+    return comparing.Expected(hosts=[host for host in play if host != "localhost"], reasons=reasons)
 
 
 def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after") -> str:
@@ -131,19 +125,19 @@ def _relative(path: str) -> str:
         return path
 
 
-def _load(options: Mapping[str, Any]) -> tuple[Path, _records.Loaded]:
+def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
     results, change = Path(options["results"]), options["change"]
     try:
-        folder = _records.change_folder(results, change)
+        folder = record_files.change_folder(results, change)
         if not os.path.lexists(folder):
             # no problem with a file: the report makes this folder, and has to be the same the next time
-            return folder, _records.Loaded(change)
-        return folder, replace(_records.load_change(results, change), experiment=read_plan(results, change))
+            return folder, record_files.Loaded(change)
+        return folder, replace(record_files.load_change(results, change), experiment=read_plan(results, change))
     except (OSError, ValueError) as error:
         raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
 
 
-def measured_by(loaded: _records.Loaded) -> str:
+def measured_by(loaded: record_files.Loaded) -> str:
     """The playbook that measures such a change; empty where all of its figures were measured elsewhere."""
     if loaded.experiment:
         return "experiment"
@@ -153,10 +147,10 @@ def measured_by(loaded: _records.Loaded) -> str:
     return "measure" if loaded.records and not loaded.tunings else "before_after"
 
 
-def _limits(options: Mapping[str, Any], playbook: str) -> _compare.Options:
+def _limits(options: Mapping[str, Any], playbook: str) -> comparing.Options:
     repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
     try:
-        return _compare.Options(
+        return comparing.Options(
             material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
         )
     except ValueError as error:

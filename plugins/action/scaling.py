@@ -9,10 +9,12 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records, _series
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_scaling import FORMATS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import told
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._scaling import reader, scaling
+
+from ..plugin_utils._records import record_files
+from ..plugin_utils._report.of_scaling import FORMATS
+from ..plugin_utils._report.writing import told
+from ..plugin_utils._series import series
+from ..plugin_utils._series.scaling import reader, scaling
 
 ARGUMENTS: dict[str, Any] = {
     "results": {"type": "path", "default": "results"},
@@ -38,7 +40,7 @@ class ActionModule(ActionBase):
             reader(x)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
-        loaded = _series.load(options["results"], change)
+        loaded = series.load(options["results"], change)
         missing = sorted(set(phases) - {item.phase for item in loaded.records})
         if missing:
             there = ", ".join(sorted({item.phase for item in loaded.records}))
@@ -46,8 +48,8 @@ class ActionModule(ActionBase):
         rounds = [item for item in loaded.records if not phases or item.phase in phases]
         report = scaling(change, rounds, x, options["work"], options["workload"])
         report["problems"] = [*report["problems"], *loaded.problems]
-        folder = _records.change_folder(options["results"], change)
-        stem = f"scaling-{_records.file_slug(x)}"
-        written = _series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
+        folder = record_files.change_folder(options["results"], change)
+        stem = f"scaling-{record_files.file_slug(x)}"
+        written = series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
         result.update(told(report, written), curves=len(report["curves"]))
         return result

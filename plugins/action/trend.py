@@ -11,10 +11,13 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _compare, _records, _series
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_trend import FORMATS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._reporting import told
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._trend import Step, Wanted, trend
+
+from ..plugin_utils._compare import comparing
+from ..plugin_utils._records import record_files
+from ..plugin_utils._report.of_trend import FORMATS
+from ..plugin_utils._report.writing import told
+from ..plugin_utils._series import series
+from ..plugin_utils._series.trend import Step, Wanted, trend
 
 ARGUMENTS: dict[str, Any] = {
     "results": {"type": "path", "default": "results"},
@@ -38,8 +41,8 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
-            name = _records.check_slug("name", options["name"])
-            limits = _compare.Options(
+            name = record_files.check_slug("name", options["name"])
+            limits = comparing.Options(
                 material_pct=options["material_pct"], expected_change=tuple(options["expected_change"])
             )
         except ValueError as error:
@@ -54,7 +57,7 @@ class ActionModule(ActionBase):
             )
         report = trend(name, steps, Wanted(options["workload"], options["metric"]))
         report["problems"] = [*report["problems"], *problems]
-        written = _series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        written = series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
         result.update(told(report, written), changes=[step.change for step in steps])
         return result
 
@@ -73,7 +76,7 @@ def change_of(item: Any) -> dict[str, str]:
     found["label"] = str(given.get("label") or found["change"])
     try:
         for key in ("change", "before", "after"):
-            _records.check_slug(key, found[key])
+            record_files.check_slug(key, found[key])
     except ValueError as error:
         raise AnsibleActionFail(f"changes has {item!r}: {error}") from None
     return found
@@ -89,21 +92,21 @@ def check_once(chosen: list[dict[str, str]]) -> None:
         seen.add(states)
 
 
-def read(results: str, chosen: list[dict[str, str]], limits: _compare.Options) -> tuple[list[Step], list[str]]:
+def read(results: str, chosen: list[dict[str, str]], limits: comparing.Options) -> tuple[list[Step], list[str]]:
     """The comparisons of each change, one change in memory at a time, and what was wrong with the records."""
-    found = [step_of(item, _series.load(results, item["change"]), limits) for item in chosen]
+    found = [step_of(item, series.load(results, item["change"]), limits) for item in chosen]
     return joined(found)
 
 
-def read_all(results: str, limits: _compare.Options) -> tuple[list[Step], list[str]]:
+def read_all(results: str, limits: comparing.Options) -> tuple[list[Step], list[str]]:
     """The same for all changes that have both phases, in the order in which they were measured; each is read once."""
-    found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in _series.measured(results)]
+    found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in series.measured(results)]
     return joined([item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))])
 
 
-def step_of(item: Mapping[str, str], loaded: _records.Loaded, limits: _compare.Options) -> tuple[Step, list[str]]:
+def step_of(item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options) -> tuple[Step, list[str]]:
     """The comparisons of one change, and what was wrong with its records."""
-    report = _series.compared(loaded, item["before"], item["after"], limits)
+    report = series.compared(loaded, item["before"], item["after"], limits)
     problems = [f"{item['change']}: {problem}" for problem in report["problems"]]
     return Step(item["change"], item["label"], report["comparisons"]), problems
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import network_options, tools
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._measuring import MeasuringAction
+from ..module_utils._measure.net import network_options, tools
+from ..plugin_utils._records.measuring_action import MeasuringAction
 
 network_names: Callable[..., list[str]] = network_options.names
 

@@ -146,10 +146,9 @@ tuning:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._face import STATE_ARGUMENTS, run_tuning
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_device_attributes import (
-    AixDeviceAttributes,
-)
+
+from ..module_utils._engine.entry_point import STATE_ARGUMENTS, run_tuning
+from ..module_utils._tunings.aix_device_attributes import AixDeviceAttributes
 
 
 def main():

@@ -133,8 +133,9 @@ tuning:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._face import STATE_ARGUMENTS, run_tuning
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
+
+from ..module_utils._engine.entry_point import STATE_ARGUMENTS, run_tuning
+from ..module_utils._tunings.cpu_polarization import CpuPolarization
 
 
 def main():

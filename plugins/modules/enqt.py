@@ -215,8 +215,9 @@ ansible_facts:
         round: 1, record: results/smc-2026-11/app1/before-1-enqt-sd_benchmark-ascs.json}}}
 """
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enq_request, face, locktable
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ..module_utils._measure import entry_point
+from ..module_utils._measure.errors import MeasureError
+from ..module_utils._measure.locks import enq_request, locktable
 
 ARGUMENTS = dict(
     tool=dict(type="str", choices=["auto", "enqt", "enq_admin", "locktable"], default="auto"),
@@ -243,11 +244,11 @@ def run(params, check_mode):
     if params["side"] == "client":
         return client(params, check_mode)
     if params["state"] == "stopped":
-        return face.server(params, check_mode, None, None)
+        return entry_point.server(params, check_mode, None, None)
     server = enq_request.find_server(params) if params["tool"] != locktable.TOOL else None
     tool, warnings = enq_request.choose_tool(params["tool"], server)
     engine = locktable.serve if tool == locktable.TOOL else None
-    result = face.server(params, check_mode, tool, enq_request.version_of(tool), engine=engine)
+    result = entry_point.server(params, check_mode, tool, enq_request.version_of(tool), engine=engine)
     return dict(result, warnings=warnings, enqueue=enq_request.described(server, tool))
 
 
@@ -263,7 +264,7 @@ def client(params, check_mode):
         server = enq_request.find_server(params)
         enq_request.choose_tool(tool, server)
     workload, counters = enq_request.workload(params, params["session"], server)
-    result = face.client(params, check_mode, [workload])
+    result = entry_point.client(params, check_mode, [workload])
     enqueue = enq_request.described(server, tool)
     if counters is not None:
         enqueue["statistics"] = counters.problem or counters.answered or None
@@ -271,7 +272,7 @@ def client(params, check_mode):
 
 
 def main():
-    face.run_module(ARGUMENTS, run)
+    entry_point.run_module(ARGUMENTS, run)
 
 
 if __name__ == "__main__":

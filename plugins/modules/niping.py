@@ -185,13 +185,14 @@ ansible_facts:
 
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import face, niping, request
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ..module_utils._measure import entry_point
+from ..module_utils._measure.errors import MeasureError
+from ..module_utils._measure.net import niping, niping_request
 
 ARGUMENTS = dict(
     tool=dict(type="str", choices=["auto", "niping", "pingpong"], default="auto"),
     transport=dict(type="str", choices=["tcp", "smc"], default="tcp"),
-    bytes=dict(type="list", elements="int", default=list(request.DEFAULT_BYTES)),
+    bytes=dict(type="list", elements="int", default=list(niping_request.DEFAULT_BYTES)),
     loops=dict(type="int", default=0),
     connections=dict(type="int", default=1),
 )
@@ -199,15 +200,15 @@ ARGUMENTS = dict(
 
 def run(params, check_mode):
     """The result of the module."""
-    request.check(params)
+    niping_request.check(params)
     if params["side"] == "client":
         return client(params, check_mode)
     if params["state"] == "stopped":
-        return face.server(params, check_mode, None, None)
+        return entry_point.server(params, check_mode, None, None)
     kind, search_path = params["transport"], os.environ.get("PATH", "")
-    tool, binary, warnings = request.choose_tool(params["tool"], params["path"], search_path, kind)
-    how = request.server_of(tool, binary)
-    return dict(face.server(params, check_mode, tool, how.pop("version"), kind=kind, **how), warnings=warnings)
+    tool, binary, warnings = niping_request.choose_tool(params["tool"], params["path"], search_path, kind)
+    how = niping_request.server_of(tool, binary)
+    return dict(entry_point.server(params, check_mode, tool, how.pop("version"), kind=kind, **how), warnings=warnings)
 
 
 def client(params, check_mode):
@@ -217,12 +218,12 @@ def client(params, check_mode):
         raise MeasureError("tool is %s, but the server of the session serves %s" % (params["tool"], session["tool"]))
     if session["tool"] == niping.TOOL:
         search_path = os.environ.get("PATH", "")
-        binary = request.choose_tool(niping.TOOL, params["path"], search_path, params["transport"])[1]
-    return face.client(params, check_mode, request.workloads(params, session, binary))
+        binary = niping_request.choose_tool(niping.TOOL, params["path"], search_path, params["transport"])[1]
+    return entry_point.client(params, check_mode, niping_request.workloads(params, session, binary))
 
 
 def main():
-    face.run_module(ARGUMENTS, run)
+    entry_point.run_module(ARGUMENTS, run)
 
 
 if __name__ == "__main__":

@@ -159,9 +159,10 @@ tuning:
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_check import records
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import summary
+
+from ..module_utils._engine.run import summary
+from ..module_utils._machine.checks import records
+from ..module_utils._machine.reading import ReadingHost
 
 
 def main():

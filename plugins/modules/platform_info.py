@@ -569,8 +569,9 @@ import os
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_facts import facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+
+from ..module_utils._machine.facts import facts
+from ..module_utils._machine.reading import ReadingHost
 
 
 def main():

@@ -283,8 +283,9 @@ instances:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._face import STATE_ARGUMENTS, run_tuning
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+
+from ..module_utils._engine.entry_point import STATE_ARGUMENTS, run_tuning
+from ..module_utils._tunings.sap_profile import SapProfile
 
 PRESETS = ["realtime_scheduler", "update_local", "memory_std", "memory_map", "enqueue_table"]
 

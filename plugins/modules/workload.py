@@ -269,8 +269,9 @@ ansible_facts:
 
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import face, network_options, tools
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ..module_utils._measure import entry_point
+from ..module_utils._measure.errors import MeasureError
+from ..module_utils._measure.net import network_options, tools
 
 ARGUMENTS = dict(
     workload=dict(type="str", choices=["network", "fio", "openssl"], required=True),
@@ -288,9 +289,9 @@ def run(params, check_mode):
     if params["side"] == "client":
         return client(params, check_mode, search_path)
     if params["state"] == "stopped":
-        return face.server(params, check_mode, None, None)
+        return entry_point.server(params, check_mode, None, None)
     tool, version, how = network_options.server_of(params["network"], tools.NETWORK, params["path"], search_path)
-    return face.server(params, check_mode, tool, version, **how)
+    return entry_point.server(params, check_mode, tool, version, **how)
 
 
 def client(params, check_mode, search_path):
@@ -298,7 +299,7 @@ def client(params, check_mode, search_path):
     if not params["session"] or not params["address"]:
         raise MeasureError("workload network takes the session of a started server and its address")
     workloads = network_options.workloads(params["network"], tools.NETWORK, params, search_path)
-    return face.client(params, check_mode, workloads)
+    return entry_point.client(params, check_mode, workloads)
 
 
 def local(params, check_mode, search_path):
@@ -307,12 +308,12 @@ def local(params, check_mode, search_path):
     if params["side"] == "server":
         raise MeasureError("workload %s has no server: take side client" % chosen)
     workloads = tools.LOCAL[chosen].workloads(params[chosen], params["path"], search_path)
-    return face.client(dict(params, session=None), check_mode, workloads)
+    return entry_point.client(dict(params, session=None), check_mode, workloads)
 
 
 def main():
     rules = [("state", "stopped", ("session",)), ("workload", "fio", ("fio",))]
-    face.run_module(ARGUMENTS, run, required_if=rules)
+    entry_point.run_module(ARGUMENTS, run, required_if=rules)
 
 
 if __name__ == "__main__":

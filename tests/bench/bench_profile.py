@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import Profile, marker
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.writing import write
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import processes
 import trees
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease
 from injection import Plan
 from machines import Machine, Together
 from processes import Outcome
@@ -336,7 +336,7 @@ def guardian(bench: Bench, sample: int) -> Iterator[Case]:
     machine = bench.machine
     first, second = machine.requests
     leased = Moment("lease", [first], {**second, **LEASE})
-    _lease.time = faster()
+    lease.time = faster()
     calls = counted(bench, leased, elsewhere=False)
     cases: list[tuple[str, int, int, str]] = [("module", at, 0, calls[at - 1]) for at in range(1, len(calls) + 1)]
     calls = counted(bench, leased, elsewhere=True)

@@ -23,8 +23,8 @@ import injection
 import trees
 from aix import AixHost
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, refused
 from ansible_collections.zpower.sap_tuning.plugins.modules import (
     aix_device_attributes,
     cpu_polarization,
@@ -82,7 +82,7 @@ class Module:
 
 def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
     """Run a module's main() in this process, on this host. Raises what the module does not answer for."""
-    _face.Host = lambda: host
+    entry_point.Host = lambda: host
     module.AnsibleModule = type("Call", (Module,), {"arguments": arguments, "check": check})
     try:
         module.main()

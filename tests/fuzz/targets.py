@@ -33,43 +33,37 @@ from ansible_collections.zpower.sap_tuning.plugins.action import (
     scaling,
     trend,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import (
-    _conflicts,
-    _cpus,
-    _netlink,
-    _persist,
-    _platform,
-    _platform_facts,
-    _platform_services,
-    _platform_smc,
-    _smc,
-)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    counters,
-    enq_admin,
-    enq_statistics,
-    enqt,
-    fingerprint,
-    fio,
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins, netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    facts,
+    hardware,
+    other_settings,
+    services,
+    smc_facts,
+    smc_sockets,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio, openssl, scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin, enq_statistics, enqt
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
     netperf,
     niping,
-    openssl,
-    processes,
     qperf,
-    scratch,
     sockperf,
     uperf,
-    wire,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _import_rows, _nmon, _sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import nmon, sysstat
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
 from kinds import faster
 from records_factory import Plan, change_tunings, make_change, write_change
 
@@ -158,12 +152,12 @@ def instances_of(host: Host, path: str) -> object:
 
 
 def netlink_attributes(data: bytes) -> object:
-    return {kind: _netlink.text(value) for kind, value in _netlink.attributes(data).items()}
+    return {kind: netlink.text(value) for kind, value in netlink.attributes(data).items()}
 
 
 def smc_stats(data: bytes) -> object:
-    found = _platform_smc.stats([data], [data])
-    return _platform_smc.sentences({"devices": _platform_smc.devices("SMCR", [data]), "stats": found})
+    found = smc_facts.stats([data], [data])
+    return smc_facts.sentences({"devices": smc_facts.devices("SMCR", [data]), "stats": found})
 
 
 def wire_object(data: bytes) -> object:
@@ -177,14 +171,14 @@ def wire_object(data: bytes) -> object:
 
 
 def nmon_snapshots(text: str) -> object:
-    return list(_nmon.Reader(text.splitlines(keepends=True)).snapshots())
+    return list(nmon.Reader(text.splitlines(keepends=True)).snapshots())
 
 
 def sysstat_samples(text: str) -> object:
-    host = _sysstat.parse(text)
-    _sysstat.about(host)
+    host = sysstat.parse(text)
+    sysstat.about(host)
     try:
-        return list(_sysstat.samples_of(host, None, None))
+        return list(sysstat.samples_of(host, None, None))
     except OverflowError as error:  # as window_of() says it
         raise CpuFileError(str(error)) from error
 
@@ -213,36 +207,36 @@ OS_RELEASE = [b'NAME="SLES"\nVERSION="15-SP6"\nID="sles"\nPRETTY_NAME="SUSE Linu
 NUMBERS = (ValueError,)
 
 PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]] = [
-    ("_cpus.parse_list", of_text(_cpus.parse_list, CPU_LISTS), NUMBERS),
-    ("_cpus.parse_mask", of_text(_cpus.parse_mask, CPU_LISTS), NUMBERS),
-    ("_platform.parse_sysinfo", of_text(_platform.parse_sysinfo, SYSINFO), ()),
+    ("_cpus.parse_list", of_text(cpu_lists.parse_list, CPU_LISTS), NUMBERS),
+    ("_cpus.parse_mask", of_text(cpu_lists.parse_mask, CPU_LISTS), NUMBERS),
+    ("_platform.parse_sysinfo", of_text(hardware.parse_sysinfo, SYSINFO), ()),
     (
         "_platform.parse_option",
-        of_text(_platform.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
+        of_text(hardware.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
         (),
     ),
-    ("_platform_facts.parse_os_release", of_text(_platform_facts.parse_os_release, OS_RELEASE), ()),
+    ("_platform_facts.parse_os_release", of_text(facts.parse_os_release, OS_RELEASE), ()),
     (
         "_platform_facts.kernel_parameters",
-        of_text(_platform_facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
+        of_text(facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
         (),
     ),
     (
         "_platform_services.parse_cpuplugd_version",
         of_text(
-            _platform_services.parse_cpuplugd_version,
+            services.parse_cpuplugd_version,
             [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"],
         ),
         (),
     ),
-    ("_smc.parse", of_bytes(_smc.parse, NETLINK[:1]), (OSError,)),
-    ("_netlink.messages", of_bytes(_netlink.messages, NETLINK), (OSError,)),
+    ("_smc.parse", of_bytes(smc_sockets.parse, NETLINK[:1]), (OSError,)),
+    ("_netlink.messages", of_bytes(netlink.messages, NETLINK), (OSError,)),
     ("_netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
     ("_platform_smc.stats", of_bytes(smc_stats, NETLINK), (OSError,)),
     (
         "_conflicts.sysctls",
         of_file(
-            lambda host, path: list(_conflicts.sysctls(host, "net.core.rps_default_mask")),
+            lambda host, path: list(other_settings.sysctls(host, "net.core.rps_default_mask")),
             strings("module_utils/test_rps_stored"),
             "/etc/sysctl.d/a.conf",
         ),
@@ -251,7 +245,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     (
         "_conflicts.udev_rules",
         of_file(
-            lambda host, path: list(_conflicts.udev_rules(host, "rps_cpus")),
+            lambda host, path: list(other_settings.udev_rules(host, "rps_cpus")),
             strings("module_utils/test_rps_stored"),
             "/etc/udev/rules.d/a.rules",
         ),
@@ -260,7 +254,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     (
         "_conflicts.tmpfiles",
         of_file(
-            lambda host, path: list(_conflicts.tmpfiles(host)),
+            lambda host, path: list(other_settings.tmpfiles(host)),
             strings("module_utils/test_rps_stored"),
             "/etc/tmpfiles.d/a.conf",
         ),
@@ -269,7 +263,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     (
         "_conflicts.ini_files",
         of_file(
-            lambda host, path: list(_conflicts.ini_files(host, "systemd/network", ".link")),
+            lambda host, path: list(other_settings.ini_files(host, "systemd/network", ".link")),
             strings("module_utils/test_rps_stored"),
             "/etc/systemd/network/a.link",
         ),
@@ -278,7 +272,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     (
         "_persist.assignments",
         of_file(
-            lambda host, path: list(_persist.assignments(host, path)),
+            lambda host, path: list(drop_ins.assignments(host, path)),
             strings("module_utils/test_sap_realtime"),
             "/etc/x.conf",
         ),

@@ -13,8 +13,8 @@ from pathlib import Path
 import captured
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform_check
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from jsonschema import Draft202012Validator
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -110,7 +110,7 @@ def test_the_rows_are_tuning_records(tmp_path: Path, wanted: int | None) -> None
     schema = json.loads((CHECKOUT / "docs" / "schemas" / "tunings-1.schema.json").read_text(encoding="utf-8"))
     row = Draft202012Validator({"$ref": "#/$defs/tuning", "$defs": schema["$defs"]})
     captured.grow(tmp_path, synthetic.large_lpar(1))
-    records = _platform_check.records(ReadingHost(str(tmp_path)), "Linux", wanted, "localhost")
+    records = checks.records(ReadingHost(str(tmp_path)), "Linux", wanted, "localhost")
     assert len(records) == 2
     for record in records:
         row.validate(record)

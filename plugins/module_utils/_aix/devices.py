@@ -9,7 +9,7 @@ These are what lsattr -P shows, the values of the device's last configuration.
 import re
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from .._host.host import HostError
 
 # One line of lsdev -C. text: location and description, which the line does not tell apart.
 Device = namedtuple("Device", "name state text")

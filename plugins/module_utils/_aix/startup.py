@@ -5,8 +5,8 @@
 import re
 import shlex
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import Setting, conflict
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import numbered_lines
+from .._host.drop_ins import numbered_lines
+from .._machine.other_settings import Setting, conflict
 
 _FILES = (
     ("/etc", "inittab"),

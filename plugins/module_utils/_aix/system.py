@@ -6,7 +6,7 @@ import platform
 import re
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from .._host.host import HostError
 
 # text: as oslevel prints it, 7200-02-01-1731. release 7200, technology 2: numbers, to be compared.
 Level = namedtuple("Level", "text release technology")

@@ -4,8 +4,8 @@
 
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import counters
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from .cpu import counters
+from .errors import MeasureError
 
 
 class Ends:

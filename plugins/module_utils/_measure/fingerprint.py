@@ -11,11 +11,11 @@ import platform
 import socket
 import struct
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import smc
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.devices import Lsattr, Lsdev
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.system import is_aix
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import parse_sysinfo, receive_queues
+from .._aix import smc
+from .._aix.devices import Lsattr, Lsdev
+from .._aix.system import is_aix
+from .._host.host import Host, HostError
+from .._machine.hardware import parse_sysinfo, receive_queues
 
 _SIOCGIFCONF = 0x8912
 _IFF_LOOPBACK, _IFF_NOARP = 0x8, 0x80

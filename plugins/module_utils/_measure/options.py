@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Options of a tool whose lists span its workloads: every value of each with every value of the others."""
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from .errors import MeasureError
 
 
 def whole(name, value):

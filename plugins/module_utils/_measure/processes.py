@@ -11,9 +11,9 @@ import subprocess
 import time
 from datetime import datetime, timezone
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._errors import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity, owner_of_program
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from .._host.errors import HostError
+from .._host.identities import Identity, owner_of_program
+from .errors import MeasureError
 
 _PS_SLACK_S = 3
 _LIBRARIES = ("LC_ALL", "LD_LIBRARY_PATH", "LIBPATH")

@@ -12,8 +12,8 @@ import tempfile
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, releasing
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from . import processes, releasing
+from .errors import MeasureError
 
 _CONTENT_BYTES = 64 * 1024
 _ASK_TIMEOUT = 15.0

@@ -12,7 +12,8 @@ import os
 import select
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import daemon, processes
+from .._host import daemon
+from . import processes
 
 _LOOK_EVERY_S = 0.5
 _TRIES, _BETWEEN_TRIES_S = 3, 2.0

@@ -12,11 +12,13 @@ import socket
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, counters, engines, meter
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Ends, Window
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, sentence
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import fingerprint
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.processes import utc_now
+from .cpu import counters, meter
+from .ends import Ends, Window
+from .errors import MeasureError, sentence
+from .fingerprint import fingerprint
+from .net import engines
+from .processes import utc_now
+from .server import agent
 
 SCHEMA = "zpower.sap_tuning/measurement/1"
 CONTROL_BYTES = 1000

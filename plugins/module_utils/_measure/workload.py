@@ -8,7 +8,7 @@ A tool brings a subclass in a file of its own; rounds.py knows no tool.
 import math
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Window
+from .ends import Window
 
 # The metric that decides over a workload: its name in the record, its unit, and whether "lower" or "higher" is better.
 Metric = namedtuple("Metric", "name unit better")

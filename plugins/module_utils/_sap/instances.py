@@ -10,8 +10,8 @@ import posixpath
 import re
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from .._engine.tuning import InputError
+from .._host.host import HostError
 
 # One instance. name is D00, number 00, type D. primary is True where the name says that it is the primary application
 # server, else None: a D instance may be one too. host is the (virtual) host that the profile's name ends in. home is

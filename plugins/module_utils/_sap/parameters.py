@@ -10,8 +10,8 @@ import difflib
 import re
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import is_directive
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from .._engine.tuning import InputError
+from .profile import is_directive
 
 SCHEDULER = "rdisp/linux/os_scheduler"
 PRIORITY = "rdisp/linux/os_priority"

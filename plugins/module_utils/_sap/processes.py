@@ -6,7 +6,7 @@ import os
 import re
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
+from .._host.host import HostError
 
 # program: the name of the file in the first argument; policy: a number of the kernel; priority: 0 where not real-time
 Process = namedtuple("Process", "pid parent program arguments policy priority")

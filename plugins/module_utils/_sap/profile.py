@@ -20,7 +20,7 @@ import zlib
 from collections import namedtuple
 from itertools import count, takewhile
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from .._engine.tuning import InputError
 
 # number from 1, the line without its end, its value.
 Line = namedtuple("Line", "number raw value")

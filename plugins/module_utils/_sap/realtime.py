@@ -10,9 +10,9 @@ import os
 import re
 from collections import Counter
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform import kernel_option, number
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import parameters, rtprio
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, serves, text
+from .._machine.hardware import kernel_option, number
+from . import parameters, rtprio
+from .processes import running, serves, text
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
 PARAMETERS = (SCHEDULER, PRIORITY)

@@ -5,8 +5,8 @@
 import errno
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NotRunning
+from .._host.host import HostError
+from .sapcontrol import NotRunning
 
 _PAUSE = 1.0  # seconds between two looks
 

@@ -5,8 +5,8 @@
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import assignments, effective_files
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import text
+from .._host.drop_ins import assignments, effective_files
+from .processes import text
 
 LIMITS = "/etc/security/limits.conf"
 

@@ -11,8 +11,8 @@ import re
 import time
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, serves
+from .._host.host import HostError
+from .processes import running, serves
 
 # What sapcontrol printed: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
 Answer = namedtuple("Answer", "function ok failure rows")

@@ -26,8 +26,8 @@ import os
 import re
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.processes import running, serves, text
+from .._host.host import HostError
+from .processes import running, serves, text
 
 ANSWER, STORED, UNPROVED = "answer", "stored", "unproved"
 

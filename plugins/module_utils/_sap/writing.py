@@ -9,11 +9,11 @@ import re
 import socket
 from collections import Counter
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import TEMPORARY, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity, too_open
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._lock import Busy, Lock
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NOT_READ, SapPfPar
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import explained
+from .._engine.tuning import explained
+from .._host.host import TEMPORARY, HostError
+from .._host.identities import Identity, too_open
+from .._host.lock import Busy, Lock
+from .sapcontrol import NOT_READ, SapPfPar
 
 # a name with a dot is no profile to any SAP program
 LOCK = ".zpower-sap_profile.lock"

@@ -9,17 +9,10 @@ both, and where the device is busy, running follows stored when the device is co
 import re
 from abc import abstractmethod
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.system import is_aix
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
-    RUNNING,
-    STORED,
-    InputError,
-    Knob,
-    Subject,
-    Tuning,
-)
+from .._aix import devices, startup
+from .._aix.system import is_aix
+from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
+from .._host.host import HostError
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 # the device that stands for the whole system is configured when that boots

@@ -4,8 +4,8 @@
 
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import conflict, lines_with
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_services import services
+from .._machine.other_settings import conflict, lines_with
+from .._machine.services import services
 
 CONFIGURATION = "/etc/cpuplugd.conf"
 # from this version on it leaves the CPUs alone while they are vertical (s390-tools CHANGELOG.md)

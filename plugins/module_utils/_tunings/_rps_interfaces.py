@@ -6,10 +6,10 @@ import fnmatch
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from .._engine.tuning import InputError
+from .._machine import hardware
 
-NET = _platform.NET
+NET = hardware.NET
 CARDS = {"hipersockets": "HiperSockets", "osa": "OSA"}
 
 
@@ -46,13 +46,13 @@ class Interfaces:
 
     def queues(self, name):
         """The interface's receive queues in the order of their numbers."""
-        return _platform.receive_queues(self._host, name)
+        return hardware.receive_queues(self._host, name)
 
     def card(self, name):
         """HiperSockets, OSA, or what else the interface is; "" for a qeth interface that carries no data of users."""
-        driver = _platform.driver_of(self._host, name)
+        driver = hardware.driver_of(self._host, name)
         card = self._host.value(os.path.join(NET, name, "device/card_type"))
-        kind = _platform.card_type(driver, card)
+        kind = hardware.card_type(driver, card)
         return "" if driver == "qeth" and (kind is None or re.search(r"OS[MN]", card)) else kind
 
     def identity(self, name):
@@ -61,7 +61,7 @@ class Interfaces:
         None where it has neither, as virtual interfaces. A VLAN has the address of the interface below it.
         """
         base = os.path.join(NET, name)
-        bus_id = _platform.bus_id(self._host, name)
+        bus_id = hardware.bus_id(self._host, name)
         if bus_id is not None:
             port = self._host.value(base + "/dev_port")
             return bus_id if port in (None, "", "0") else "%s port %s" % (bus_id, port)

@@ -6,16 +6,11 @@ import fnmatch
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _conflicts, _cpus, _platform
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import conflict
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._cpuplugd import (
-    LEAVES_VERTICAL_ALONE,
-    hotplug_conflicts,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_interfaces import (
-    NET,
-    queue_path,
-)
+from .._host import cpu_lists
+from .._machine import hardware, other_settings
+from .._machine.other_settings import conflict
+from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
+from ._rps_interfaces import NET, queue_path
 
 DEFAULT_MASK = "net.core.rps_default_mask"
 # above 80-net-setup-link.rules, which decides the interface's final name
@@ -34,9 +29,9 @@ def queues_at_boot(host, interface, queues):
 
     qeth (HiperSockets, OSA) has exactly one.
     """
-    if _platform.driver_of(host, interface) == "qeth":
+    if hardware.driver_of(host, interface) == "qeth":
         return queues
-    return max(queues, min(len(_cpus.present(host)), MOST_QUEUES))
+    return max(queues, min(len(cpu_lists.present(host)), MOST_QUEUES))
 
 
 def rules(interface, queues, values):
@@ -71,17 +66,17 @@ class Others:
 
     def __init__(self, host):
         self._host = host
-        self._defaults = list(_conflicts.sysctls(host, DEFAULT_MASK))
-        self._links = list(_conflicts.ini_files(host, "systemd/network", ".link"))
-        self._rules = [rule for rule in _conflicts.udev_rules(host, "rps_cpus") if rule[0] != RULES]
-        self._tmpfiles = list(_conflicts.tmpfiles(host))
+        self._defaults = list(other_settings.sysctls(host, DEFAULT_MASK))
+        self._links = list(other_settings.ini_files(host, "systemd/network", ".link"))
+        self._rules = [rule for rule in other_settings.udev_rules(host, "rps_cpus") if rule[0] != RULES]
+        self._tmpfiles = list(other_settings.tmpfiles(host))
         word = re.compile("rps_cpus")
-        self._tuned = list(_conflicts.tuned(host, word))
+        self._tuned = list(other_settings.tuned(host, word))
         # for which interface a unit or a script sets it, only its author can say
-        self._scripts = [("unit", setting) for _runs, setting in _conflicts.units(host, word)]
+        self._scripts = [("unit", setting) for _runs, setting in other_settings.units(host, word)]
         vertical = host.value("/sys/devices/system/cpu/dispatching") == "1"
         self._hotplug = hotplug_conflicts(host, LOSES_CPUS, LEAVES_VERTICAL_ALONE if vertical else None)
-        self._scripts += [("boot script", setting) for setting in _conflicts.boot_scripts(host, word)]
+        self._scripts += [("boot script", setting) for setting in other_settings.boot_scripts(host, word)]
 
     def conflicts(self, name, queues):
         """Those of one interface: a list of conflict(), in the order in which they act at boot."""
@@ -103,7 +98,7 @@ def _link_conflicts(host, name, links):
         for setting in sections.get("Link", {}).get("ReceivePacketSteeringCPUMask", [])[-1:]:
             matches = sections.get("Match", {})
             names = [one.value for one in matches.get("OriginalName", [])]
-            sure = set(matches) == {"OriginalName"} and any(_conflicts.glob_words(text, name) for text in names)
+            sure = set(matches) == {"OriginalName"} and any(other_settings.glob_words(text, name) for text in names)
             wins = "no" if sure else "possible"
             found.append(conflict(".link file", setting._replace(value=_link_mask(host, setting.value)), wins))
     return found
@@ -111,10 +106,10 @@ def _link_conflicts(host, name, links):
 
 def _link_mask(host, text):
     """The mask of a ReceivePacketSteeringCPUMask=, which is a CPU list, all, or disable; None for anything else."""
-    width = _cpus.width(host)
+    width = cpu_lists.width(host)
     try:
-        cpus = {"all": _cpus.online(host), "disable": []}.get(text)
-        return _cpus.format_mask(_cpus.mask_of(_cpus.parse_list(text) if cpus is None else cpus), width)
+        cpus = {"all": cpu_lists.online(host), "disable": []}.get(text)
+        return cpu_lists.format_mask(cpu_lists.mask_of(cpu_lists.parse_list(text) if cpus is None else cpus), width)
     except ValueError:
         return None
 
@@ -141,7 +136,7 @@ def _udev_conflicts(host, name, udev_rules):
         if relevance == "maybe" and wins == "yes":
             wins = "possible"
         value = writes[-1].value if writes else None
-        found.append(conflict("udev rule", _conflicts.Setting(file, line, "", value), wins))
+        found.append(conflict("udev rule", other_settings.Setting(file, line, "", value), wins))
     return found
 
 
@@ -152,7 +147,7 @@ def _relevance(host, name, tokens):
         "KERNELS": name,
         "ENV{INTERFACE}": name,
         "ENV{ID_NET_NAME}": name,
-        "DRIVERS": _platform.driver_of(host, name) or "",
+        "DRIVERS": hardware.driver_of(host, name) or "",
         "ATTR{address}": host.value("%s/%s/address" % (NET, name)) or "",
     }
     maybe = False
@@ -161,13 +156,13 @@ def _relevance(host, name, tokens):
             continue
         label = token.key + ("{%s}" % token.attribute if token.attribute else "")
         if label == "ACTION":
-            if token.operator == "==" and not _conflicts.udev_match(token.value, "add"):
+            if token.operator == "==" and not other_settings.udev_match(token.value, "add"):
                 return "no"
         elif label == "KERNEL":
             # an interface's kernel name at boot may be another than today's, a queue's is rx-N
-            maybe = maybe or not (_conflicts.udev_match(token.value, name) or token.value.startswith("rx-"))
+            maybe = maybe or not (other_settings.udev_match(token.value, name) or token.value.startswith("rx-"))
         elif label in known:
-            if _conflicts.udev_match(token.value, known[label]) != (token.operator == "=="):
+            if other_settings.udev_match(token.value, known[label]) != (token.operator == "=="):
                 return "no"
         else:
             maybe = True

@@ -7,8 +7,8 @@ Each file is a subject with one knob, its whole text. Both act from the next sta
 
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import STORED, Knob, Subject
+from .._engine.tuning import STORED, Knob, Subject
+from .._host.host import HostError
 
 _PRIORITY = 99
 _UNITS = "/etc/systemd/system"

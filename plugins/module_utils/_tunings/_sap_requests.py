@@ -7,9 +7,9 @@ import posixpath
 import re
 from collections import namedtuple
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.parameters import merge
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from .._engine.tuning import InputError
+from .._sap import instances
+from .._sap.parameters import merge
 
 DEFAULT = "DEFAULT"
 # what keeps its parameters elsewhere, or is no part of a SAP system

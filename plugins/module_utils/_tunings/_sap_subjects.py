@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The subjects and knobs of profiles: parameters in a profile, parameters in an instance, and its work processes."""
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import realtime
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import Profile
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import RUNNING, STORED, Knob, Subject
+from .._engine.tuning import RUNNING, STORED, Knob, Subject
+from .._sap import realtime
+from .._sap.profile import Profile
 
 # the running value where what sapcontrol says proves nothing
 UNPROVED = "not proved"

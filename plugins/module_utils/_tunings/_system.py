@@ -6,8 +6,8 @@ import errno
 import operator
 from abc import abstractmethod
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import at_boot, of_system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import Tuning, UnsupportedError, explained
+from .._engine.tuning import Tuning, UnsupportedError, explained
+from .._machine.other_settings import at_boot, of_system
 
 _ERRORS = {
     errno.EROFS: "/proc and /sys are read-only here, as in a container: set it on the machine whose kernel it is",

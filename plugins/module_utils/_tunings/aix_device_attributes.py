@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Attributes of any AIX devices, such as maxuproc of sys0."""
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._aix_devices import (
-    DeviceTuning,
-    check_name,
-    texts,
-)
+from .._engine.tuning import InputError
+from ._aix_devices import DeviceTuning, check_name, texts
 
 
 class AixDeviceAttributes(DeviceTuning):

@@ -10,22 +10,14 @@ import errno
 import re
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import SystemKnob
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
-    RUNNING,
-    STORED,
-    InputError,
-    Knob,
-    Subject,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._cpuplugd import (
-    LEAVES_VERTICAL_ALONE,
-    hotplug_conflicts,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import SystemTuning
+from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject
+from .._host import cpu_lists
+from .._host.drop_ins import DropIn
+from .._host.host import HostError
+from .._machine import hardware
+from .._machine.other_settings import SystemKnob
+from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
+from ._system import SystemTuning
 
 SUBJECT = "dispatching"
 DISPATCHING = "/sys/devices/system/cpu/dispatching"
@@ -113,32 +105,32 @@ class CpuPolarization(SystemTuning):
             return "not_applicable", "CPU polarization exists on Linux on Z only"
         if not self.host.exists(DISPATCHING):
             return "unsupported", "this kernel was built without CPU topology (CONFIG_SCHED_TOPOLOGY)"
-        if not _platform.has_topology_facility(self.host):
+        if not hardware.has_topology_facility(self.host):
             return "unsupported", self._no_facility()
         return None, ""
 
     def _no_facility(self):
-        return NO_FACILITY % GUESTS.get(_platform.virtualization(self.host), "the machine does not offer it")
+        return NO_FACILITY % GUESTS.get(hardware.virtualization(self.host), "the machine does not offer it")
 
     def _online(self):
         """{online CPU: polarization}."""
-        online = set(_cpus.online(self.host))
-        return {cpu: text for cpu, text in _platform.polarizations(self.host).items() if cpu in online}
+        online = set(cpu_lists.online(self.host))
+        return {cpu: text for cpu, text in hardware.polarizations(self.host).items() if cpu in online}
 
     def _running(self):
-        return _platform.dispatching(self.host, self._online().values())
+        return hardware.dispatching(self.host, self._online().values())
 
     def _remark(self, subject):
         states = self._online()
         unknown = sorted(cpu for cpu, text in states.items() if text == "unknown")
         if unknown:
-            subject.notes.append("CPU %s does not show its polarization yet" % _cpus.format_list(unknown))
+            subject.notes.append("CPU %s does not show its polarization yet" % cpu_lists.format_list(unknown))
         counts = [(level, sum(1 for text in states.values() if text == "vertical:" + level)) for level in LEVELS]
         split = ", ".join("%d %s" % (count, level) for level, count in counts if count)
         if not split:
             return
         subject.remarks.append("entitlement of the %d online CPUs: %s" % (len(states), split))
-        found = _platform.sysinfo(self.host)
+        found = hardware.sysinfo(self.host)
         shared = bool(found and found.lpar and found.lpar.cpus.get("Shared"))
         if shared and dict(counts)["low"]:
             subject.remarks.append(
@@ -151,7 +143,7 @@ class CpuPolarization(SystemTuning):
         """What its settings mean while the CPUs are vertical."""
         if self.host.value("/proc/sys/s390/hiperdispatch") == "0":
             return ["s390.hiperdispatch is 0: the scheduler does not keep work away from vertical:low CPUs"]
-        folder = _platform.CPUS + "/hiperdispatch"
+        folder = hardware.CPUS + "/hiperdispatch"
         found = []
         for name, default in (("hd_steal_threshold", "30"), ("hd_delay_factor", "4")):
             value = self.host.value("%s/%s" % (folder, name))
@@ -180,7 +172,7 @@ class CpuPolarization(SystemTuning):
         """The mode in which the kernel boots by itself; None where its configuration cannot be read."""
         if not self.has_sysctl:
             return "horizontal"  # CONFIG_SCHED_TOPOLOGY_VERTICAL came with the sysctl
-        option = _platform.kernel_option(self.host, "CONFIG_SCHED_TOPOLOGY_VERTICAL")
+        option = hardware.kernel_option(self.host, "CONFIG_SCHED_TOPOLOGY_VERTICAL")
         return None if option is None else "vertical" if option == "y" else "horizontal"
 
     def boot(self, subject, stored):
@@ -207,7 +199,7 @@ class CpuPolarization(SystemTuning):
             error = "%d s after the switch to %s CPU %s still shows %s; a longer wait_timeout may help" % (
                 self.params["wait_timeout"],
                 knob.wanted,
-                _cpus.format_list(odd),
+                cpu_lists.format_list(odd),
                 self._online().get(odd[0]),
             )
             try:

@@ -7,12 +7,13 @@ Kernel: arch/s390/kernel/topology.c; commits 1b25fda05334 (topology=on) and 51dc
 
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _platform
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import SystemKnob, command_line, conflict
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import RUNNING, STORED, Knob, Subject
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import SystemTuning
+from .._engine.tuning import RUNNING, STORED, Knob, Subject
+from .._host import cpu_lists
+from .._host.drop_ins import DropIn
+from .._host.host import HostError
+from .._machine import hardware
+from .._machine.other_settings import SystemKnob, command_line, conflict
+from ._system import SystemTuning
 
 KEY = "s390.topology"
 FILE = "/proc/sys/s390/topology"
@@ -67,11 +68,11 @@ class CpuTopology(SystemTuning):
     def _cannot(self):
         if not self.host.exists("/proc/sysinfo"):
             return "not_applicable", "s390.topology exists on Linux on Z only"
-        if _platform.has_topology_facility(self.host):
+        if hardware.has_topology_facility(self.host):
             return "not_applicable", "the machine tells this Linux its real topology (an LPAR), which is better"
         if not self.host.exists(FILE):
             return "unsupported", "the kernel %s has no s390.topology; %s" % (
-                _platform.release(self.host) or "of this host",
+                hardware.release(self.host) or "of this host",
                 FIRST_KERNELS,
             )
         return None, ""
@@ -79,8 +80,8 @@ class CpuTopology(SystemTuning):
     def _siblings(self):
         """{online CPU: the CPUs that share its socket in the scheduler's eyes}; without those that do not say."""
         found = {}
-        for cpu in _cpus.online(self.host):
-            siblings = _cpus.read_list(self.host, "%s/cpu%d/topology/core_siblings_list" % (_platform.CPUS, cpu))
+        for cpu in cpu_lists.online(self.host):
+            siblings = cpu_lists.read_list(self.host, "%s/cpu%d/topology/core_siblings_list" % (hardware.CPUS, cpu))
             # a CPU that goes offline meanwhile has none
             if siblings:
                 found[cpu] = siblings
@@ -96,7 +97,7 @@ class CpuTopology(SystemTuning):
 
     def _remarks(self):
         siblings = self._siblings()
-        groups = sorted({_cpus.format_list(cpus) for cpus in siblings.values()})
+        groups = sorted({cpu_lists.format_list(cpus) for cpus in siblings.values()})
         if len(groups) == 1:
             return ["the scheduler takes CPUs %s for cores of one socket" % groups[0]] if len(siblings) > 1 else []
         return ["the scheduler takes each of the %d online CPUs for a socket of its own" % len(siblings)]

@@ -10,32 +10,13 @@ import functools
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import SystemKnob, at_boot, of_system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
-    RUNNING,
-    STORED,
-    InputError,
-    Knob,
-    Subject,
-    Tuning,
-    explained,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_interfaces import (
-    NET,
-    Interfaces,
-    queue_path,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
-    RULES,
-    RULES_HEADER,
-    Others,
-    queues_at_boot,
-    rules,
-    values_of,
-)
+from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning, explained
+from .._host import cpu_lists
+from .._host.drop_ins import DropIn
+from .._host.host import HostError
+from .._machine.other_settings import SystemKnob, at_boot, of_system
+from ._rps_interfaces import NET, Interfaces, queue_path
+from ._rps_stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
 
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
@@ -71,26 +52,26 @@ def wanted_mask(cpus, every, online, possible):
         chosen = online
     else:
         try:
-            chosen = _cpus.parse_list(cpus)
+            chosen = cpu_lists.parse_list(cpus)
         except ValueError as error:
             raise InputError("cpus: %s" % error) from error
         missing = [cpu for cpu in chosen if cpu not in possible]
         if missing:
             raise InputError(
                 "cpus: this machine has no CPU %s; it has %s"
-                % (_cpus.format_list(missing), _cpus.format_list(possible))
+                % (cpu_lists.format_list(missing), cpu_lists.format_list(possible))
             )
         offline = [cpu for cpu in chosen if cpu not in online]
         if offline:
             raise InputError(
                 "cpus: CPU %s is offline, and the kernel would silently leave it out of the mask; bring it online "
-                "first or leave it out (online: %s)" % (_cpus.format_list(offline), _cpus.format_list(online))
+                "first or leave it out (online: %s)" % (cpu_lists.format_list(offline), cpu_lists.format_list(online))
             )
-    mask = _cpus.mask_of(cpu for cpu in chosen if cpu % every == 0)
+    mask = cpu_lists.mask_of(cpu for cpu in chosen if cpu % every == 0)
     if not mask:
         raise InputError(
             "cpus: no CPU is left of '%s' with every: %d (online: %s); state: off switches RPS off"
-            % (cpus, every, _cpus.format_list(online))
+            % (cpus, every, cpu_lists.format_list(online))
         )
     return mask
 
@@ -113,8 +94,8 @@ class Rps(Tuning):
     def __init__(self, host, params):
         self.host = host
         self.params = params
-        self.online = _cpus.online(host)
-        self.width = _cpus.width(host)
+        self.online = cpu_lists.online(host)
+        self.width = cpu_lists.width(host)
         self.rules = DropIn(host, RULES, RULES_HEADER)
         self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
         self.drop_ins = (self.rules, self.sysctl)
@@ -125,7 +106,7 @@ class Rps(Tuning):
         self.mask = None
         self._check()
         if params["state"] == "present" and host.exists(NET):
-            possible = _cpus.present(host) or self.online
+            possible = cpu_lists.present(host) or self.online
             self.mask = wanted_mask(params["cpus"], params["every"], self.online, possible)
         elif params["state"] == "off":
             self.mask = 0
@@ -202,7 +183,7 @@ class Rps(Tuning):
         if not queue and key != FLOW_KNOB.path:
             return True
         try:
-            (_cpus.parse_mask if queue and queue.group(3) == "rps_cpus" else int)(text)
+            (cpu_lists.parse_mask if queue and queue.group(3) == "rps_cpus" else int)(text)
         except (ValueError, TypeError, AttributeError):
             return False
         return True
@@ -274,7 +255,7 @@ class Rps(Tuning):
             for knob in subject.knobs:
                 knob.wanted = wanted[knob.place]
             return
-        values = {"rps_cpus": _cpus.format_mask(self.mask, self.width)}
+        values = {"rps_cpus": cpu_lists.format_mask(self.mask, self.width)}
         if self.params["flow_cnt"] is not None:
             values["rps_flow_cnt"] = str(rounded(self.params["flow_cnt"]))
         subject.wanted.update(values)
@@ -327,7 +308,11 @@ class Rps(Tuning):
 
     def _same_value(self, name, one, other):
         try:
-            return _cpus.parse_mask(one) == _cpus.parse_mask(other) if name == "rps_cpus" else int(one) == int(other)
+            return (
+                cpu_lists.parse_mask(one) == cpu_lists.parse_mask(other)
+                if name == "rps_cpus"
+                else int(one) == int(other)
+            )
         except (ValueError, TypeError, AttributeError):
             return one == other
 
@@ -340,7 +325,7 @@ class Rps(Tuning):
         if not knob.key.endswith("/rps_cpus"):
             return text
         mask = self._mask(text)
-        return "%s (mask %s)" % ("CPUs " + _cpus.format_list(_cpus.cpus_of(mask)) if mask else "off", text)
+        return "%s (mask %s)" % ("CPUs " + cpu_lists.format_list(cpu_lists.cpus_of(mask)) if mask else "off", text)
 
     def value(self, knob, text):
         if knob.place == RUNNING or text is None:
@@ -358,9 +343,9 @@ class Rps(Tuning):
         left = self._mask(knob.wanted) & ~self._mask(now)
         if not left:
             return "someone else wrote it at the same time"
-        cpus = _cpus.format_list(_cpus.cpus_of(left))
+        cpus = cpu_lists.format_list(cpu_lists.cpus_of(left))
         return "the kernel left out CPU %s, which is offline or isolated (isolcpus, nohz_full)" % cpus
 
     @staticmethod
     def _mask(text):
-        return _cpus.parse_mask(text) if text else 0
+        return cpu_lists.parse_mask(text) if text else 0

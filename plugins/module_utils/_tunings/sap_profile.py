@@ -13,33 +13,16 @@ import posixpath
 import re
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import Setting, conflict
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import (
-    instances,
-    parameters,
-    realtime,
-    start_times,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
-    Profile,
-    legible,
-    marker,
-    shown,
-    value_of,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.restart import restart
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import SapControl, SapPfPar
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.writing import clean, leftovers, write
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import (
-    RUNNING,
-    STORED,
-    InputError,
-    Subject,
-    Tuning,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_limits import (
+from .._engine.tuning import RUNNING, STORED, InputError, Subject, Tuning
+from .._host.drop_ins import DropIn
+from .._host.host import HostError
+from .._machine.other_settings import Setting, conflict
+from .._sap import instances, parameters, realtime, start_times
+from .._sap.profile import Profile, legible, marker, shown, value_of
+from .._sap.restart import restart
+from .._sap.sapcontrol import SapControl, SapPfPar
+from .._sap.writing import clean, leftovers, write
+from ._sap_limits import (
     LimitFile,
     drop_in,
     is_limit_file,
@@ -49,13 +32,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_li
     put,
     shown_limit,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_requests import (
-    Users,
-    paths,
-    requests,
-    target,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_subjects import (
+from ._sap_requests import Users, paths, requests, target
+from ._sap_subjects import (
     UNPROVED,
     ProfileSubject,
     RunningParameter,

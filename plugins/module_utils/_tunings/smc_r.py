@@ -4,21 +4,11 @@
 
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.devices import UnknownAttributeError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.smc import (
-    ADDRESSES,
-    ENABLED,
-    PORTS,
-    empty_lists,
-    is_device,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._aix_devices import (
-    DeviceTuning,
-    check_name,
-    texts,
-)
+from .._aix import system
+from .._aix.devices import UnknownAttributeError
+from .._aix.smc import ADDRESSES, ENABLED, PORTS, empty_lists, is_device
+from .._engine.tuning import InputError
+from ._aix_devices import DeviceTuning, check_name, texts
 
 DEVICE = "smcr0"
 _ROCE = re.compile(r"\broce|\brdma", re.I)

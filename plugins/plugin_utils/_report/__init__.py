@@ -9,16 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
-    to_csv,
-    to_html,
-    to_json,
-    to_junit,
-    to_markdown,
-    to_openmetrics,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import held_runs
+from . import to_csv, to_html, to_json, to_junit, to_markdown, to_openmetrics
+from .text import Report, Runs
+from .view import held_runs
 
 Renderer = Callable[[Report, Runs], Iterator[str]]
 

@@ -8,8 +8,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.svg import NARROW, WIDTH, drawing, el
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
+from markupsafe import Markup, escape
+
+from .svg import NARROW, WIDTH, drawing, el
+from .text import (
     VERDICTS,
     Item,
     gain,
@@ -19,8 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text imp
     verdict_of,
     verdict_word,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import by_pair, common_domain, pair_name
-from markupsafe import Markup, escape
+from .view import by_pair, common_domain, pair_name
 
 TICKS = (0.25, 0.33, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0, 3.0, 4.0)
 FARTHEST = 4.0  # a ratio beyond 4 or below 1/4 is drawn at the edge, with an arrow

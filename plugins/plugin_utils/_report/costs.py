@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import metric_words
+from .text import Item
+from .view import metric_words
 
 CPU_METRIC = "cpu_us_per_unit"
 

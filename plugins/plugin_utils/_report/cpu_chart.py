@@ -6,29 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.axes import Axis
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.svg import (
-    NARROW,
-    WIDTH,
-    circle,
-    diamond,
-    drawing,
-    el,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
-    ARROW,
-    Item,
-    gain,
-    number,
-    one_line,
-    shorten,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import (
-    common_domain,
-    pair_name,
-    workload_name,
-)
 from markupsafe import Markup
+
+from .axes import Axis
+from .svg import NARROW, WIDTH, circle, diamond, drawing, el
+from .text import ARROW, Item, gain, number, one_line, shorten
+from .view import common_domain, pair_name, workload_name
 
 LOGARITHMIC_FROM = 30.0  # times the smallest cost; below, a linear axis from 0 is the honest one
 LEFT, RIGHT = 330.0, 640.0

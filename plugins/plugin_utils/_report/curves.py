@@ -6,19 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.axes import Axis
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.svg import WIDTH, circle, diamond, drawing, el
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
-    Item,
-    gain,
-    measured,
-    number,
-    one_line,
-    plural,
-    shorten,
-    verdict_of,
-)
 from markupsafe import Markup
+
+from .axes import Axis
+from .svg import WIDTH, circle, diamond, drawing, el
+from .text import Item, gain, measured, number, one_line, plural, shorten, verdict_of
 
 LOGARITHMIC_FROM = 20.0  # times the smallest x; below, a linear axis shows more
 LINES = 4  # phases in one chart of scaling; more cannot be told apart

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._files import open_regular, replacing
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
+from .._records.files import open_regular, replacing
+from . import RENDERERS
+from .text import Report, Runs
 
 
 @dataclass(frozen=True)

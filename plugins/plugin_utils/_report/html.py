@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, view
 from markupsafe import Markup
+
+from . import text, view
 
 LONGEST = 2000  # characters of one text
 

@@ -6,19 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, to_json
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves import LINES, scaling_chart
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.html import page
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, Report
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.to_csv import cells
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.to_markdown import (
-    ROWS,
-    bullets,
-    escape,
-    section,
-    table,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import pair_name
+from . import text, to_json
+from .curves import LINES, scaling_chart
+from .html import page
+from .text import Item, Report
+from .to_csv import cells
+from .to_markdown import ROWS, bullets, escape, section, table
+from .view import pair_name
 
 DRAWN = 40  # charts; all curves stand in the other files
 SECTIONS = (("curves", "Curves"), ("problems", "Problems with the data"), ("method", "How to read it"))

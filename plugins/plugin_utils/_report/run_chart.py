@@ -7,16 +7,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.svg import circle, diamond, drawing, el
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
-    Item,
-    number,
-    one_line,
-    plural,
-    shorten,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import pair_name, workload_name
 from markupsafe import Markup
+
+from .svg import circle, diamond, drawing, el
+from .text import Item, number, one_line, plural, shorten
+from .view import pair_name, workload_name
 
 RUNS_DRAWN = 2000
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import clean, one_line
 from markupsafe import Markup, escape
+
+from .text import clean, one_line
 
 WIDTH = 960
 NARROW = 380

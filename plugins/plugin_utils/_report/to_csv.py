@@ -10,8 +10,8 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import PairKey, Report, Runs, one_line
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import key_of
+from .text import PairKey, Report, Runs, one_line
+from .view import key_of
 
 HEADER = (
     "change",

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, text, view
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.costs import cpu_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.html import page
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.run_chart import RUNS_DRAWN, run_chart
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, Report, Runs
+from . import charts, text, view
+from .costs import cpu_rows
+from .cpu_chart import cpu_chart
+from .html import page
+from .run_chart import RUNS_DRAWN, run_chart
+from .text import Item, Report, Runs
 
 FLEET_FROM = 60  # comparisons, controls not counted
 WORST = 40  # comparisons drawn and shown in full in a fleet

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Report, Runs
+from .text import Report, Runs
 
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:

@@ -13,16 +13,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
-    Item,
-    Report,
-    Runs,
-    gain_words,
-    one_line,
-    verdict_of,
-    verdict_word,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import by_workload, pair_name
+from .text import Item, Report, Runs, gain_words, one_line, verdict_of, verdict_word
+from .view import by_workload, pair_name
 
 PASSED = ("IMPROVED", "UNCHANGED")
 

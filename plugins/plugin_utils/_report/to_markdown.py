@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, view
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.costs import cpu_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, Report, Runs
+from . import text, view
+from .costs import cpu_rows
+from .text import Item, Report, Runs
 
 ROWS = 50  # a ticket is read, not searched
 LONGEST = 500

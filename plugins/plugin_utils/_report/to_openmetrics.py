@@ -12,15 +12,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
-    VERDICTS,
-    Item,
-    Report,
-    Runs,
-    one_line,
-    verdict_of,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import ordered
+from .text import VERDICTS, Item, Report, Runs, one_line, verdict_of
+from .view import ordered
 
 STATES = ("before", "after")
 ENDS = ("client", "server")

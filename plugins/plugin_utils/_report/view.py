@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import (
+from .text import (
     DASH,
     VERDICTS,
     Item,

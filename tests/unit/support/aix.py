@@ -8,7 +8,7 @@ It is not AIX: only what the tunings ask is there, in the documented formats. Te
 import errno
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 
 BUSY = (
     "Method error (/usr/lib/methods/chgsmcr):\n        0514-062\n"

@@ -6,8 +6,8 @@ import os
 import platform
 import signal
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import meter
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import meter
 
 INTERVAL = 0.1
 SHARED = (

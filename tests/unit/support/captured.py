@@ -6,7 +6,7 @@ import io
 import json
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures", "platform")
 

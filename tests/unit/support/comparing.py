@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import Options, compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options, compare_change
 
 Record = dict[str, Any]
 

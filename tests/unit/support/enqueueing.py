@@ -10,13 +10,9 @@ import subprocess
 import sys
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    agent,
-    enqueue,
-    face,
-    locktable,
-    processes,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue, locktable
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from measuring import OPTIONS, PATIENCE, free_port, listens, wait_until
 
 UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -98,7 +94,7 @@ def record_of(workload, session, **options):
     """The record of one short round."""
     params = dict(OPTIONS, session=session)
     params.update(options)
-    return face.measure(params, [workload])[0]
+    return entry_point.measure(params, [workload])[0]
 
 
 def ends_soon(pid, seconds=PATIENCE):

@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import Any
 
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_input import read_factors
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import Step, plan, steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import read_factors
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Step, plan, steps
 
 KNOWN = {
     "rps": ("rps_interfaces", "rps_cpus", "rps_every", "rps_state", "rps_flow_cnt"),

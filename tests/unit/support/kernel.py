@@ -8,8 +8,8 @@ What it accepts and refuses was tried on a real kernel; see store_rps_map in net
 import errno
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, refused
 
 
 class KernelHost(Host):
@@ -38,7 +38,7 @@ class KernelHost(Host):
         """Add an interface with this many receive queues."""
         base = "/sys/class/net/" + name
         for number in range(queues):
-            self.fill("%s/queues/rx-%d/rps_cpus" % (base, number), _cpus.format_mask(mask, _cpus.width(self)))
+            self.fill("%s/queues/rx-%d/rps_cpus" % (base, number), cpu_lists.format_mask(mask, cpu_lists.width(self)))
             self.fill("%s/queues/rx-%d/rps_flow_cnt" % (base, number), "0")
         self.fill(base + "/operstate", "up")
         self.fill(base + "/address", "02:00:00:00:00:01")
@@ -61,15 +61,15 @@ class KernelHost(Host):
         if error is None and not os.path.exists(self.path(path)):
             error = errno.ENOENT
         if error is None and path.endswith("/rps_cpus"):
-            mask = _cpus.parse_mask(value)
+            mask = cpu_lists.parse_mask(value)
             groups = value.split(",")
-            if mask >> _cpus.width(self) or any(len(group) > 8 for group in groups):
+            if mask >> cpu_lists.width(self) or any(len(group) > 8 for group in groups):
                 error = errno.EOVERFLOW
             elif mask and not mask & ~self.isolated:
                 error = errno.EINVAL
             else:
-                kept = mask & _cpus.mask_of(_cpus.online(self)) & ~self.isolated
-                value = _cpus.format_mask(kept, _cpus.width(self))
+                kept = mask & cpu_lists.mask_of(cpu_lists.online(self)) & ~self.isolated
+                value = cpu_lists.format_mask(kept, cpu_lists.width(self))
         if error is not None:
             raise refused("cannot write %s to %s" % (value, path), OSError(error, os.strerror(error)))
         self.fill(path, value)

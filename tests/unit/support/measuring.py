@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, face, processes, request, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Ends
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workload import Outcome, Workload, calibrate
 
 # The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
@@ -50,7 +52,7 @@ def server(tool="pingpong", **options):
     binary = options.pop("binary", None)
     # Other tests that run here at the same time would at once take a port of the default range that becomes free.
     options = dict({"address": "127.0.0.1", "port": free_port(), "control_port": free_port()}, **options)
-    session = agent.start(tool, **dict(options, **request.server_of(tool, binary)))
+    session = agent.start(tool, **dict(options, **niping_request.server_of(tool, binary)))
     try:
         yield session
     finally:
@@ -64,11 +66,11 @@ def target(session, token=None):
 def round_of(session, binary=None, **options):
     """The records of one short round; options as in OPTIONS."""
     params = dict(OPTIONS, session=session, **options)
-    return face.measure(params, request.workloads(params, session, binary))
+    return entry_point.measure(params, niping_request.workloads(params, session, binary))
 
 
 def plan(**options):
-    return face.plan(dict(OPTIONS, **options))
+    return entry_point.plan(dict(OPTIONS, **options))
 
 
 def kill(session):

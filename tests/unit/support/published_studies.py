@@ -15,11 +15,11 @@ CHECKOUT = HERE.parents[3]
 if __name__ == "__main__":
     sys.path.insert(0, str(CHECKOUT / ".cache" / "collections"))
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import differences  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_records import records_of  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_rows import from_file  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_summary import states_of  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import differences  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import from_file  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Reducer  # noqa: E402
 
 FOLDER = CHECKOUT / "docs" / "published"
 PAGE = CHECKOUT / "docs" / "published.md"

@@ -17,8 +17,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import Loaded, record_path, tunings_path
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import (
+    Loaded,
+    record_path,
+    tunings_path,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Reducer
 
 START = datetime(2026, 11, 20, 10, 0, 0, tzinfo=timezone.utc)
 

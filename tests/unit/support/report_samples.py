@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import Expected, Options, compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import (
+    Expected,
+    Options,
+    compare_change,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import make_plan, make_records, make_tunings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "report"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs of a tuning on a host of the tests, with a journal in that host's tree."""
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 
 FOLDER = "/var/lib/zpower_sap_tuning"
 

@@ -9,7 +9,7 @@ import errno
 import os
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 
 PROFILES = "/sapmnt/PRD/profile/"
 D00 = PROFILES + "PRD_D00_app1"

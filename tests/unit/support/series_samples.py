@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Round
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._scaling import scaling
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._trend import Step, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
 
 Record = dict[str, Any]
 

@@ -10,7 +10,7 @@ import os
 import socket
 import struct
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from kernel import KernelHost
 
 SYSCTLS = "/proc/sys/net/smc/"

@@ -5,7 +5,7 @@
 Formats: arch/s390/kernel/{sysinfo,topology,smp}.c, drivers/s390/net/qeth_core_{main,sys}.c, net/core/net-sysfs.c.
 """
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._cpus import format_list, format_mask, mask_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.cpu_lists import format_list, format_mask, mask_of
 
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"

@@ -9,7 +9,7 @@ machine is (z/VM, LPAR with shared CPUs) is synthetic, in the documented format 
 import errno
 import os
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 from kernel import FullDisk, KernelHost
 
 CPU = "/sys/devices/system/cpu"
@@ -60,13 +60,13 @@ class ZHost(KernelHost):
 
     def offline(self, cpu):
         """Take a CPU offline: it keeps its polarization."""
-        rest = [one for one in _cpus.online(self) if one != cpu]
-        self.fill(CPU + "/online", _cpus.format_list(rest))
+        rest = [one for one in cpu_lists.online(self) if one != cpu]
+        self.fill(CPU + "/online", cpu_lists.format_list(rest))
 
     def siblings(self, together):
-        online = _cpus.online(self)
+        online = cpu_lists.online(self)
         for cpu in online:
-            text = _cpus.format_list(online if together else [cpu])
+            text = cpu_lists.format_list(online if together else [cpu])
             self.fill("%s/cpu%d/topology/core_siblings_list" % (CPU, cpu), text)
 
     def value(self, path):
@@ -92,7 +92,7 @@ class ZHost(KernelHost):
             if os.path.exists(self.path(POLARIZATION)):
                 self.fill(POLARIZATION, value)
             self._polarize(value == "1")
-            self._looks = {"%s/cpu%d/polarization" % (CPU, cpu): self.late for cpu in _cpus.online(self)}
+            self._looks = {"%s/cpu%d/polarization" % (CPU, cpu): self.late for cpu in cpu_lists.online(self)}
 
     def _refuses(self, path, value):
         if value not in ("0", "1"):
@@ -107,7 +107,7 @@ class ZHost(KernelHost):
         return errno.EBUSY if self.firmware == value else None
 
     def _polarize(self, vertical):
-        for cpu in _cpus.present(self):
+        for cpu in cpu_lists.present(self):
             text = "vertical:" + self.split[cpu % len(self.split)] if vertical else "horizontal"
             self.fill("%s/cpu%d/polarization" % (CPU, cpu), text)
 

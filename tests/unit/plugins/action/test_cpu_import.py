@@ -9,7 +9,8 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import cpu_import
 from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_import as module
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _cpu_files, _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nmon"
 AIX = str(FIXTURES / "aix_shared.nmon")
@@ -60,12 +61,12 @@ def test_what_cannot_be_used_is_one_sentence(arguments, message):
 
 
 def test_a_file_without_ends_of_lines_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(_cpu_files, "LONGEST_LINE", 100)
+    monkeypatch.setattr(cpu_files, "LONGEST_LINE", 100)
     path = tmp_path / "x.nmon"
     path.write_text("AAA," + "x" * 1000)
     with pytest.raises(AnsibleActionFail, match="no sample"):
         run(src=str(path))
-    assert len(next(_cpu_files.lines_of(str(path)))) == 100
+    assert len(next(cpu_files.lines_of(str(path)))) == 100
 
 
 KEEP = {"src": AIX, "change": "smc-r-2026-11", "utc_offset": "+01:00"}
@@ -78,7 +79,7 @@ def test_the_intervals_are_kept_beside_the_records_of_a_host(tmp_path):
     kept = path.read_bytes()
     again = run(**KEEP, results=str(tmp_path))
     assert again["changed"] is False and path.read_bytes() == kept
-    annex = _records.read_annex(tmp_path, {"change": "smc-r-2026-11", "host": "aixapp1", "end": "client"})
+    annex = record_files.read_annex(tmp_path, {"change": "smc-r-2026-11", "host": "aixapp1", "end": "client"})
     assert annex["files"][0]["intervals"][0]["begin"] == "2026-11-19T22:59:39.000000Z"
     other = run(**KEEP, results=str(tmp_path), host="lnxapp2", side="server", replace=True)
     assert other["path"].endswith("lnxapp2/cpu-server.json")
@@ -96,7 +97,7 @@ def test_files_in_utc_need_no_offset(tmp_path):
     sadf = str(FIXTURES.parent / "sysstat" / "sadf.json")
     result = run(src=sadf, change="x", results=str(tmp_path))
     assert (result["cpu"]["zone"], result["intervals"]) == ("UTC", 6)
-    annex = _records.read_annex(tmp_path, {"change": "x", "host": "aixapp1", "end": "client"})
+    annex = record_files.read_annex(tmp_path, {"change": "x", "host": "aixapp1", "end": "client"})
     assert annex["files"][0]["intervals"][0]["begin"].startswith("2026-11-20T19:13:3")
 
 

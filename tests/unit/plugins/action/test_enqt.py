@@ -4,7 +4,7 @@
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.action import enqt
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enqueue
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
 
 SESSION = {"tool": "enqt", "port": 3298, "control_port": 3299, "token": "t"}
 

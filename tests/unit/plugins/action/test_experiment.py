@@ -13,7 +13,7 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
 from records_factory import write_change
 
@@ -126,14 +126,14 @@ def test_nothing_is_set_aside_out_of_a_folder_that_became_a_link(
     phase, number = STEPS[4]
     host = tmp_path / CHANGE / "app1"
     (host / f"tunings-{phase}-{number}.json").unlink()
-    true_set_aside = _experiment_store.set_aside
+    true_set_aside = plan_files.set_aside
 
     def exchanged(*arguments: Any) -> int:
         host.rename(tmp_path / "away")
         host.symlink_to(tmp_path / "away")
         return true_set_aside(*arguments)
 
-    monkeypatch.setattr(_experiment_store, "set_aside", exchanged)
+    monkeypatch.setattr(plan_files, "set_aside", exchanged)
     there = sorted((tmp_path / CHANGE / "app1").iterdir())
     with pytest.raises(AnsibleActionFail, match="symbolic link"):
         planned(tmp_path)

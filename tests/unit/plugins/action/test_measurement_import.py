@@ -12,8 +12,8 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
 from ansible_collections.zpower.sap_tuning.plugins.modules import measurement_import as module
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_fields import FIELDS, WHOLE
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import load_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS, WHOLE
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
 
 CSV = """\
 phase,started,elapsed_s,units,client.utilization_pct,client.cpus_online,server.utilization_pct

@@ -14,7 +14,7 @@ import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import niping
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _measuring, _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import measuring_action, record_files
 from measuring import ALONE, Quiet, plan
 
 SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
@@ -83,12 +83,12 @@ def test_records_are_stored_with_their_ids(call, tmp_path):
     names = ["before-1-pingpong-1000B-app2.json", "before-1-control-pingpong-1000B-loopback.json"]
     assert result["paths"] == [str(tmp_path / "c1" / "app1" / name) for name in names]
     record, control = (json.loads((tmp_path / "c1" / "app1" / name).read_text()) for name in names)
-    assert _records.validate(record) is None and _records.validate(control) is None
+    assert record_files.validate(record) is None and record_files.validate(control) is None
     assert (record["change"], record["phase"], record["round"]) == ("c1", "before", 1)
     assert (record["host"], record["peer"], control["peer"]) == ("app1", "app2", "loopback")
     assert set(record["collector"]) == {"collection", "ansible_core"} and record["runs"][0]["raw"] == "text"
     assert "results" not in seen and seen["calibrated"] == {}
-    loaded = _records.load_change(tmp_path, "c1")
+    loaded = record_files.load_change(tmp_path, "c1")
     assert len(loaded.records) == 2 and loaded.problems == []
 
 
@@ -174,7 +174,7 @@ def test_a_folder_that_takes_no_record_is_said_before_anything_is_measured(call,
     (tmp_path / "file").write_text("")
     with pytest.raises(AnsibleActionFail, match="no record can be written below .*: .*file is no directory"):
         call(measured(), results=str(tmp_path / "file" / "results"), **BEFORE)
-    monkeypatch.setattr(_measuring.os, "access", lambda path, _mode: Path(path) != tmp_path)
+    monkeypatch.setattr(measuring_action.os, "access", lambda path, _mode: Path(path) != tmp_path)
     with pytest.raises(AnsibleActionFail, match=f"below .*: {tmp_path} is not writable"):
         call(measured(), results=str(tmp_path / "new"), **BEFORE)
     assert not (tmp_path / "new").exists()
@@ -205,14 +205,14 @@ def test_a_failed_control_alone_is_no_failure(call):
 
 
 def test_a_full_disk_says_what_was_measured_and_not_stored(call, monkeypatch, tmp_path):
-    store = _records.store
+    store = record_files.store
 
     def full(results, record):
         if record["workload"]["name"] == "pingpong-1000B":
             raise OSError(errno.ENOSPC, "No space left on device")
         return store(results, record)
 
-    monkeypatch.setattr(_records, "store", full)
+    monkeypatch.setattr(record_files, "store", full)
     result, _seen = call(measured(), measured("pingpong-1B"), **BEFORE)
     assert result["failed"] and len(result["paths"]) == 1
     assert result["msg"] == f"measured, but not stored below {tmp_path}: pingpong-1000B: No space left on device"
@@ -264,11 +264,11 @@ def test_sizes_in_every_shape_that_yaml_gives(call):
 
 
 def test_version_of_a_checkout_and_of_an_installed_collection(tmp_path):
-    assert _measuring.collection_version(tmp_path) == "unknown"
+    assert measuring_action.collection_version(tmp_path) == "unknown"
     (tmp_path / "galaxy.yml").write_text("namespace: zpower\nversion: '1.2.3'\n")
-    assert _measuring.collection_version(tmp_path) == "1.2.3"
+    assert measuring_action.collection_version(tmp_path) == "1.2.3"
     (tmp_path / "MANIFEST.json").write_text('{"collection_info": {"version": "1.2.4"}}')
-    assert _measuring.collection_version(tmp_path) == "1.2.4"
+    assert measuring_action.collection_version(tmp_path) == "1.2.4"
 
 
 def test_a_host_cannot_write_records_of_others(call, tmp_path):
@@ -296,7 +296,7 @@ def test_a_host_cannot_replace_a_record(call, tmp_path):
         ([7], "it is no object"),
         ([{}], "schema is missing"),
         ([{**measured(), "runs": 7}], "runs is 7"),
-        ([{**measured(), "schema": _records.TUNINGS}], "this version reads"),
+        ([{**measured(), "schema": record_files.TUNINGS}], "this version reads"),
     ],
 )
 @pytest.mark.parametrize("ids", [BEFORE, {}], ids=["stored", "returned"])

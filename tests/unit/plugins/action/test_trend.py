@@ -15,7 +15,8 @@ import records_factory as factory
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import trend as action
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store, _records
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_trend import FORMATS
 from experiments import CHANGE, make_plan, make_records
 from published_studies import study
@@ -104,22 +105,22 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 def test_every_change_is_read_once(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some hold a hundred thousand runs."""
     read: list[str] = []
-    original = _records.load_change
+    original = record_files.load_change
 
-    def counting(folder: str, change: str) -> _records.Loaded:
+    def counting(folder: str, change: str) -> record_files.Loaded:
         read.append(change)
         return original(folder, change)
 
-    monkeypatch.setattr(_records, "load_change", counting)
+    monkeypatch.setattr(record_files, "load_change", counting)
     assert run({"results": str(results)})["changes"] == ["zz-first", "aa-second"]
     assert read == ["aa-second", "zz-first"]
 
 
 def test_a_change_that_cannot_be_read_is_one_sentence(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_folder: str, _change: str) -> _records.Loaded:
+    def refused(_folder: str, _change: str) -> record_files.Loaded:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(_records, "load_change", refused)
+    monkeypatch.setattr(record_files, "load_change", refused)
     with pytest.raises(AnsibleActionFail, match="the records of change 'aa-second' below .* cannot be read: .*denied"):
         run({"results": str(results)})
 
@@ -154,7 +155,7 @@ def test_the_imported_banking_study(tmp_path: Path) -> None:
 def test_two_levels_of_an_experiment_are_a_step(tmp_path: Path) -> None:
     plan = make_plan()
     factory.write_change(tmp_path, make_records(plan, {"every-4": -0.2}))
-    _experiment_store.write(tmp_path, plan)
+    plan_files.write(tmp_path, plan)
     with pytest.raises(AnsibleActionFail, match="no change with records of both phases"):
         run({"results": str(tmp_path)})
     changes = [{"change": CHANGE, "before": "off", "after": "every-4"}]

@@ -7,7 +7,7 @@ import errno
 import pytest
 from aix import BUSY, AixHost, Device, aligned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import errno
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd, cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (
     SYSCTL,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 
 
 @pytest.mark.parametrize(
@@ -10,19 +10,19 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus
     [("", []), ("0", [0]), ("0-3,8", [0, 1, 2, 3, 8]), (" 5 , 1-2\n", [1, 2, 5]), ("0-1,1-2", [0, 1, 2])],
 )
 def test_cpu_lists(text, cpus):
-    assert _cpus.parse_list(text) == cpus
+    assert cpu_lists.parse_list(text) == cpus
 
 
 @pytest.mark.parametrize("text", ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000"])
 def test_what_is_no_cpu_list_is_named(text):
     with pytest.raises(ValueError) as error:
-        _cpus.parse_list(text)
+        cpu_lists.parse_list(text)
     assert text.strip() in str(error.value)
 
 
 @pytest.mark.parametrize("cpus, text", [([], ""), ([3], "3"), ([0, 1, 2, 3, 8], "0-3,8"), ([7, 5, 5], "5,7")])
 def test_format_list(cpus, text):
-    assert _cpus.format_list(cpus) == text
+    assert cpu_lists.format_list(cpus) == text
 
 
 # widths and spellings as the kernel prints them: bitmap_print_to_pagebuf with %*pb
@@ -42,18 +42,18 @@ def test_format_list(cpus, text):
     ],
 )
 def test_masks_as_the_kernel_spells_them(mask, width, text):
-    assert _cpus.format_mask(mask, width) == text
-    assert _cpus.parse_mask(text) == mask
+    assert cpu_lists.format_mask(mask, width) == text
+    assert cpu_lists.parse_mask(text) == mask
 
 
 def test_a_mask_of_any_number_of_cpus_survives_the_round_trip():
     for width in (1, 2, 31, 32, 33, 63, 64, 65, 200, 512, 1025):
         for cpus in ([0], [width - 1], list(range(width)), list(range(0, width, 4))):
-            mask = _cpus.mask_of(cpus)
-            assert _cpus.cpus_of(_cpus.parse_mask(_cpus.format_mask(mask, width))) == cpus
+            mask = cpu_lists.mask_of(cpus)
+            assert cpu_lists.cpus_of(cpu_lists.parse_mask(cpu_lists.format_mask(mask, width))) == cpus
 
 
 @pytest.mark.parametrize("text", ["", "0x3", "g", "0-1", "000000003", "1,,2", "-1"])
 def test_what_is_no_mask_is_refused(text):
     with pytest.raises(ValueError):
-        _cpus.parse_mask(text)
+        cpu_lists.parse_mask(text)

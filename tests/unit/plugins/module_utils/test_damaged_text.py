@@ -7,12 +7,15 @@ import socket
 import struct
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _cpus, _netlink, _smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import system
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._lease import Lease
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint, fio, options, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.lease import Lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint, options
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
 from kernel import KernelHost
 from sapsystem import SapHost
@@ -25,30 +28,30 @@ DEEP = "[" * 60000
 @pytest.mark.parametrize("size", [0, 4, 63])
 def test_a_short_message_about_an_smc_socket(size):
     with pytest.raises(OSError, match="cut off"):
-        _smc.parse(smc_socket()[:size])
+        smc_sockets.parse(smc_socket()[:size])
 
 
 def test_a_short_reason_for_a_fallback_is_none():
     message = smc_socket(why=None) + struct.pack("=HHI", 8, 5, 7)
-    assert _smc.parse(message).reason is None
+    assert smc_sockets.parse(message).reason is None
 
 
 @pytest.mark.parametrize("data", [b"", b"abc", b"123456789"])
 def test_a_netlink_number_of_an_odd_length(data):
     with pytest.raises(OSError, match="number of %d bytes" % len(data)):
-        _netlink.number(data)
+        netlink.number(data)
 
 
 def test_a_netlink_error_without_its_code():
     with pytest.raises(OSError, match="cut off"):
-        _netlink.messages(struct.pack("=IHHIIH", 18, 2, 0, 1, 0, 0))
+        netlink.messages(struct.pack("=IHHIIH", 18, 2, 0, 1, 0, 0))
 
 
 def test_a_netlink_family_without_a_number(monkeypatch):
     for bodies in ([], [b"\0" * 4]):
-        monkeypatch.setattr(_netlink, "_ask", lambda *_arguments, found=bodies: found)
+        monkeypatch.setattr(netlink, "_ask", lambda *_arguments, found=bodies: found)
         with pytest.raises(OSError, match="number of 0 bytes"):
-            _netlink.family("SMC_GEN_NETLINK")
+            netlink.family("SMC_GEN_NETLINK")
 
 
 @pytest.mark.parametrize("name", ["online", "present", "possible"])
@@ -56,7 +59,7 @@ def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name):
     host = KernelHost(tmp_path)
     host.fill("/sys/devices/system/cpu/" + name, "0-3 " + "9" * 60000)
     with pytest.raises(HostError) as error:
-        {"online": _cpus.online, "present": _cpus.present, "possible": _cpus.width}[name](host)
+        {"online": cpu_lists.online, "present": cpu_lists.present, "possible": cpu_lists.width}[name](host)
     assert str(error.value).startswith("/sys/devices/system/cpu/%s: '0-3 99" % name)
     assert len(str(error.value)) < 250
 
@@ -64,7 +67,7 @@ def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name):
 @pytest.mark.parametrize("text", ["9" * 60000, "0-" + "9" * 60000, "\u0663"])
 def test_numbers_that_no_kernel_prints_are_no_cpu_list(text):
     with pytest.raises(ValueError, match="is no CPU list"):
-        _cpus.parse_list(text)
+        cpu_lists.parse_list(text)
 
 
 def test_siblings_that_are_no_list_are_named(tmp_path):
@@ -72,7 +75,7 @@ def test_siblings_that_are_no_list_are_named(tmp_path):
     path = CPU + "/cpu0/topology/core_siblings_list"
     host.fill(path, "none")
     with pytest.raises(HostError, match=path):
-        _cpus.read_list(host, path)
+        cpu_lists.read_list(host, path)
 
 
 def test_a_million_empty_lines_of_oslevel():

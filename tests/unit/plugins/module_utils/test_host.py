@@ -7,8 +7,8 @@ import pwd
 import stat
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import host as _host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 
 
 def test_paths_stay_below_the_root(tmp_path):

@@ -17,12 +17,13 @@ import sys
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _host, _identity
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._identity import Identity
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import host as _host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import identities
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.identities import Identity
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -225,7 +226,7 @@ def test_an_empty_device_is_an_empty_file(host):
 
 
 def test_a_link_that_comes_between_the_look_and_the_reading_is_refused(host, monkeypatch):
-    way = _identity.way
+    way = identities.way
 
     def late(path, top):
         found = way(path, top)
@@ -241,7 +242,7 @@ def test_a_link_that_comes_between_the_look_and_the_reading_is_refused(host, mon
     def look(path, top):
         return next(looks)(path, top)
 
-    monkeypatch.setattr(_identity, "way", look)
+    monkeypatch.setattr(identities, "way", look)
     with pytest.raises(HostError, match="cannot read /file: Too many levels of symbolic links"):
         host.data("/file")
 
@@ -363,7 +364,7 @@ def test_a_file_server_that_gives_root_no_rights_lets_the_owner_work(host):
         os.chmod(host.path(path), mode)
     code = (
         "import sys; sys.path.insert(0, %r)\n"
-        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host\n"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host\n"
         "from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing\n"
         "try:\n"
         "    open(%r)\n"
@@ -384,7 +385,7 @@ def test_a_file_server_that_gives_root_no_rights_lets_the_owner_work(host):
 def test_root_that_may_not_become_another_user_is_told_what_to_do(host):
     code = (
         "import sys; sys.path.insert(0, %r)\n"
-        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError\n"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError\n"
         "try:\n"
         "    Host(%r).data(%r)\n"
         "except HostError as error:\n"

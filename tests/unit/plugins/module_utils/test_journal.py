@@ -6,9 +6,9 @@ import os
 import stat
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import SCHEMA, Journal, folder_of
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import RUNNING, Knob
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA, Journal, folder_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import RUNNING, Knob
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 
 FOLDER = "/var/lib/zpower_sap_tuning"
 

@@ -9,11 +9,12 @@ import signal
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face, _lease
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import refused
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import UnsupportedError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import UnsupportedError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
@@ -86,7 +87,7 @@ def everything(host):
 def host(tmp_path, monkeypatch):
     host = Machine(tmp_path)
     host.interface("hsi0", queues=2)
-    monkeypatch.setattr(_face, "Host", lambda: host)
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
     monkeypatch.setattr(_lease, "LOOK_S", 0.1)
     monkeypatch.setattr(_lease, "BUSY_S", 0.11)
     monkeypatch.setattr(_lease, "RETRY_S", 0.12)
@@ -256,7 +257,7 @@ def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call, naps):
 
 def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
     call(checkpoint="exp1", lease=LONG)
-    take_back = _face._terms(host, rps_params(checkpoint="exp1", lease=LONG), Rps).take_back
+    take_back = entry_point._terms(host, rps_params(checkpoint="exp1", lease=LONG), Rps).take_back
     assert take_back(lambda: False) is None and masks(host) == ["f", "f"]
     lease = Journal(host, "rps", FOLDER, "exp1").lease
     assert not lease._due()
@@ -410,7 +411,7 @@ def test_a_guardian_restarts_no_instance(tmp_path, monkeypatch):
     Run(SapProfile(machine, params), journal, "present").run()
     assert machine.running["00"]["rdisp/wp_no_btc"] == "12"
     machine.calls.clear()
-    result = _face._terms(machine, params, SapProfile).take_back(lambda: True)
+    result = entry_point._terms(machine, params, SapProfile).take_back(lambda: True)
     assert [record["verdict"] for record in result["tuning"]] == ["pending_restart"] and not result["failed"]
     assert machine.profiles() == before and not [name for name in machine.calls if name.endswith("Stop")]
     # until it is restarted, the checkpoint says what it waits for

@@ -6,7 +6,7 @@ import selectors
 import socket
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import admission
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission
 
 
 class Visitors:

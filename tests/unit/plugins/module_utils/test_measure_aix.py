@@ -8,20 +8,16 @@ import time
 
 import aixlike
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import close_others
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    agent,
-    counters,
-    fingerprint,
-    meter,
-    processes,
-)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.aix_cpu import (
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.descriptors import close_others
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters, meter
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu.aix_cpu import (
     Reports,
     Totals,
     count_processors,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measuring import STANDIN, free_port, listens, round_of, server, wait_until

@@ -10,7 +10,8 @@ import socket
 import sys
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import counters, fingerprint
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
 
 STAT = "cpu  100 20 300 4000 50 6 7 8 0 0\ncpu0 50 10 150 2000 25 3 3 4 0 0\ncpu1 50 10 150 2000 25 3 4 4 0 0\nintr 1\n"
 SNMP = (

@@ -9,14 +9,10 @@ import socket
 import threading
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._descriptors import keep_only
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    agent,
-    processes,
-    programs,
-    wire,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.descriptors import keep_only
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent, wire
 from measuring import STANDIN, listens, server, wait_until
 
 

@@ -6,9 +6,9 @@ import os
 import signal
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enq_admin
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enq_programs import Runner
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQ_ADMIN, agent_of, asked, record_of, standin
 from measuring import errors, wait_until
 

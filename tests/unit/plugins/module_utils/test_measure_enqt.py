@@ -7,9 +7,9 @@ import signal
 import threading
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import enqt
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.enq_programs import Runner
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqt
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQT, LOCK, agent_of, asked, record_of, standin
 from measuring import errors, wait_until
 

@@ -6,16 +6,11 @@ import json
 import socket
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _smc
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    face,
-    network,
-    network_options,
-    processes,
-    tools,
-    wire,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, network_options, tools
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import wire
 from measuring import OPTIONS, PATIENCE, errors, server, target
 
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -29,7 +24,7 @@ def chosen(**given):
 def round_of(session, options=None, **changed):
     params = dict(OPTIONS, session=session, path=None, **changed)
     made = network_options.workloads(chosen(**options or {}), tools.NETWORK, params, "/nowhere")
-    return face.measure(params, made)
+    return entry_point.measure(params, made)
 
 
 @pytest.fixture(scope="module")
@@ -169,8 +164,8 @@ def test_what_cannot_be_is_said_before_anything_is_measured(session, tool, optio
 
 def test_smc_sockets_are_opened_and_what_became_of_them_is_recorded(monkeypatch):
     """Plain sockets stand for those of SMC; the real ones are in molecule/smc."""
-    monkeypatch.setattr(_smc, "stream", lambda family: socket.socket(family, socket.SOCK_STREAM))
-    monkeypatch.setattr(_smc, "of_socket", lambda sock: None)
+    monkeypatch.setattr(smc_sockets, "stream", lambda family: socket.socket(family, socket.SOCK_STREAM))
+    monkeypatch.setattr(smc_sockets, "of_socket", lambda sock: None)
     with server(kind="smc") as running:
         options = {"kinds": ["onlTrans", "strRead"], "connections": [2], "transport": "smc"}
         records = round_of(running, options, runs=1, warmup=0)

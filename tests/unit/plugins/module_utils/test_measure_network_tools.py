@@ -14,19 +14,18 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import (
-    agent,
-    face,
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
     netperf,
     network,
     network_options,
-    processes,
     qperf,
     sockperf,
     tools,
     uperf,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from measuring import OPTIONS, UNIT, errors, free_port, listens
 
 FIXTURES = os.path.join(UNIT, "fixtures", "network")
@@ -212,7 +211,7 @@ def test_uperf_is_given_its_profile_and_leaves_nothing(tmp_path, code):
     program = tmp_path / "uperf"
     program.write_text(STANDIN.format(python=sys.executable, output=os.path.join(FIXTURES, "uperf_rr.txt"), code=code))
     program.chmod(stat.S_IRWXU)
-    plan = face.plan(dict(OPTIONS, run_seconds=0.3))
+    plan = entry_point.plan(dict(OPTIONS, run_seconds=0.3))
     made = uperf.Workload(str(program), "1.0.7", ("10.0.0.2", 3298), network.kind_named("onlTrans"), 10)
     made.prepare(plan, None)
     if code:
@@ -249,7 +248,7 @@ def test_the_programs_themselves(tool):
     with real_server(tool.TOOL, search_path) as running:
         params = dict(OPTIONS, session=running, path=None, runs=1, warmup=0)
         made = network_options.workloads(chosen, tools.NETWORK, params, search_path)
-        records = face.measure(params, made)
+        records = entry_point.measure(params, made)
     assert [record["workload"]["params"]["kind"] for record in records] == chosen["kinds"]
     for record in records:
         workload_, run = record["workload"], record["runs"][0]

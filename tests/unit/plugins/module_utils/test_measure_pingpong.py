@@ -8,8 +8,8 @@ import socket
 import threading
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import pingpong
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import pingpong
 from measuring import PATIENCE
 
 

@@ -9,8 +9,9 @@ import signal
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import face, request, rounds, workload
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, rounds, workload
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
 from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server, signal_later
 
 CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s", "process_s"}
@@ -308,14 +309,14 @@ def test_a_record_stays_small_whatever_is_printed(session):
 def test_options_out_of_bounds(option, value, words):
     params = dict(OPTIONS, **dict({"run_seconds": 2.0 if option == "timeout" else 0.02}, **{option: value}))
     with pytest.raises(MeasureError, match=words):
-        face.check(params)
-        request.check(params)
+        entry_point.check(params)
+        niping_request.check(params)
 
 
 def test_which_tool():
-    assert request.choose_tool("pingpong", None, "") == ("pingpong", None, [])
-    assert request.choose_tool("auto", STANDIN, "") == ("niping", STANDIN, [])
-    tool, binary, warnings = request.choose_tool("auto", None, "/nowhere")
+    assert niping_request.choose_tool("pingpong", None, "") == ("pingpong", None, [])
+    assert niping_request.choose_tool("auto", STANDIN, "") == ("niping", STANDIN, [])
+    tool, binary, warnings = niping_request.choose_tool("auto", None, "/nowhere")
     assert (tool, binary) == ("pingpong", None) and "niping was not found" in warnings[0]
     with pytest.raises(MeasureError, match="not found in /usr/sap/<SID>/.*, /nowhere: set path"):
-        request.choose_tool("niping", None, "/nowhere")
+        niping_request.choose_tool("niping", None, "/nowhere")

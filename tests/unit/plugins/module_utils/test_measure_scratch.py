@@ -6,8 +6,8 @@ import os
 import signal
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import scratch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import scratch
 from measuring import wait_until
 
 MOUNTS = """\

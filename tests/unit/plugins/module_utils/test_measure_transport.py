@@ -10,15 +10,16 @@ import socket
 
 import measuring
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _smc
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, request, transport
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, transport
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 
 NO_SMC = "0x03010000 (the peer does not support SMC)"
 
 
 def told(mode, reason=0):
-    return _smc.SmcSocket("ACTIVE", mode, reason, 0, "127.0.0.1", 1, "127.0.0.1", 2, 3)
+    return smc_sockets.SmcSocket("ACTIVE", mode, reason, 0, "127.0.0.1", 1, "127.0.0.1", 2, 3)
 
 
 @pytest.fixture
@@ -30,10 +31,10 @@ def smc(monkeypatch):
         asked.append(family)
         return socket.socket(family, socket.SOCK_STREAM)
 
-    monkeypatch.setattr(_smc, "stream", stream)
+    monkeypatch.setattr(smc_sockets, "stream", stream)
 
     def becomes(found):
-        monkeypatch.setattr(_smc, "of_socket", lambda sock: found)
+        monkeypatch.setattr(smc_sockets, "of_socket", lambda sock: found)
         return asked
 
     return becomes
@@ -95,7 +96,7 @@ def kernel_without(monkeypatch):
     def refuse(family):
         raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
 
-    monkeypatch.setattr(_smc, "stream", refuse)
+    monkeypatch.setattr(smc_sockets, "stream", refuse)
 
 
 def test_a_server_without_smc_in_the_kernel_says_what_it_takes(kernel_without):
@@ -112,7 +113,7 @@ def test_a_client_without_smc_in_the_kernel_has_failed_runs(kernel_without):
 
 def test_the_kernel_of_the_tests_says_the_same():
     try:
-        sock = _smc.stream(socket.AF_INET)
+        sock = smc_sockets.stream(socket.AF_INET)
     except OSError as error:
         assert error.errno in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
         with pytest.raises(MeasureError, match="AF_SMC"):
@@ -136,9 +137,9 @@ def test_a_name_that_nobody_knows_over_smc(smc):
 
 @pytest.mark.parametrize("tool", ["auto", "pingpong"])
 def test_smc_is_measured_with_pingpong(tool):
-    assert request.choose_tool(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
+    assert niping_request.choose_tool(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
 
 
 def test_niping_opens_no_smc_sockets():
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
-        request.choose_tool("niping", measuring.STANDIN, "", "smc")
+        niping_request.choose_tool("niping", measuring.STANDIN, "", "smc")

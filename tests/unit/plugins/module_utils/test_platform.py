@@ -8,8 +8,8 @@ import os
 import captured
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform, _platform_services
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import hardware, services
 
 OPTION = "CONFIG_SCHED_TOPOLOGY_VERTICAL"
 
@@ -29,33 +29,33 @@ def grow(host, found):
 
 def test_sysinfo_of_a_captured_lpar(host):
     captured.plant("lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured", host.root)
-    found = _platform.sysinfo(host)
+    found = hardware.sysinfo(host)
     assert (found.type, found.model, found.hypervisors, found.threads) == ("2817", "M49", [], None)
-    assert found.lpar == _platform.Lpar(
+    assert found.lpar == hardware.Lpar(
         1,
         "HERCLAB",
         ["Shared"],
         {"Total": 128, "Configured": 3, "Standby": 3, "Reserved": 122, "Dedicated": 0, "Shared": 3},
     )
-    assert found.magnitudes == _platform.Magnitudes(drawers=None, books=None, sockets=1, cores=6)
+    assert found.magnitudes == hardware.Magnitudes(drawers=None, books=None, sockets=1, cores=6)
 
 
 def test_sysinfo_of_a_machine_with_smt_and_drawers():
-    found = _platform.parse_sysinfo(synthetic.large_lpar(0)["/proc/sysinfo"])
+    found = hardware.parse_sysinfo(synthetic.large_lpar(0)["/proc/sysinfo"])
     assert (found.type, found.model, found.threads) == ("8561", "T01", 2)
     assert found.magnitudes == (5, 2, 2, 12)
 
 
 def test_the_magnitudes_are_those_that_linux_uses():
     lines = "CPU Topology HW:      0 0 5 2 2 12\nCPU Topology SW:      0 0 0 10 2 12\n"
-    assert _platform.parse_sysinfo(lines).magnitudes == (None, 10, 2, 12)
+    assert hardware.parse_sysinfo(lines).magnitudes == (None, 10, 2, 12)
     # without CONFIG_SCHED_TOPOLOGY there is the one line
-    assert _platform.parse_sysinfo(lines.splitlines()[0]).magnitudes == (5, 2, 2, 12)
+    assert hardware.parse_sysinfo(lines.splitlines()[0]).magnitudes == (5, 2, 2, 12)
 
 
 def test_hypervisors_begin_with_the_innermost():
     text = synthetic.sysinfo(guests=[("INNER", "KVM/Linux"), ("OUTER", "z/VM    7.3.0   ")])
-    assert _platform.parse_sysinfo(text).hypervisors == [("INNER", "KVM/Linux"), ("OUTER", "z/VM 7.3.0")]
+    assert hardware.parse_sysinfo(text).hypervisors == [("INNER", "KVM/Linux"), ("OUTER", "z/VM 7.3.0")]
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_hypervisors_begin_with_the_innermost():
     ids=["empty", "colons", "no values", "words", "five", "control"],
 )
 def test_a_broken_sysinfo_tells_nothing(text):
-    found = _platform.parse_sysinfo(text)
-    assert found._replace(type=None, model=None) == _platform.Sysinfo(None, None, None, [], None, None)
+    found = hardware.parse_sysinfo(text)
+    assert found._replace(type=None, model=None) == hardware.Sysinfo(None, None, None, [], None, None)
 
 
 def test_the_first_of_two_lines_counts():
-    assert _platform.parse_sysinfo("Type: 8561\nType: 2817\n").type == "8561"
+    assert hardware.parse_sysinfo("Type: 8561\nType: 2817\n").type == "8561"
 
 
 @pytest.mark.parametrize(
@@ -90,33 +90,33 @@ def test_the_first_of_two_lines_counts():
     ],
 )
 def test_virtualization(host, guests, kind):
-    assert _platform.virtualization(host) == "none"
+    assert hardware.virtualization(host) == "none"
     grow(host, {"/proc/sysinfo": synthetic.sysinfo(guests=guests)})
-    assert _platform.virtualization(host) == kind
+    assert hardware.virtualization(host) == kind
 
 
 def test_the_topology_facility_is_told_by_its_line(host):
-    assert _platform.has_topology_facility(host) is False
+    assert hardware.has_topology_facility(host) is False
     grow(host, {"/proc/sysinfo": synthetic.sysinfo()})
-    assert _platform.has_topology_facility(host) is False
+    assert hardware.has_topology_facility(host) is False
     grow(host, {"/proc/sysinfo": synthetic.sysinfo("CPU Topology HW:      0 0 0 4 6 4\n")})
-    assert _platform.has_topology_facility(host) is True
+    assert hardware.has_topology_facility(host) is True
 
 
 @pytest.mark.parametrize("machine_type, name", [("2964", "z13"), ("3932", "z16 A02"), ("9175", "z17"), ("9999", None)])
 def test_generations(machine_type, name):
-    assert _platform.generation(machine_type) == name
+    assert hardware.generation(machine_type) == name
 
 
 # CPUs and kernel
 
 
 def test_polarizations_of_all_present_cpus_in_their_order(host):
-    assert _platform.polarizations(host) == {}
+    assert hardware.polarizations(host) == {}
     captured.plant("lpar-linux-6.12-vertical-cpu2-offline-cpu3-deconfigured", host.root)
-    grow(host, {_platform.CPUS + "/cpu10/polarization": "vertical:low\n", _platform.CPUS + "/cpuidle/x": "1\n"})
+    grow(host, {hardware.CPUS + "/cpu10/polarization": "vertical:low\n", hardware.CPUS + "/cpuidle/x": "1\n"})
     medium = "vertical:medium"
-    assert list(_platform.polarizations(host).items()) == [
+    assert list(hardware.polarizations(host).items()) == [
         (0, medium),
         (1, medium),
         (2, medium),
@@ -126,13 +126,13 @@ def test_polarizations_of_all_present_cpus_in_their_order(host):
 
 
 def test_release_by_either_file(host):
-    assert _platform.release(host) is None
+    assert hardware.release(host) is None
     grow(host, {"/proc/version": "Linux version 6.1.0-50-s390x (someone) (gcc) #1 SMP\n"})
-    assert _platform.release(host) == "6.1.0-50-s390x"
+    assert hardware.release(host) == "6.1.0-50-s390x"
     grow(host, {"/proc/sys/kernel/osrelease": "6.1.0-51-s390x\n"})
-    assert _platform.release(host) == "6.1.0-51-s390x"
+    assert hardware.release(host) == "6.1.0-51-s390x"
     grow(host, {"/proc/sys/kernel/osrelease": "", "/proc/version": "garbage"})
-    assert _platform.release(host) is None
+    assert hardware.release(host) is None
 
 
 @pytest.mark.parametrize(
@@ -151,14 +151,14 @@ def test_release_by_either_file(host):
 )
 def test_kernel_option(host, path, line, value):
     grow(host, {"/proc/sys/kernel/osrelease": "6.12.1\n"})
-    assert _platform.kernel_option(host, OPTION) is None
+    assert hardware.kernel_option(host, OPTION) is None
     text = "CONFIG_64BIT=y\n%s\n" % line
     if path.endswith(".gz"):
         with gzip.open(host.path(path), "wb") as stream:
             stream.write(text.encode("ascii"))
     else:
         grow(host, {path: text})
-    assert _platform.kernel_option(host, OPTION) == value
+    assert hardware.kernel_option(host, OPTION) == value
 
 
 @pytest.mark.parametrize("damage", ["no gzip", "cut", "bits", "folder", "fifo"])
@@ -175,13 +175,13 @@ def test_a_damaged_kernel_configuration_is_none(host, damage):
             packed[40:80] = b"\xff" * 40
         with open(path, "wb") as stream:
             stream.write(b"CONFIG_X=y\n" if damage == "no gzip" else bytes(packed))
-    assert _platform.kernel_option(host, OPTION) is None
+    assert hardware.kernel_option(host, OPTION) is None
 
 
 def test_the_configuration_of_another_kernel_is_not_taken(host):
     grow(host, {"/proc/sys/kernel/osrelease": "x/../../secret\n", "/secret": OPTION + "=y\n"})
     grow(host, {"/boot/config-6.1.0": OPTION + "=y\n"})
-    assert _platform.kernel_option(host, OPTION) is None
+    assert hardware.kernel_option(host, OPTION) is None
 
 
 # interfaces
@@ -209,13 +209,13 @@ def test_the_configuration_of_another_kernel_is_not_taken(host):
     ],
 )
 def test_card_type(driver, card, kind):
-    assert _platform.card_type(driver, card) == kind
+    assert hardware.card_type(driver, card) == kind
 
 
 def test_an_interface_with_everything(host):
     grow(host, synthetic.interface("enc1000", "HiperSockets"))
     mask = "00000000,00000011,11111111,11111111,11111111,11111111,11111111,11111111"
-    assert _platform.interfaces(host) == {
+    assert hardware.interfaces(host) == {
         "enc1000": {
             "driver": "qeth",
             "card_type": "HiperSockets",
@@ -236,7 +236,7 @@ def test_interfaces_of_other_drivers_have_no_qeth_values(host):
     grow(host, {"/sys/class/net/ens1/device/buffer_count": "7\n", "/sys/class/net/ens1/queues/rx-10/rps_cpus": "f\n"})
     grow(host, {"/sys/class/net/ens1/queues/rx-9/rps_cpus": "e\n", "/sys/class/net/ens1/queues/rx-x/rps_cpus": "1\n"})
     grow(host, {"/sys/class/net/bonding_masters": "bond0\n", "/sys/class/net/ens1/mtu": "many\n"})
-    found = _platform.interfaces(host)
+    found = hardware.interfaces(host)
     assert list(found) == ["ens1"]
     assert found["ens1"]["card_type"] == "RoCE" and found["ens1"]["buffer_count"] is None
     assert found["ens1"]["mtu"] is None and found["ens1"]["receive_queues"] == 3
@@ -244,7 +244,7 @@ def test_interfaces_of_other_drivers_have_no_qeth_values(host):
 
 
 def test_this_machine_has_a_loopback_interface_without_driver():
-    loopback = _platform.interfaces(Host())["lo"]
+    loopback = hardware.interfaces(Host())["lo"]
     assert (loopback["driver"], loopback["card_type"], loopback["lower"]) == (None, None, [])
     assert loopback["mtu"] > 0
 
@@ -258,10 +258,10 @@ def test_lowest_follows_vlans_and_bonds_and_ends_in_a_circle():
         "a": {"lower": ["b"]},
         "b": {"lower": ["a"]},
     }
-    assert _platform.lowest(found, "vlan10") == ["hsi0", "hsi1"]
-    assert _platform.lowest(found, "hsi0") == ["hsi0"]
-    assert _platform.lowest(found, "gone") == ["gone"]
-    assert _platform.lowest(found, "a") == []
+    assert hardware.lowest(found, "vlan10") == ["hsi0", "hsi1"]
+    assert hardware.lowest(found, "hsi0") == ["hsi0"]
+    assert hardware.lowest(found, "gone") == ["gone"]
+    assert hardware.lowest(found, "a") == []
 
 
 # services
@@ -270,19 +270,19 @@ WANTS = "/etc/systemd/system/multi-user.target.wants/"
 
 
 def test_no_service_is_no_conflict(host):
-    assert _platform_services.services(host) == []
+    assert services.services(host) == []
     grow(host, {"/usr/lib/systemd/system/tuned.service": "[Unit]\n", "/sys/fs/cgroup/system.slice": {"folder": True}})
-    assert _platform_services.services(host) == []
+    assert services.services(host) == []
 
 
 @pytest.mark.parametrize("folder", ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"])
 def test_enabled_and_running(host, folder):
     # the link points to a file that this tree does not hold
     grow(host, {WANTS + "tuned.service": {"link": "/usr/lib/systemd/system/tuned.service"}})
-    (found,) = _platform_services.services(host)
+    (found,) = services.services(host)
     assert (found["service"], found["enabled"], found["running"]) == ("tuned", True, None)
     grow(host, {folder + "/irqbalance.service": {"folder": True}})
-    irqbalance, tuned = _platform_services.services(host)
+    irqbalance, tuned = services.services(host)
     assert (irqbalance["service"], irqbalance["enabled"], irqbalance["running"]) == ("irqbalance", False, True)
     assert (tuned["enabled"], tuned["running"], tuned["version"]) == (True, False, None)
 
@@ -291,13 +291,13 @@ def test_details(host):
     for service in ("cpuplugd", "sapconf", "saptune", "tuned"):
         grow(host, {WANTS + service + ".service": {"link": "/gone"}})
     grow(host, {"/sys/fs/cgroup/system.slice": {"folder": True}})
-    first = {one["service"]: one for one in _platform_services.services(host)}
+    first = {one["service"]: one for one in services.services(host)}
     assert first["saptune"]["running"] is None and first["sapconf"]["running"] is None
     assert first["saptune"]["detail"] == "it applies no SAP notes"
     assert first["tuned"]["detail"] == "it has no active profile"
     grow(host, {"/etc/tuned/active_profile": "sap-netweaver\n"})
     grow(host, {"/etc/sysconfig/saptune": '# notes\nNOTE_APPLY_ORDER="941735 1771258"\nTUNE_FOR_NOTES=" "\n'})
-    second = {one["service"]: one for one in _platform_services.services(host)}
+    second = {one["service"]: one for one in services.services(host)}
     assert second["saptune"]["detail"] == "it applies the SAP notes 941735 1771258"
     assert second["tuned"]["detail"] == "its active profile is sap-netweaver"
     assert "before version 2.35.0" in second["cpuplugd"]["detail"]
@@ -316,7 +316,7 @@ def test_version_of_cpuplugd(host, monkeypatch, text, version):
     grow(host, {WANTS + "cpuplugd.service": {"link": "/gone"}})
     asked = []
     monkeypatch.setattr(host, "run", lambda argv, timeout=30: asked.append(argv) or Result(0, text, ""))
-    assert _platform_services.services(host)[0]["version"] == version
+    assert services.services(host)[0]["version"] == version
     assert asked == [["cpuplugd", "--version"]]
 
 
@@ -327,4 +327,4 @@ def test_a_cpuplugd_that_cannot_run_has_no_version(host, monkeypatch):
         raise HostError("cpuplugd gave no answer within 30 s")
 
     monkeypatch.setattr(host, "run", refuse)
-    assert _platform_services.services(host)[0]["version"] is None
+    assert services.services(host)[0]["version"] is None

@@ -11,11 +11,11 @@ import sys
 import captured
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import sysctls
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_facts import facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import hardware
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import sysctls
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 
 PROGRAM = os.path.join(os.path.dirname(captured.FOLDER), "..", "..", "capture")
 TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"
@@ -71,7 +71,7 @@ def test_what_was_taken_gives_the_same_facts(machine, tmp_path):
         ("/sapmnt/C11/profile/C11_D00_app1", None, "SAPC11_00.service"),
     ]
     assert [setting.value for setting in sysctls(again, "s390.topology")] == ["1"]
-    assert _platform.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
+    assert hardware.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
     assert capture("--root", str(tmp_path / "again")) == taken
 
 

@@ -7,8 +7,8 @@ import socket
 import captured
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform_check
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 
 CONTROL = "/sys/devices/system/cpu/smt/control"
 SIBLINGS = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
@@ -29,7 +29,7 @@ def smt(tmp_path):
 
     def record(tree, wanted=None, system="Linux"):
         captured.grow(tmp_path, tree)
-        (found,) = _platform_check.records(ReadingHost(str(tmp_path)), system, wanted, None)
+        (found,) = checks.records(ReadingHost(str(tmp_path)), system, wanted, None)
         assert found["name"] == "platform" and found["subject"] == "SMT"
         assert found["before"] == found["after"] and found["undo"] is None and found["conflicts"] == []
         return found
@@ -131,9 +131,9 @@ def way(tmp_path, monkeypatch):
                 raise interface
             return interface
 
-        monkeypatch.setattr(_platform_check, "leads_to", leads_to)
+        monkeypatch.setattr(checks, "leads_to", leads_to)
         captured.grow(tmp_path, dict({"/proc/sysinfo": synthetic.sysinfo()}, **tree))
-        smt, found = _platform_check.records(ReadingHost(str(tmp_path)), system, None, "sapdb1")
+        smt, found = checks.records(ReadingHost(str(tmp_path)), system, None, "sapdb1")
         assert (smt["subject"], found["subject"], found["name"]) == ("SMT", "HiperSockets", "platform")
         return found
 
@@ -215,7 +215,7 @@ def test_hipersockets_are_of_z(way, system):
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
 def test_the_way_to_this_host(name):
     try:
-        assert _platform_check.leads_to(name) == "lo"
+        assert checks.leads_to(name) == "lo"
     except OSError:
         # a machine without IPv6 has no way to ::1
         assert name == "::1"
@@ -224,7 +224,7 @@ def test_the_way_to_this_host(name):
 @pytest.mark.parametrize("name", ["x" * 80, "", "no such host.invalid"])
 def test_a_name_without_address(name):
     with pytest.raises(OSError):
-        _platform_check.leads_to(name)
+        checks.leads_to(name)
 
 
 def test_every_address_is_tried(monkeypatch):
@@ -233,10 +233,10 @@ def test_every_address_is_tried(monkeypatch):
         (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("127.0.0.1", 9)),
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
-    assert _platform_check.leads_to("db") == "lo"
-    monkeypatch.setattr(_platform_check, "route_interface", lambda *_arguments: None)
+    assert checks.leads_to("db") == "lo"
+    monkeypatch.setattr(checks, "route_interface", lambda *_arguments: None)
     with pytest.raises(OSError, match="Permission denied|no route"):
-        _platform_check.leads_to("db")
+        checks.leads_to("db")
 
 
 # tunings that were applied and are not chosen
@@ -253,26 +253,26 @@ def test_every_address_is_tried(monkeypatch):
 def test_a_tuning_that_is_applied_and_not_chosen_is_drifted_with_the_command(tmp_path, path):
     captured.grow(tmp_path, {path: "{}", "/var/lib/zpower_sap_tuning/rps.json": "{}"})
     host = ReadingHost(str(tmp_path))
-    found = _platform_check.orphans(host, "Linux", ["rps", "smc_r"])
+    found = checks.orphans(host, "Linux", ["rps", "smc_r"])
     assert [(one["name"], one["subject"], one["verdict"]) for one in found] == [("platform", "cpu_topology", "drifted")]
     assert (
         "cpu_topology was applied on this host and is not chosen for it (zpower_tunings), see %s;" % path
         in (found[0]["reason"])
     )
     assert found[0]["undo"] == "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags cpu_topology"
-    assert _platform_check.orphans(host, "Linux", ["rps", "cpu_topology"]) == []
-    assert [one["subject"] for one in _platform_check.orphans(host, "Linux", [])] == ["cpu_topology", "rps"]
+    assert checks.orphans(host, "Linux", ["rps", "cpu_topology"]) == []
+    assert [one["subject"] for one in checks.orphans(host, "Linux", [])] == ["cpu_topology", "rps"]
 
 
 def test_without_the_chosen_tunings_nobody_looks_for_others(tmp_path):
     captured.grow(tmp_path, {"/var/lib/zpower_sap_tuning/rps.json": "{}", "/proc/sysinfo": synthetic.sysinfo()})
     host = ReadingHost(str(tmp_path))
-    assert [one["subject"] for one in _platform_check.records(host, "Linux", None, None)] == ["SMT"]
-    found = _platform_check.records(host, "Linux", None, None, tunings=[])
+    assert [one["subject"] for one in checks.records(host, "Linux", None, None)] == ["SMT"]
+    found = checks.records(host, "Linux", None, None, tunings=[])
     assert [one["subject"] for one in found] == ["SMT", "rps"]
 
 
 def test_files_of_others_and_the_lease_are_no_journal(tmp_path):
     tree = {"/var/lib/zpower_sap_tuning/checkpoint-exp1/lease.json": "{}", "/etc/sysctl.d/91-other.conf": ""}
     captured.grow(tmp_path, tree)
-    assert _platform_check.orphans(ReadingHost(str(tmp_path)), "Linux", []) == []
+    assert checks.orphans(ReadingHost(str(tmp_path)), "Linux", []) == []

@@ -9,9 +9,9 @@ import platform
 import captured
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _platform_facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import facts as _platform_facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 
 CPUS = "/sys/devices/system/cpu/"
 NOTHING = {"count": None, "list": None}

@@ -8,8 +8,9 @@ import struct
 
 import pytest
 import smckernel
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _netlink, _platform_check, _platform_smc_check
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, smc_checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from kernel import KernelHost
 
 PEER, OTHER = "192.0.2.2", "192.0.2.3"
@@ -32,7 +33,7 @@ def line(peer, own_port, peer_port=3200, state="01", own="192.0.2.1"):
 @pytest.fixture
 def check(tmp_path, monkeypatch):
     """A function from TCP connections, SMC sockets and peers to the record SMC, or None."""
-    monkeypatch.setattr(_platform_smc_check, "_addresses", lambda peer: {"sapdb1": {PEER}}.get(peer, {peer}))
+    monkeypatch.setattr(smc_checks, "_addresses", lambda peer: {"sapdb1": {PEER}}.get(peer, {peer}))
 
     def record(tcp="", sockets=(), peers=(PEER,), system="Linux", tcp6="", loaded=True, error=None, generic=None):
         host = KernelHost(tmp_path)
@@ -40,8 +41,8 @@ def check(tmp_path, monkeypatch):
         host.fill("/proc/net/tcp6", HEADER + tcp6)
         if loaded:
             host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
-        smckernel.Answers(monkeypatch, _netlink, sockets, generic=generic, error=error)
-        found = _platform_check.records(ReadingHost(str(tmp_path)), system, None, None, list(peers))
+        smckernel.Answers(monkeypatch, netlink, sockets, generic=generic, error=error)
+        found = checks.records(ReadingHost(str(tmp_path)), system, None, None, list(peers))
         assert [entry["subject"] for entry in found][:1] == ["SMT"] and len(found) <= 2
         return found[1] if len(found) == 2 else None
 
@@ -107,7 +108,7 @@ def test_an_ipv4_address_within_ipv6_is_the_same_peer(check, kernel_tells):
 
 
 def test_a_peer_of_ipv6_by_its_name(check, monkeypatch):
-    monkeypatch.setattr(_platform_smc_check, "_addresses", lambda peer: {"2001:db8::2"})
+    monkeypatch.setattr(smc_checks, "_addresses", lambda peer: {"2001:db8::2"})
     sockets = [smckernel.smc_socket("SMCD", "2001:db8::1", "2001:db8::2", (40001, 3200))]
     found = check(tcp6=line("2001:db8::2", 40001, own="2001:db8::1"), sockets=sockets, peers=["sapdb1"])
     assert (found["verdict"], found["before"]["running"]) == ("compliant", {"sapdb1": "1 SMCD"})
@@ -143,7 +144,7 @@ def test_smc_that_is_not_loaded_is_used_by_nobody(check):
 
 def test_a_name_that_nobody_knows(check, monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(_platform_smc_check.socket, "getaddrinfo", _unknown)
+    monkeypatch.setattr(smc_checks.socket, "getaddrinfo", _unknown)
     found = check(peers=["nowhere"])
     assert found["verdict"] == "failed" and found["reason"] == "smc_peers: nowhere cannot be resolved"
 

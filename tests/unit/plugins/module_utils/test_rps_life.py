@@ -7,10 +7,10 @@ import os
 import shutil
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import FullDisk, KernelHost, rps_params

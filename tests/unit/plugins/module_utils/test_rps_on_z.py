@@ -3,8 +3,8 @@
 """RPS on Linux on Z: qeth interfaces by card type, CPUs that come and go."""
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params

@@ -5,10 +5,14 @@
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._conflicts import udev_tokens
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn, effective_files, numbered_lines
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import (
+    DropIn,
+    effective_files,
+    numbered_lines,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import udev_tokens
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
     RULES,
     queues_at_boot,

@@ -5,7 +5,7 @@
 import errno
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NotRunning, SapControl, SapPfPar

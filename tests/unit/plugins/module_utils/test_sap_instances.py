@@ -8,10 +8,10 @@ import platform
 
 import captured
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 
 FOLDER = {"folder": True}
 PROFILES = "/usr/sap/PRD/SYS/profile/"

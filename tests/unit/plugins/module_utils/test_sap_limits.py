@@ -5,7 +5,7 @@
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import runner

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.parameters import (
     PRESETS,
     PRIORITY,
@@ -10,7 +11,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.parameters 
     known,
     merge,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 
 
 def refused(parameters, presets=(), **more):

@@ -5,9 +5,9 @@
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
 from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, REFUSED, NoSapKernel, SapHost

@@ -6,6 +6,7 @@ import itertools
 import json
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
     Profile,
     is_directive,
@@ -13,7 +14,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile imp
     shown,
     value_of,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
 
 MARKER = marker("2026-11-20", "more_locks")
 

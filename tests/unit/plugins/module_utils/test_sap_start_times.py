@@ -7,7 +7,7 @@ import time
 
 import captured
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import start_times
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import Process

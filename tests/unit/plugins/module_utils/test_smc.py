@@ -8,7 +8,8 @@ import struct
 
 import pytest
 import smckernel
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _netlink, _platform_smc, _smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_facts, smc_sockets
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel import KernelHost
@@ -52,7 +53,7 @@ class Kernel:
 def answering(monkeypatch):
     def answer(*pieces):
         kernel = Kernel(*pieces)
-        monkeypatch.setattr(_netlink.socket, "socket", kernel)
+        monkeypatch.setattr(netlink.socket, "socket", kernel)
         return kernel
 
     return answer
@@ -60,7 +61,7 @@ def answering(monkeypatch):
 
 def test_a_dump_comes_in_several_pieces_until_it_is_done(answering):
     kernel = answering(header(20, b"one") + header(20, b"three"), header(20, b"2222") + header(3, b"\0" * 4))
-    assert _netlink.dump(4, 20, b"what?") == [b"one", b"three", b"2222"]
+    assert netlink.dump(4, 20, b"what?") == [b"one", b"three", b"2222"]
     (sent,) = kernel.sent
     assert kernel.protocol == 4 and struct.unpack("=IHH", sent[:8]) == (21, 20, 0x301) and sent[16:] == b"what?"
 
@@ -68,41 +69,41 @@ def test_a_dump_comes_in_several_pieces_until_it_is_done(answering):
 def test_a_refusal_is_an_error_with_the_kernels_number(answering):
     answering(header(2, struct.pack("=i", -errno.EPERM) + b"\0" * 16))
     with pytest.raises(PermissionError):
-        _netlink.dump(4, 20, b"")
+        netlink.dump(4, 20, b"")
 
 
 @pytest.mark.parametrize("length", [0, 15, 400])
 def test_an_answer_that_is_cut_off_is_an_error_and_no_endless_loop(answering, length):
     answering(struct.pack("=IHHII", length, 20, 2, 1, 0) + b"body")
     with pytest.raises(OSError, match="cut off"):
-        _netlink.dump(4, 20, b"")
+        netlink.dump(4, 20, b"")
 
 
 def test_the_number_of_a_family(answering):
     known = struct.pack("=BBxx", 1, 2) + smckernel.text(2, "SMC_GEN_NETLINK") + smckernel.number(1, 34, "H")
     kernel = answering(header(16, known))
-    assert _netlink.family("SMC_GEN_NETLINK") == 34
+    assert netlink.family("SMC_GEN_NETLINK") == 34
     assert b"SMC_GEN_NETLINK\0" in kernel.sent[0]
     answering(header(2, struct.pack("=i", -errno.ENOENT) + b"\0" * 16))
-    assert _netlink.family("NONE") is None
+    assert netlink.family("NONE") is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 0x3FFF), st.binary(max_size=40), st.booleans())))
 def test_attributes_of_any_length_come_back(chain):
     data = b"".join(smckernel.attribute(kind | (smckernel.NESTED if nest else 0), value) for kind, value, nest in chain)
-    assert _netlink.attributes(data) == {kind: value for kind, value, _nest in chain}
+    assert netlink.attributes(data) == {kind: value for kind, value, _nest in chain}
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_end_to_attributes(data):
-    assert all(value in data for value in _netlink.attributes(data).values())
+    assert all(value in data for value in netlink.attributes(data).values())
 
 
 def test_attributes_that_are_cut_off_end_the_list():
     whole = smckernel.text(1, "a") + smckernel.number(2, 7, "I")
-    assert _netlink.attributes(whole) == {1: b"a\0", 2: struct.pack("=I", 7)}
-    assert _netlink.attributes(whole[:-1]) == {1: b"a\0"}
-    assert _netlink.attributes(b"\0\0\0\0" * 3) == {}
+    assert netlink.attributes(whole) == {1: b"a\0", 2: struct.pack("=I", 7)}
+    assert netlink.attributes(whole[:-1]) == {1: b"a\0"}
+    assert netlink.attributes(b"\0\0\0\0" * 3) == {}
 
 
 @pytest.mark.parametrize("peer", ["192.0.2.17", "2001:db8::17", "::ffff:192.0.2.17"])
@@ -110,13 +111,13 @@ def test_attributes_that_are_cut_off_end_the_list():
 def test_a_socket_with_a_connection(mode, peer):
     local = "2001:db8::1" if ":" in peer else "192.0.2.1"
     why = (NO_SMC, 0) if mode == "TCP" else (0, 0)
-    found = _smc.parse(smckernel.smc_socket(mode, local, peer, (40001, 3200), why=why, inode=1 << 40))
-    assert found == _smc.SmcSocket("ACTIVE", mode, why[0], 0, local, 40001, peer, 3200, 1 << 40)
+    found = smc_sockets.parse(smckernel.smc_socket(mode, local, peer, (40001, 3200), why=why, inode=1 << 40))
+    assert found == smc_sockets.SmcSocket("ACTIVE", mode, why[0], 0, local, 40001, peer, 3200, 1 << 40)
 
 
 @pytest.mark.parametrize("state", ["INIT", "CLOSED", "LISTEN"])
 def test_a_socket_without_a_connection_has_no_mode(state):
-    found = _smc.parse(smckernel.smc_socket("SMCR", state=state))
+    found = smc_sockets.parse(smckernel.smc_socket("SMCR", state=state))
     assert (found.state, found.mode) == (state, None)
 
 
@@ -136,32 +137,32 @@ def test_a_socket_without_a_connection_has_no_mode(state):
     ],
 )
 def test_why_a_socket_fell_back(why, words):
-    assert _smc.why(_smc.parse(smckernel.smc_socket("TCP", why=why))) == words
+    assert smc_sockets.why(smc_sockets.parse(smckernel.smc_socket("TCP", why=why))) == words
 
 
 def test_a_reason_without_a_fallback_says_nothing():
-    assert _smc.why(_smc.parse(smckernel.smc_socket("SMCR", why=(NO_SMC, 0)))) is None
+    assert smc_sockets.why(smc_sockets.parse(smckernel.smc_socket("SMCR", why=(NO_SMC, 0)))) is None
 
 
 def test_a_socket_of_this_process_is_found_by_its_inode(monkeypatch):
     with socket.socket() as mine:
-        inode = _smc.os.fstat(mine.fileno()).st_ino
+        inode = smc_sockets.os.fstat(mine.fileno()).st_ino
         told = [smckernel.smc_socket("TCP", inode=inode + 1), smckernel.smc_socket("SMCR", inode=inode)]
-        answers = smckernel.Answers(monkeypatch, _netlink, told)
-        assert _smc.of_socket(mine).mode == "SMCR"
+        answers = smckernel.Answers(monkeypatch, netlink, told)
+        assert smc_sockets.of_socket(mine).mode == "SMCR"
         answers.sockets = told[:1]
-        assert _smc.of_socket(mine) is None
+        assert smc_sockets.of_socket(mine) is None
         answers.error = OSError(errno.ENOENT, "no smc_diag")
-        assert _smc.of_socket(mine) is None
+        assert smc_sockets.of_socket(mine) is None
 
 
 def test_smc_is_there_when_the_kernel_lists_its_protocol(tmp_path):
     host = KernelHost(tmp_path)
-    assert not _smc.is_there(host)
+    assert not smc_sockets.is_there(host)
     host.fill("/proc/net/protocols", "protocol  size\nTCP  2432\nMCTP 9\n")
-    assert not _smc.is_there(host)
+    assert not smc_sockets.is_there(host)
     host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
-    assert _smc.is_there(host)
+    assert smc_sockets.is_there(host)
 
 
 # the fact smc
@@ -187,8 +188,8 @@ def test_everything_that_the_kernel_tells(monkeypatch):
         smckernel.smc_socket("TCP", peer="10.0.0.3", why=(NO_SMC, 0)),
         smckernel.smc_socket("SMCR", state="LISTEN"),
     ]
-    smckernel.Answers(monkeypatch, _netlink, sockets, generic=generic())
-    found = _platform_smc.smc(LoadedHost())
+    smckernel.Answers(monkeypatch, netlink, sockets, generic=generic())
+    found = smc_facts.smc(LoadedHost())
     assert found["sockets"] == [
         {"peer": "10.0.0.2", "mode": "SMCR", "fallback": None, "count": 2},
         {"peer": "10.0.0.3", "mode": "TCP", "fallback": "0x03010000 (the peer does not support SMC)", "count": 1},
@@ -219,39 +220,39 @@ def test_everything_that_the_kernel_tells(monkeypatch):
 
 
 def test_the_interface_of_a_device_is_named(monkeypatch):
-    smckernel.Answers(monkeypatch, _netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=1, active=0)}]})
-    (device,) = _platform_smc.smc(LoadedHost())["devices"]
+    smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=1, active=0)}]})
+    (device,) = smc_facts.smc(LoadedHost())["devices"]
     assert (device["interface"], device["active"]) == (socket.if_indextoname(1), False)
 
 
 def test_an_interface_that_is_gone_is_unknown(monkeypatch):
-    smckernel.Answers(monkeypatch, _netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=999999)}]})
-    assert _platform_smc.smc(LoadedHost())["devices"][0]["interface"] is None
+    smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=999999)}]})
+    assert smc_facts.smc(LoadedHost())["devices"][0]["interface"] is None
 
 
 def test_a_kernel_before_the_family_tells_of_sockets_only(monkeypatch):
-    smckernel.Answers(monkeypatch, _netlink, [smckernel.smc_socket(why=None)], family=None)
-    found = _platform_smc.smc(LoadedHost())
+    smckernel.Answers(monkeypatch, netlink, [smckernel.smc_socket(why=None)], family=None)
+    found = smc_facts.smc(LoadedHost())
     assert [entry["mode"] for entry in found["sockets"]] == ["SMCR"]
     assert (found["devices"], found["ueids"], found["stats"]) == (None, None, None)
 
 
 def test_what_a_kernel_does_not_know_yet_is_null_and_the_rest_is_told(monkeypatch):
     smckernel.Answers(
-        monkeypatch, _netlink, generic={5: [], 6: []}, error=OSError(errno.ENOENT, "there is no smc_diag here")
+        monkeypatch, netlink, generic={5: [], 6: []}, error=OSError(errno.ENOENT, "there is no smc_diag here")
     )
-    assert _platform_smc.smc(LoadedHost()) == {"sockets": None, "devices": [], "ueids": None, "stats": None}
+    assert smc_facts.smc(LoadedHost()) == {"sockets": None, "devices": [], "ueids": None, "stats": None}
 
 
 def test_without_smc_nothing_is_asked(monkeypatch):
-    smckernel.Answers(monkeypatch, _netlink, error=AssertionError("asked"))
+    smckernel.Answers(monkeypatch, netlink, error=AssertionError("asked"))
     host = LoadedHost()
     host.protocols = "protocol\nTCP\n"
-    assert _platform_smc.smc(host) is None
+    assert smc_facts.smc(host) is None
 
 
 def test_a_captured_folder_is_not_asked_for_this_machines_sockets(monkeypatch, tmp_path):
-    smckernel.Answers(monkeypatch, _netlink, error=AssertionError("asked"))
+    smckernel.Answers(monkeypatch, netlink, error=AssertionError("asked"))
     host = KernelHost(tmp_path)
     host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
-    assert _platform_smc.smc(host) is None
+    assert smc_facts.smc(host) is None

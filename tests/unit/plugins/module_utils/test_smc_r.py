@@ -6,8 +6,8 @@ import platform
 
 import pytest
 from aix import SMCR_FOUND, AixHost, Device
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_r import PRESETS, SmcR
 from runs import FOLDER, only, runner
 

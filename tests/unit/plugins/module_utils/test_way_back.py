@@ -10,11 +10,11 @@ import random
 import shutil
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._journal import Journal, machine_of
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._persist import DropIn
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal, machine_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import (
     cpu_polarization,
     cpu_topology,
@@ -258,7 +258,7 @@ def test_where_one_side_has_no_id_nobody_can_tell(host, then):
 def test_the_id_of_an_aix_partition(host, monkeypatch, out, number):
     monkeypatch.setattr(platform, "system", lambda: "AIX")
     names = os.uname_result(("AIX", "app1", "2", "7", "00F9E2E74C00"))
-    monkeypatch.setattr(_journal.os, "uname", lambda: names)
+    monkeypatch.setattr(journal.os, "uname", lambda: names)
     monkeypatch.setattr(host, "run", lambda argv: Result(0, out, "") if argv == ["uname", "-L"] else None)
     assert machine_of(host) == "00F9E2E74C00" + number
 
@@ -507,7 +507,7 @@ QUEUE = NET + "hsi0/queues/rx-0/rps_cpus"
     + [{name: value} for name in ("since", "identity") for value in (None, 1, [])],
 )
 def test_an_entry_with_wrong_types_stops_every_run_before_it_changes_anything(host, changes):
-    text = json.dumps({"schema": _journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: dict(GOOD, **changes)}})
+    text = json.dumps({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: dict(GOOD, **changes)}})
     host.write(MAIN, text)
     before = whole(host, *EVERYTHING)
     for state in ("present", "restored"):
@@ -525,7 +525,7 @@ def test_an_entry_with_wrong_types_stops_every_run_before_it_changes_anything(ho
     + [{"tuning": ["rps"]}, {"schema": {}}],
 )
 def test_a_journal_with_wrong_types_is_one_sentence(host, changes):
-    data = dict({"schema": _journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}, **changes)
+    data = dict({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}, **changes)
     host.write(MAIN, json.dumps(data))
     with pytest.raises(HostError) as error:
         Journal(host, "rps", FOLDER)
@@ -540,7 +540,7 @@ def test_lists_in_lists_are_one_sentence(host):
 
 
 def test_a_journal_of_an_earlier_version_is_read(host):
-    host.write(MAIN, json.dumps({"schema": _journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}))
+    host.write(MAIN, json.dumps({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}))
     host.fill(QUEUE, "f")
     host.fill("/etc/machine-id", ONE_ID)
     assert run(host, state="restored")["changed"] and mask(host, "hsi0") == "0"
@@ -598,7 +598,7 @@ def test_first_values_that_no_kernel_has(tmp_path, text):
     ):
         host = KernelHost(tmp_path / tuning.name)
         entry = dict(GOOD, subject=tuning.subject, family=key, first=text)
-        data = {"schema": _journal.SCHEMA, "tuning": tuning.name, "knobs": {key: entry}}
+        data = {"schema": journal.SCHEMA, "tuning": tuning.name, "knobs": {key: entry}}
         host.write("%s/%s.json" % (FOLDER, tuning.name), json.dumps(data))
         params = {"state": "restored", "force": False, "wait_timeout": 1, "mode": "vertical", "sw_siblings": True}
         with pytest.raises(HostError) as error:

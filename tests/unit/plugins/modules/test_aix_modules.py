@@ -6,7 +6,7 @@ import platform
 
 import pytest
 from aix import AixHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_r import PRESETS
 from ansible_collections.zpower.sap_tuning.plugins.modules import aix_device_attributes, smc_r
 from modules import caller
@@ -25,7 +25,7 @@ def attributes(monkeypatch, capsys):
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     made = AixHost(tmp_path)
-    monkeypatch.setattr(_face, "Host", lambda: made)
+    monkeypatch.setattr(entry_point, "Host", lambda: made)
     monkeypatch.setattr(platform, "system", lambda: "AIX")
     return made
 

@@ -5,7 +5,7 @@
 import errno
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_polarization, cpu_topology
 from modules import caller
 from zkernel import DISPATCHING, TOPOLOGY, ZHost
@@ -24,7 +24,7 @@ def topology(monkeypatch, capsys):
 @pytest.fixture
 def lpar(tmp_path, monkeypatch):
     host = ZHost(tmp_path)
-    monkeypatch.setattr(_face, "Host", lambda: host)
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
     return host
 
 
@@ -40,7 +40,7 @@ def test_polarization_applies_predicts_and_restores(lpar, polarization):
 
 def test_topology_applies_predicts_and_restores(tmp_path, monkeypatch, topology):
     guest = ZHost(tmp_path, facility=False)
-    monkeypatch.setattr(_face, "Host", lambda: guest)
+    monkeypatch.setattr(entry_point, "Host", lambda: guest)
     predicted = topology(_ansible_check_mode=True)
     assert predicted["changed"] and predicted["tuning"][0]["verdict"] == "drifted"
     assert topology(sw_siblings="yes")["diff"] == predicted["diff"]

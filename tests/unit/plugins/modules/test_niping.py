@@ -5,7 +5,8 @@
 import json
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import agent, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping
 from measuring import QUICK, STANDIN, free_port, listens, server
 from modules import caller

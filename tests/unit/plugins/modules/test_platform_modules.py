@@ -10,9 +10,10 @@ import pytest
 import smckernel
 import synthetic
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _netlink, _platform_smc
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
 from modules import caller
 
@@ -67,8 +68,8 @@ def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, inf
     contains = yaml.safe_load(platform_info.RETURN)["ansible_facts"]["contains"]["zpower_platform"]["contains"]
     known = documented(contains)
     # a captured tree does not tell of SMC
-    smckernel.Answers(monkeypatch, _netlink, family=None)
-    found["smc"] = _platform_smc.smc(smckernel.LoadedHost())
+    smckernel.Answers(monkeypatch, netlink, family=None)
+    found["smc"] = smc_facts.smc(smckernel.LoadedHost())
     # one interface stands for all
     found["interfaces"] = found["interfaces"]["enc600"]
     assert returned(found, known) == known

@@ -3,7 +3,7 @@
 """The face: what the module takes, and how it ends."""
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from kernel import KernelHost
 from modules import caller
@@ -13,7 +13,7 @@ from modules import caller
 def host(tmp_path, monkeypatch):
     host = KernelHost(tmp_path)
     host.interface("hsi0", queues=2)
-    monkeypatch.setattr(_face, "Host", lambda: host)
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
     return host
 
 

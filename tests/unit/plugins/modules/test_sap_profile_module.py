@@ -3,7 +3,7 @@
 """The face of sap_profile: what it takes, and how it ends."""
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.parameters import PRESETS
 from ansible_collections.zpower.sap_tuning.plugins.modules import sap_profile
 from modules import caller
@@ -18,7 +18,7 @@ def call(monkeypatch, capsys):
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     made = SapHost(tmp_path)
-    monkeypatch.setattr(_face, "Host", lambda: made)
+    monkeypatch.setattr(entry_point, "Host", lambda: made)
     return made
 
 

@@ -5,7 +5,8 @@
 import errno
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face, _smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import NAMES
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_check, smc_sysctls
 from modules import caller
@@ -22,7 +23,7 @@ def sysctls(monkeypatch, capsys):
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     found = SmcHost(tmp_path)
-    monkeypatch.setattr(_face, "Host", lambda: found)
+    monkeypatch.setattr(entry_point, "Host", lambda: found)
     return found
 
 
@@ -61,7 +62,7 @@ def test_every_sysctl_is_an_option(sysctls):
 
 
 def test_the_check_takes_peers(monkeypatch, capsys):
-    monkeypatch.setattr(_smc, "is_there", lambda host: False)
+    monkeypatch.setattr(smc_sockets, "is_there", lambda host: False)
     records = caller(platform_check.main, monkeypatch, capsys)(smc_peers=["127.0.0.1"])["tuning"]
     assert [record["subject"] for record in records] == ["SMT", "SMC"]
     assert records[1]["wanted"] == {"smc_peers": ["127.0.0.1"]}
@@ -71,7 +72,7 @@ def test_a_server_without_smc_is_one_sentence(monkeypatch, capsys):
     def refuse(family):
         raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
 
-    monkeypatch.setattr(_smc, "stream", refuse)
+    monkeypatch.setattr(smc_sockets, "stream", refuse)
     result = caller(niping.main, monkeypatch, capsys)(
         side="server", address="127.0.0.1", tool="pingpong", transport="smc"
     )

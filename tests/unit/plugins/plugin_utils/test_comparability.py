@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._comparability import NOTHING_CHANGED
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_input import Factor, Level
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import plan
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import NOTHING_CHANGED
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import Factor, Level
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import plan
 from comparing import BETTER, fail, main, records_of, report_of, spoil
 
 # Comparability

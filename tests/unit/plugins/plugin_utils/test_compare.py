@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import (
     Expected,
     Options,
     compare_change,
     iter_runs,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._verdict import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.verdict import (
     Estimate,
     Limits,
     decide,

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _cpu_annex, _cpu_files, _cpu_schema, _records
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError, Wanted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import CpuSum, kpi
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import microseconds
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.kpi import CpuSum, kpi
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, Wanted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, cpu_schema, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -46,7 +47,7 @@ def entry(file="app1.nmon", replace=False, kind="nmon", **arguments):
 
 
 def annex(*files, **head):
-    return {"schema": _cpu_schema.CPU, **HEAD, **head, "files": list(files) or [entry()]}
+    return {"schema": cpu_schema.CPU, **HEAD, **head, "files": list(files) or [entry()]}
 
 
 def record(runs=5, seconds=20.0, started=START + timedelta(seconds=5), own=False, **arguments):
@@ -64,8 +65,8 @@ def record(runs=5, seconds=20.0, started=START + timedelta(seconds=5), own=False
 
 def load(tmp_path, records, *annexes):
     for item in [*records, *annexes]:
-        _records.store(tmp_path, item, replace_old=True)
-    return _records.load_change(tmp_path, "rps-2026-11")
+        record_files.store(tmp_path, item, replace_old=True)
+    return record_files.load_change(tmp_path, "rps-2026-11")
 
 
 def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
@@ -185,7 +186,7 @@ def test_a_steady_rate_is_found_in_any_window_that_is_covered(lengths, window, r
         begin += timedelta(seconds=round(length, 6))
     origin = microseconds(factory.stamp(START))
     low, high = (origin + round(value * 1e6) for value in sorted(window))
-    found = _cpu_annex.Series({"format": "nmon", "replace": False, "intervals": listed}).over(low, high)
+    found = cpu_annex.Series({"format": "nmon", "replace": False, "intervals": listed}).over(low, high)
     covered = high <= microseconds(factory.stamp(begin)) + 1000
     if isinstance(found, CpuSum):
         seconds = (high - low) / 1e6
@@ -197,8 +198,8 @@ def test_a_steady_rate_is_found_in_any_window_that_is_covered(lengths, window, r
 
 
 def imported(name, *wanted, offset="+01:00", cpus=None, **arguments):
-    window = _cpu_files.window_of(str(FIXTURES / name), "auto", Wanted(*wanted, cpus=cpus), "2026-11-20")
-    return _cpu_annex.entry_of(window, name, _cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
+    window = cpu_files.window_of(str(FIXTURES / name), "auto", Wanted(*wanted, cpus=cpus), "2026-11-20")
+    return cpu_annex.entry_of(window, name, cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
 
 
 def test_intervals_of_a_file_are_kept_in_utc():
@@ -230,13 +231,13 @@ def test_an_interval_with_a_gap_in_it_is_not_kept(tmp_path):
 
 @pytest.mark.parametrize("text", ["Z", "UTC", "+00:00", "-0000"])
 def test_no_offset(text):
-    assert _cpu_annex.utc_offset(text) == timedelta()
+    assert cpu_annex.utc_offset(text) == timedelta()
 
 
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
     with pytest.raises(CpuFileError, match="what local time is ahead of UTC belongs there, such as .01:00"):
-        _cpu_annex.utc_offset(text)
+        cpu_annex.utc_offset(text)
 
 
 def test_what_cannot_be_kept_is_one_sentence(tmp_path):
@@ -254,27 +255,27 @@ def test_what_cannot_be_kept_is_one_sentence(tmp_path):
 
 
 def test_the_same_file_replaces_what_it_said_about_the_same_time():
-    first = _cpu_annex.merged(None, entry(), HEAD)
-    assert _cpu_annex.merged(first, entry(), HEAD) == first
-    again = _cpu_annex.merged(first, entry(user=0.9), HEAD)
+    first = cpu_annex.merged(None, entry(), HEAD)
+    assert cpu_annex.merged(first, entry(), HEAD) == first
+    again = cpu_annex.merged(first, entry(user=0.9), HEAD)
     assert len(again["files"]) == 1 and again != first
-    later = _cpu_annex.merged(first, entry(begin=START + timedelta(hours=1)), HEAD)
-    other = _cpu_annex.merged(later, entry("app1_2.nmon"), HEAD)
+    later = cpu_annex.merged(first, entry(begin=START + timedelta(hours=1)), HEAD)
+    other = cpu_annex.merged(later, entry("app1_2.nmon"), HEAD)
     assert [item["file"] for item in other["files"]] == ["app1.nmon", "app1_2.nmon", "app1.nmon"]
 
 
 def test_an_annex_stays_small_enough_to_be_read(tmp_path, monkeypatch):
-    most = _cpu_schema.MOST_INTERVALS
+    most = cpu_schema.MOST_INTERVALS
     rates = {"user": 1.123457, "system": 1.234567, "softirq": 10.345678, "steal": 10.456789}
-    path = _records.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
-    assert path.stat().st_size < _records.LARGEST_FILE
+    path = record_files.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
+    assert path.stat().st_size < record_files.LARGEST_FILE
     with pytest.raises(
         CpuFileError, match=f"{most + 1} intervals would be kept, and {most} can be: give begin and end"
     ):
-        _cpu_annex.merged(_records.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
-    monkeypatch.setattr(_cpu_annex, "MOST_FILES", 1)
+        cpu_annex.merged(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
+    monkeypatch.setattr(cpu_annex, "MOST_FILES", 1)
     with pytest.raises(CpuFileError, match="2 files would be kept, and 1 can be"):
-        _cpu_annex.merged(annex(), entry("b.nmon"), HEAD)
+        cpu_annex.merged(annex(), entry("b.nmon"), HEAD)
 
 
 def validator():
@@ -290,7 +291,7 @@ def validator():
 )
 def test_annexes_fit_schema_and_check(item):
     assert validator().is_valid(item), list(validator().iter_errors(item))
-    assert _cpu_schema.validate_cpu(item) is None
+    assert cpu_schema.validate_cpu(item) is None
 
 
 @pytest.mark.parametrize(
@@ -323,19 +324,19 @@ def test_what_is_wrong_is_found_by_schema_and_check(path, value, named):
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    assert named in _cpu_schema.validate_cpu(item)
+    assert named in cpu_schema.validate_cpu(item)
     assert not validator().is_valid(item)
 
 
 def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
     item = annex()
     item["files"][0]["intervals"].reverse()
-    assert "begins before the one before it ends" in _cpu_schema.validate_cpu(item)
+    assert "begins before the one before it ends" in cpu_schema.validate_cpu(item)
     for value in (float("nan"), float("inf"), 10**400):
         item = annex()
         item["files"][0]["intervals"][0]["user_s"] = value
-        assert "user_s" in _cpu_schema.validate_cpu(item)
-    assert _cpu_schema.validate_cpu(None) and _cpu_schema.validate_cpu([annex()])
+        assert "user_s" in cpu_schema.validate_cpu(item)
+    assert cpu_schema.validate_cpu(None) and cpu_schema.validate_cpu([annex()])
 
 
 @pytest.mark.parametrize(
@@ -350,9 +351,9 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
     ],
 )
 def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
-    _records.store(tmp_path, record())
+    record_files.store(tmp_path, record())
     (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").write_text(text)
-    loaded = _records.load_change(tmp_path, "rps-2026-11")
+    loaded = record_files.load_change(tmp_path, "rps-2026-11")
     assert len(loaded.records) == 1 and loaded.records[0].cpu[0] is None
     assert loaded.problems[0].startswith("app1/cpu-client.json: left out: ") and message in loaded.problems[0]
 
@@ -360,9 +361,9 @@ def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
 def test_an_annex_over_a_link_is_not_followed(tmp_path):
     outside = tmp_path / "outside.json"
     outside.write_text(json.dumps(annex()))
-    _records.store(tmp_path, record())
+    record_files.store(tmp_path, record())
     (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").symlink_to(outside)
-    loaded = _records.load_change(tmp_path, "rps-2026-11")
+    loaded = record_files.load_change(tmp_path, "rps-2026-11")
     assert loaded.problems == ["app1/cpu-client.json: a symbolic link was not followed."]
     assert loaded.records[0].cpu[0] is None
 

@@ -11,8 +11,10 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_store, _measuring, _sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import sysstat
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import measuring_action
 
 DEEP = "[" * 100_000
 ROW = {"phase": "before", "started": "2026-11-09T22:00:00+01:00", "elapsed_s": 9399, "units": 60000000}
@@ -23,12 +25,12 @@ def test_an_experiment_that_is_nested_too_deeply(tmp_path: Path) -> None:
     (tmp_path / "rps").mkdir()
     (tmp_path / "rps" / "experiment.json").write_text(DEEP)
     with pytest.raises(ValueError, match=r"experiment\.json cannot be used: "):
-        _experiment_store.read(tmp_path, "rps")
+        plan_files.read(tmp_path, "rps")
 
 
 def test_a_file_of_sysstat_with_a_number_of_thousands_of_digits() -> None:
     with pytest.raises(CpuFileError, match="this JSON is not sysstat's"):
-        _sysstat.parse('{"sysstat": %s}' % ("9" * 50_000))
+        sysstat.parse('{"sysstat": %s}' % ("9" * 50_000))
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"workload": [1]}', "[]"])
@@ -44,4 +46,4 @@ def test_a_damaged_record_in_the_place_of_an_import(tmp_path: Path, text: str) -
 def test_a_round_that_is_nested_too_deeply_gives_no_loops(tmp_path: Path) -> None:
     (tmp_path / "before-1-x-y.json").write_text(DEEP)
     (tmp_path / "before-2-x-y.json").write_text(json.dumps({"schema": 1}))
-    assert _measuring.calibrated_loops(tmp_path, "app2") == {}
+    assert measuring_action.calibrated_loops(tmp_path, "app2") == {}

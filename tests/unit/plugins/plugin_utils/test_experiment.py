@@ -12,9 +12,9 @@ from typing import Any
 import experiments
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import outcomes
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import make_plan, make_records, make_tunings
 from jsonschema import Draft202012Validator
 from scipy import stats
@@ -133,7 +133,7 @@ def test_nothing_measured_at_all() -> None:
 
 def test_the_confidence_of_a_contrast_is_corrected_for_their_number() -> None:
     plan = make_plan()
-    assert _experiment.confidence_pct(plan, 95.0) == pytest.approx(100.0 - 5.0 / 3)
+    assert outcomes.confidence_pct(plan, 95.0) == pytest.approx(100.0 - 5.0 / 3)
     found = report(plan, BETTER)
     assert found["thresholds"]["confidence_pct"] == pytest.approx(98.3333, abs=1e-3)
     assert found["experiment"]["confidence_pct"] == pytest.approx(98.3333, abs=1e-3)
@@ -146,8 +146,8 @@ def test_the_confidence_of_a_contrast_is_corrected_for_their_number() -> None:
 def test_with_the_rounds_that_are_asked_for_a_winner_is_possible_and_with_fewer_not(levels: int) -> None:
     many = {"name": "rps", "levels": [experiments.level(f"n{number}", number) for number in range(1, levels + 1)]}
     plan = make_plan(many)
-    rounds = _experiment.rounds_for(plan, 95.0)
-    share = 1.0 - _experiment.confidence_pct(plan, 95.0) / 100.0
+    rounds = outcomes.rounds_for(plan, 95.0)
+    share = 1.0 - outcomes.confidence_pct(plan, 95.0) / 100.0
 
     def least(count: int) -> float:
         return float(stats.mannwhitneyu(range(count), range(count, 2 * count), method="exact").pvalue)

@@ -11,8 +11,8 @@ from typing import Any
 
 import experiments
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _experiment_plan as planning
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_input import read_factors
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans as planning
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import read_factors
 from experiments import KNOWN, POLARIZATION, RPS, level, make_plan
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,19 +9,19 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _import_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_fields import FIELDS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_records import records_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_rows import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.kpi import Kpi, add, cpu_sum, kpi
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import (
     RowsError,
     from_csv,
     from_file,
     from_list,
     from_yaml,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._import_summary import states_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._kpi import Kpi, add, cpu_sum, kpi
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import validate
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import validate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import Expected, Options, compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment_plan import steps as all_steps
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._next_steps import command, following
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import (
+    Expected,
+    Options,
+    compare_change,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as all_steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.next_steps import command, following
 from experiments import make_plan, make_records, make_tunings
 from published_studies import study
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import published_studies as studies
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import Options, compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import Loaded
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import Reducer
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._trend import Step, trend
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import validate
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options, compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Reducer
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import validate
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
 from jsonschema import Draft202012Validator
 
 SCHEMA = Path(__file__).resolve().parents[4] / "docs" / "schemas" / "measurement-1.schema.json"

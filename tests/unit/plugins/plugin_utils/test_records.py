@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _records
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._round import microseconds, time_text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds, time_text
 
 CHANGE = factory.Plan().change
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
@@ -24,7 +24,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
 @pytest.fixture
 def results(tmp_path):
     """A results folder with one sound record, app1/before-1-pingpong-1000B-app2.json."""
-    _records.store(tmp_path / "results", factory.make_record([52.0, 51.0, 50.0, 53.0]))
+    record_files.store(tmp_path / "results", factory.make_record([52.0, 51.0, 50.0, 53.0]))
     return tmp_path / "results"
 
 
@@ -41,20 +41,20 @@ def results(tmp_path):
     ],
 )
 def test_file_slug(name, slug):
-    assert _records.file_slug(name) == slug
+    assert record_files.file_slug(name) == slug
 
 
 def test_long_names_stay_different_and_short_enough():
-    one, two = (_records.file_slug("x" * 300 + end) for end in "ab")
+    one, two = (record_files.file_slug("x" * 300 + end) for end in "ab")
     assert one != two
-    assert len(one) == len(two) == _records.SLUG_LENGTH
+    assert len(one) == len(two) == record_files.SLUG_LENGTH
 
 
 def test_paths():
     record = factory.make_record([50.0], host="app/1", peer="..")
-    assert str(_records.record_path("results", record)) == f"results/{CHANGE}/app_1/before-1-pingpong-1000B-_..json"
+    assert str(record_files.record_path("results", record)) == f"results/{CHANGE}/app_1/before-1-pingpong-1000B-_..json"
     tunings = factory.make_tunings("app1", "after", 3)
-    assert str(_records.tunings_path("results", tunings)) == f"results/{CHANGE}/app1/tunings-after-3.json"
+    assert str(record_files.tunings_path("results", tunings)) == f"results/{CHANGE}/app1/tunings-after-3.json"
 
 
 @pytest.mark.parametrize("value", ["", ".", "..", "a/b", "-x", "a\n", "a b", "x" * 65, None, 7, "ä"])
@@ -62,20 +62,20 @@ def test_ids_that_could_leave_the_folder_are_errors(tmp_path, value):
     record = factory.make_record([50.0])
     for key in ("change", "phase"):
         with pytest.raises(ValueError, match=f"{key} is .*letter or digit"):
-            _records.record_path(tmp_path, {**record, key: value})
+            record_files.record_path(tmp_path, {**record, key: value})
     with pytest.raises(ValueError, match="change is"):
-        _records.load_change(tmp_path, value)
+        record_files.load_change(tmp_path, value)
 
 
 def test_write_json_is_atomic_and_readable_for_all(tmp_path):
     path = tmp_path / "deep" / "file.json"
-    _records.write_json(path, {"b": 1, "a": "ü"}, tmp_path)
+    record_files.write_json(path, {"b": 1, "a": "ü"}, tmp_path)
     assert path.read_text(encoding="utf-8") == '{\n "a": "ü",\n "b": 1\n}\n'
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     with pytest.raises(ValueError, match="JSON"):
-        _records.write_json(path, {"a": float("nan")}, tmp_path)
+        record_files.write_json(path, {"a": float("nan")}, tmp_path)
     with pytest.raises(TypeError):
-        _records.write_json(path, {"a": object()}, tmp_path)
+        record_files.write_json(path, {"a": object()}, tmp_path)
     assert json.loads(path.read_text(encoding="utf-8")) == {"a": "ü", "b": 1}
     assert os.listdir(path.parent) == ["file.json"]
 
@@ -84,14 +84,14 @@ def test_write_json_leaves_nothing_when_the_disk_fails(tmp_path, monkeypatch):
     def full(_handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_records.os, "fsync", full)
+    monkeypatch.setattr(record_files.os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        _records.write_json(tmp_path / "file.json", {}, tmp_path)
+        record_files.write_json(tmp_path / "file.json", {}, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_stored_record_comes_back(results):
-    loaded = _records.load_change(results, CHANGE)
+    loaded = record_files.load_change(results, CHANGE)
     (item,) = loaded.records
     assert loaded.problems == []
     assert (item.host, item.peer, item.phase, item.number) == ("app1", "app2", "before", 1)
@@ -105,9 +105,9 @@ def test_a_stored_record_comes_back(results):
 def test_store_turns_away_unsound_records(tmp_path):
     record = factory.make_record([50.0])
     with pytest.raises(ValueError, match="cannot be stored: runs is"):
-        _records.store(tmp_path, {**record, "runs": None})
+        record_files.store(tmp_path, {**record, "runs": None})
     with pytest.raises(ValueError, match="cannot be stored: tunings"):
-        _records.store(tmp_path, {**factory.make_tunings("app1", "after", 1), "tunings": None})
+        record_files.store(tmp_path, {**factory.make_tunings("app1", "after", 1), "tunings": None})
     assert os.listdir(tmp_path) == []
 
 
@@ -117,7 +117,7 @@ def test_store_does_not_follow_a_link_out_of_the_results(tmp_path):
     (tmp_path / "results" / CHANGE).mkdir(parents=True)
     (tmp_path / "results" / CHANGE / "app1").symlink_to(outside)
     with pytest.raises(ValueError, match="symbolic link"):
-        _records.store(tmp_path / "results", factory.make_record([50.0]))
+        record_files.store(tmp_path / "results", factory.make_record([50.0]))
     assert os.listdir(outside) == []
 
 
@@ -125,8 +125,8 @@ def test_results_may_be_relative_and_behind_a_link(tmp_path, monkeypatch):
     (tmp_path / "mounted").mkdir()
     (tmp_path / "results").symlink_to("mounted")
     monkeypatch.chdir(tmp_path)
-    _records.store("results", factory.make_record([50.0, 50.0]))
-    assert len(_records.load_change("results", CHANGE).records) == 1
+    record_files.store("results", factory.make_record([50.0, 50.0]))
+    assert len(record_files.load_change("results", CHANGE).records) == 1
 
 
 def put(results, name, data, host="app1"):
@@ -163,7 +163,7 @@ def sound():
 )
 def test_foreign_files_become_sentences(results, name, data, sentence):
     put(results, name, data)
-    loaded = _records.load_change(results, CHANGE)
+    loaded = record_files.load_change(results, CHANGE)
     assert len(loaded.records) == 1
     assert loaded.tunings == []
     (problem,) = loaded.problems
@@ -175,12 +175,12 @@ def test_foreign_files_become_sentences(results, name, data, sentence):
 def test_a_number_of_thousands_of_digits_is_a_sentence(results):
     text = json.dumps(sound()).replace('"loops": 20000', '"loops": ' + "9" * 5000)
     put(results, "before-2-pingpong-1000B-app2.json", text.encode())
-    assert len(_records.load_change(results, CHANGE).problems) == 1
+    assert len(record_files.load_change(results, CHANGE).problems) == 1
 
 
 def test_a_huge_file_is_not_read(results, monkeypatch):
-    monkeypatch.setattr(_records, "LARGEST_FILE", 100)
-    (problem,) = _records.load_change(results, CHANGE).problems
+    monkeypatch.setattr(record_files, "LARGEST_FILE", 100)
+    (problem,) = record_files.load_change(results, CHANGE).problems
     assert "more than the 100 bytes that a record may have" in problem
 
 
@@ -194,7 +194,7 @@ def test_links_and_pipes_are_reported_and_not_followed(results, tmp_path):
     (results / CHANGE / "app2").symlink_to(outside / CHANGE / "app2")
     os.mkfifo(host / "before-3-pingpong-1000B-app2.json")
     (host / "folder.json").mkdir()
-    loaded = _records.load_change(results, CHANGE)
+    loaded = record_files.load_change(results, CHANGE)
     assert len(loaded.records) == 1
     assert [problem.split(":")[0] for problem in loaded.problems] == [
         "app1/before-2-pingpong-1000B-app2.json",
@@ -210,31 +210,31 @@ def test_a_file_that_becomes_a_link_after_the_listing_is_not_followed(results, t
     link = tmp_path / "link.json"
     link.symlink_to(target)
     with pytest.raises(OSError, match="symbolic link"):
-        _records.read_json(str(link))
+        record_files.read_json(str(link))
 
 
 def test_the_folder_of_a_change_may_not_be_a_link(results, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "linked").symlink_to(results / CHANGE)
-    loaded = _records.load_change(tmp_path / "other", "linked")
+    loaded = record_files.load_change(tmp_path / "other", "linked")
     assert loaded.records == []
     assert "symbolic link" in loaded.problems[0]
-    assert "does not exist" in _records.load_change(results, "missing").problems[0]
+    assert "does not exist" in record_files.load_change(results, "missing").problems[0]
 
 
 def test_names_that_are_no_text_can_be_written_down(results):
     os.close(os.open(os.fsencode(results / CHANGE / "app1") + b"/\xff.json", os.O_CREAT | os.O_WRONLY))
-    (problem,) = _records.load_change(results, CHANGE).problems
+    (problem,) = record_files.load_change(results, CHANGE).problems
     assert problem.encode("utf-8").startswith(b"app1/\\udcff.json: left out")
 
 
 def test_reports_beside_the_hosts_are_no_problem(results):
     (results / CHANGE / "report.json").write_text("{}", encoding="utf-8")
-    assert _records.load_change(results, CHANGE).problems == []
+    assert record_files.load_change(results, CHANGE).problems == []
 
 
 def test_the_collector_of_garbage_runs_again_afterwards(results):
-    _records.load_change(results, CHANGE)
+    record_files.load_change(results, CHANGE)
     assert gc.isenabled()
 
 
@@ -244,7 +244,7 @@ def test_a_run_without_its_figure_is_a_failed_run(tmp_path):
     record["runs"][2]["metrics"]["av2_us"] = 0
     record["runs"][3]["metrics"]["av2_us"] = None
     factory.write_change(tmp_path, [record])
-    (item,) = _records.load_change(tmp_path, CHANGE).records
+    (item,) = record_files.load_change(tmp_path, CHANGE).records
     assert item.good == [50.0, 50.0]
     assert item.failed == 3
     assert {run.error for run in item.runs if not run.ok} == {"the run ended well but brought no av2_us"}
@@ -269,7 +269,7 @@ def test_times(stamp, moment):
 def test_equal_parts_are_kept_once(tmp_path):
     plan = factory.Plan(hosts=("app1", "app2"))
     factory.write_change(tmp_path, factory.make_change(plan), factory.change_tunings(plan))
-    loaded = _records.load_change(tmp_path, CHANGE)
+    loaded = record_files.load_change(tmp_path, CHANGE)
     assert len({id(item.workload) for item in loaded.records}) == 2
     assert len({id(item.ends[0]) for item in loaded.records}) == 2
     states = {id(tuning["after"]) for item in loaded.tunings for tuning in item["tunings"]}
@@ -282,7 +282,7 @@ def test_equal_parts_are_kept_once(tmp_path):
 def test_records_of_the_first_version_still_give_their_report(tmp_path):
     stored = json.loads((FIXTURES / "version-0.1.0.json").read_text(encoding="utf-8"))
     factory.write_change(tmp_path, stored["records"], stored["tunings"])
-    loaded = _records.load_change(tmp_path, CHANGE)
+    loaded = record_files.load_change(tmp_path, CHANGE)
     assert loaded.problems == [] and len(loaded.records) == 20
     report = compare_change(loaded)
     (found,) = [item for item in report["comparisons"] if not item["control"]]
@@ -313,7 +313,7 @@ def test_the_newer_parts_of_a_record_are_checked(place, value, words):
     for name in place[:-1]:
         target = target[name]
     target[place[-1]] = value
-    assert re.search(words, _records.validate(record) or "sound")
+    assert re.search(words, record_files.validate(record) or "sound")
 
 
 def test_what_a_measurement_left_behind_is_a_warning():
@@ -325,11 +325,11 @@ def test_what_a_measurement_left_behind_is_a_warning():
 
 
 def test_what_is_there_is_not_overwritten_unless_that_is_meant(tmp_path):
-    path = _records.store(tmp_path, factory.make_record([50.0]))
+    path = record_files.store(tmp_path, factory.make_record([50.0]))
     with pytest.raises(ValueError, match="exists already: name another round or change"):
-        _records.store(tmp_path, factory.make_record([60.0]))
+        record_files.store(tmp_path, factory.make_record([60.0]))
     assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 50.0
-    _records.store(tmp_path, factory.make_record([60.0]), replace_old=True)
+    record_files.store(tmp_path, factory.make_record([60.0]), replace_old=True)
     assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 60.0
 
 
@@ -339,16 +339,16 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_written_through(tmp_path,
     results, outside = tmp_path / "results", tmp_path / "outside"
     (results / CHANGE / "app1").mkdir(parents=True)
     (outside / "app1").mkdir(parents=True)
-    true_replacing = _records.replacing
+    true_replacing = record_files.replacing
 
     def exchanged(path, top):
         (results / link).rename(tmp_path / "away")
         (results / link).symlink_to(outside)
         return true_replacing(path, top)
 
-    monkeypatch.setattr(_records, "replacing", exchanged)
+    monkeypatch.setattr(record_files, "replacing", exchanged)
     with pytest.raises(ValueError, match="is reached over a symbolic link"):
-        _records.store(results, factory.make_record([50.0]))
+        record_files.store(results, factory.make_record([50.0]))
     assert [path for path in outside.rglob("*") if path.is_file()] == []
 
 
@@ -357,7 +357,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_written_through(tmp_p
     target.write_text("untouched")
     link = tmp_path / "file.json"
     link.symlink_to(target)
-    _records.write_json(link, {}, tmp_path)
+    record_files.write_json(link, {}, tmp_path)
     assert target.read_text() == "untouched" and not link.is_symlink()
 
 
@@ -366,6 +366,6 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_written_through(tmp_p
 def test_a_tuning_with_lists_that_are_none_is_turned_away(name, value):
     """A report would end at it, and with it those of all hosts."""
     record = factory.make_tunings("app1", "after", 1)
-    assert _records.validate_tunings(record) is None
+    assert record_files.validate_tunings(record) is None
     record["tunings"][0][name] = value
-    assert f"tunings[0].{name} is" in _records.validate_tunings(record)
+    assert f"tunings[0].{name} is" in record_files.validate_tunings(record)

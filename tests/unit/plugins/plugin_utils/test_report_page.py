@@ -11,12 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
-    render,
-    text,
-    to_html,
-    view,
-)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render, text, to_html, view
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
 VOID = {"meta", "br"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._scaling import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import (
     Knee,
     Measured,
     Point,

@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import load_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import VERDICTS, validate, validate_tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import (
+    VERDICTS,
+    validate,
+    validate_tunings,
+)
 from jsonschema import Draft202012Validator
 
 SCHEMAS = Path(__file__).resolve().parents[4] / "docs" / "schemas"

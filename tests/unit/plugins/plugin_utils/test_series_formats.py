@@ -16,8 +16,8 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.axes import Axis
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves import scaling_chart, trend_chart
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._scaling import scaling
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._trend import Step, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
 from jsonschema import Draft202012Validator
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, sample
 from series_samples import banking, comparison, connections, record, rounds, virtualization

@@ -10,7 +10,7 @@ import random
 import statistics
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _statistics as stats
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import ranks as stats
 from scipy.stats import kendalltau, mannwhitneyu
 
 TINY = 1e-12

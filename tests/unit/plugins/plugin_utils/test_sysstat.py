@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils import _cpu_files, _sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._cpu_window import CpuFileError, Wanted, Window
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files, sysstat
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, Wanted, Window
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,12 +23,12 @@ def text_of(name):
 
 
 def captured(name):
-    return copy.deepcopy(_sysstat.parse(text_of(name)))
+    return copy.deepcopy(sysstat.parse(text_of(name)))
 
 
 def window(host, *wanted, day=None, **named):
     asked = Wanted(*wanted, **named)
-    return Window(_sysstat.about(host), _sysstat.samples_of(host, asked.cpus, day), asked).result()
+    return Window(sysstat.about(host), sysstat.samples_of(host, asked.cpus, day), asked).result()
 
 
 def test_mpstat_with_an_interval():
@@ -164,13 +164,13 @@ def test_reports_of_sadf_have_a_time(change, message):
 )
 def test_other_json(text):
     with pytest.raises(CpuFileError, match="not sysstat's|no whole JSON"):
-        _sysstat.parse(text)
+        sysstat.parse(text)
 
 
 def test_json_that_was_cut_off_is_no_window():
     text = text_of("mpstat.json")
     with pytest.raises(CpuFileError, match="no whole JSON"):
-        _sysstat.parse(text[: len(text) // 2])
+        sysstat.parse(text[: len(text) // 2])
 
 
 def test_figures_that_are_none_do_not_count_as_zero():
@@ -211,7 +211,7 @@ def test_two_windows_that_meet_are_the_whole(rows, interval, data):
         at = datetime.fromtimestamp(1_800_000_000 + number * interval)
         stamp = {"date": f"{at:%Y-%m-%d}", "time": f"{at:%H:%M:%S}", "utc": 1, "interval": interval}
         statistics.append({"timestamp": stamp, "cpu-load": [{"cpu": "all", "usr": user, "sys": system}]})
-    host = _sysstat.parse(json.dumps({"sysstat": {"hosts": [{"number-of-cpus": 3, "statistics": statistics}]}}))
+    host = sysstat.parse(json.dumps({"sysstat": {"hosts": [{"number-of-cpus": 3, "statistics": statistics}]}}))
     whole = window(host)
     assert whole["cpu_s"] == pytest.approx(sum(3 * interval * sum(row) / 100 for row in rows), abs=1e-3)
     cut = str(datetime.fromtimestamp(1_800_000_000 + data.draw(st.integers(1, interval * len(rows) - 1))))
@@ -221,7 +221,7 @@ def test_two_windows_that_meet_are_the_whole(rows, interval, data):
 
 @pytest.mark.skipif(not shutil.which("sadf"), reason="needs sadf of sysstat")
 def test_a_binary_file_of_sar_goes_through_sadf():
-    found = _cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", Wanted()).result()
+    found = cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", Wanted()).result()
     wanted = window(captured("sadf.json"))
     assert found == wanted and found["format"] == "sadf"
 
@@ -231,7 +231,7 @@ def test_a_binary_file_without_sadf_is_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(
         CpuFileError, match="the controller has no sadf: make a text of it where it was recorded: sadf -j"
     ):
-        _cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", Wanted())
+        cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", Wanted())
 
 
 def sadf_that(tmp_path, monkeypatch, script):
@@ -244,20 +244,20 @@ def sadf_that(tmp_path, monkeypatch, script):
 def test_what_sadf_says_is_passed_on(tmp_path, monkeypatch):
     sadf_that(tmp_path, monkeypatch, 'echo "Invalid system activity file: $2" >&2; exit 3')
     with pytest.raises(CpuFileError, match="could not read it .Invalid system activity file: /.*load.sa.: make a text"):
-        _cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", Wanted())
+        cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", Wanted())
 
 
 def test_a_sadf_that_does_not_end_is_one_sentence(tmp_path, monkeypatch):
     sadf_that(tmp_path, monkeypatch, "exec sleep 20")
-    monkeypatch.setattr(_cpu_files, "SADF_TIMEOUT", 0.2)
+    monkeypatch.setattr(cpu_files, "SADF_TIMEOUT", 0.2)
     with pytest.raises(CpuFileError, match="did not end within 0.2 s"):
-        _cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", Wanted())
+        cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", Wanted())
 
 
 def test_a_text_with_everything_in_it_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(_cpu_files, "LARGEST_JSON", 100)
+    monkeypatch.setattr(cpu_files, "LARGEST_JSON", 100)
     with pytest.raises(CpuFileError, match="more than 100 bytes: sadf -j FILE -- -u ALL"):
-        _cpu_files.window_of(str(FIXTURES / "sadf.json"), "auto", Wanted())
+        cpu_files.window_of(str(FIXTURES / "sadf.json"), "auto", Wanted())
 
 
 def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
@@ -266,7 +266,7 @@ def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"sysstat": {"hosts": [host]}}))
     with pytest.raises(CpuFileError, match="its times lie beyond the calendar"):
-        _cpu_files.window_of(str(path), "auto", Wanted())
+        cpu_files.window_of(str(path), "auto", Wanted())
 
 
 @pytest.mark.parametrize(
@@ -280,4 +280,4 @@ def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
 )
 def test_a_format_that_is_not_so(name, kind, message):
     with pytest.raises(CpuFileError, match=message):
-        _cpu_files.window_of(str(FIXTURES / name), kind, Wanted())
+        cpu_files.window_of(str(FIXTURES / name), kind, Wanted())

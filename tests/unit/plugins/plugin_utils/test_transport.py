@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import validate
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render, view
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._validate import validate
 from comparing import main, records_of, report_of, spoil
 from jsonschema import Draft202012Validator
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._trend import Step, Wanted, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, Wanted, trend
 from series_samples import BANKING, banking, comparison
 
 

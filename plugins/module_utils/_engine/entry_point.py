@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the state modules' main() have in common: options, errors, the result."""
+
+from .._host.host import Host, HostError
+from .journal import Journal
+from .lease import LONGEST, Terms
+from .run import Run
+from .tuning import InputError
+
+# documented in plugins/doc_fragments/tuning.py
+STATE_ARGUMENTS = dict(
+    state=dict(type="str", choices=["present", "restored"], default="present"),
+    force=dict(type="bool", default=False),
+    checkpoint=dict(type="str"),
+    lease=dict(type="int"),
+    complete=dict(type="bool", default=False),
+)
+
+
+def run_tuning(module, tuning_class):
+    """Run one state module: tuning_class(host, params) is a Tuning. Ends the module."""
+    host = Host()
+    params = module.params
+    try:
+        terms = _terms(host, params, tuning_class)
+        tuning = tuning_class(host, params)
+        journal = Journal(host, tuning.name, checkpoint=params["checkpoint"])
+        run = Run(
+            tuning,
+            journal,
+            params["state"],
+            module.check_mode,
+            params["force"],
+            terms,
+            complete=params["complete"],
+        )
+        result = run.run()
+    except (InputError, HostError) as error:
+        module.fail_json(msg=str(error))
+    if result["failed"]:
+        module.fail_json(**result)
+    module.exit_json(**result)
+
+
+def _terms(host, params, tuning_class):
+    """The Terms of the lease that is asked for, None where none is. Raises InputError."""
+    seconds = params["lease"]
+    if seconds is None:
+        return None
+    if not 0 <= seconds <= LONGEST:
+        raise InputError("lease: %d is out of range; use 0 to %d seconds" % (seconds, LONGEST))
+    if not params["checkpoint"]:
+        raise InputError("lease: only a checkpoint is taken back by itself; give checkpoint too")
+
+    def take_back(due):
+        journal = Journal(host, tuning_class.name, checkpoint=params["checkpoint"])
+        journal.lock()
+        try:
+            if not due():
+                return None
+            tuning = tuning_class(host, tuning_class.unattended(params))
+            return Run(tuning, journal, "restored", whole=True).run()
+        except InputError as error:
+            raise HostError(str(error)) from error
+        finally:
+            journal.close()
+
+    return Terms(seconds, take_back)

@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A checkpoint that the host takes back by itself when nobody renews its lease: for runs whose controller may be gone.
+
+A guardian a tuning, a process that has left the module's session, sleeps until the lease ends. The time of that lies in
+one file in the checkpoint's folder, so that each call with the checkpoint renews the lease of all its tunings. Whether
+a guardian lives is told by the lock on its own file. Nothing of this outlives a reboot; the checkpoint does.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import signal
+import syslog
+import time
+from collections import namedtuple
+
+from .._host import daemon
+from .._host.drop_ins import temporaries
+from .._host.host import HostError, refused
+from .._host.lock import Lock
+from .._measure.errors import MeasureError
+
+LEASE = "lease.json"
+LONGEST = 7 * 24 * 3600
+READY_TIMEOUT_S = 20.0
+# so often a guardian looks whether its lease became shorter; a few 100 µs each time
+LOOK_S = 15.0
+BUSY_S = 1.0
+RETRY_S = 15.0
+_SUFFIX = ".guardian"
+# verdicts of what a guardian, which neither forces nor restarts, has to leave
+_LEFT = ("drifted", "pending_restart")
+
+# What a call asks for: seconds from now (0 ends the lease), and take_back(due), with which the guardian takes the
+# tuning's part of the checkpoint back. That takes the lock, does nothing and returns None where due() is not true under
+# it, and otherwise returns the result of the run.
+Terms = namedtuple("Terms", "seconds take_back")
+
+
+class Lease:
+    """The lease of one tuning's part of a checkpoint; folder: that of the checkpoint's journals.
+
+    grant() and end() are for who holds the tuning's lock.
+    """
+
+    def __init__(self, host, folder, name):
+        self._host = host
+        self._name = name
+        self._folder = folder
+        self._path = os.path.join(folder, LEASE)
+        # all tunings of a checkpoint have one lease, but each its own lock, so each writes it beside first
+        self._own_path = os.path.join(folder, name + ".lease")
+        self._guardian_path = os.path.join(folder, name + _SUFFIX)
+
+    def ends(self):
+        """When the host takes the tuning back by itself (UTC), or None where no guardian waits for that."""
+        return (self._load() or {}).get("ends") if self._guardian() else None
+
+    def grant(self, terms):
+        """Let the lease last the seconds of the terms from now, with a guardian that waits for its end.
+
+        Raises HostError where that cannot be.
+        """
+        if terms.seconds == 0:
+            self.end()
+            return
+        ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + terms.seconds))
+        text = json.dumps({"until": time.monotonic() + terms.seconds, "ends": ends})
+        self._host.write(self._own_path, text + "\n", mode=0o600)
+        try:
+            os.rename(self._host.path(self._own_path), self._host.path(self._path))
+        except OSError as error:
+            raise refused("cannot write %s" % self._path, error) from error
+        if self._guardian():
+            return
+        try:
+            daemon.spawn(lambda say_ready: self._watch(terms.take_back, say_ready), (), READY_TIMEOUT_S)
+        except (MeasureError, OSError) as error:
+            self.end()
+            why = os.strerror(error.errno) if isinstance(error, OSError) else error
+            raise HostError(
+                "no process could be started that takes the checkpoint back at %s: %s" % (ends, why)
+            ) from error
+
+    def end(self):
+        """End this tuning's guardian; with the last one of the checkpoint its lease ends."""
+        pid = self._guardian()
+        if pid not in (None, os.getpid()):
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except OSError as error:
+                if error.errno != errno.ESRCH:
+                    raise refused("cannot end the guardian of the lease (process %d)" % pid, error) from error
+        self._host.remove(self._guardian_path)
+        # one that was killed leaves its file, until its own tuning is taken back
+        if not self._host.glob(self._folder, "*" + _SUFFIX):
+            self._host.remove(self._path)
+
+    def leftovers(self, stands):
+        """What killed runs and guardians left behind; stands: whether the tuning's checkpoint is still there."""
+        found = [self._own_path] if self._host.exists(self._own_path) else []
+        found += temporaries(self._host, self._own_path)
+        if not stands and not self._guardian():
+            found += [self._guardian_path] if self._host.exists(self._guardian_path) else []
+            # nobody else is in the folder, which goes then
+            if set(self._host.listdir(self._folder)) <= {os.path.basename(path) for path in found} | {LEASE}:
+                found += [self._path] if self._host.exists(self._path) else []
+        return found
+
+    def _load(self):
+        """The lease as it was granted last, None where there is none."""
+        text = self._host.read(self._path)
+        if text is None:
+            return None
+        try:
+            lease = json.loads(text)
+            return {"until": float(lease["until"]), "ends": str(lease["ends"])}
+        except (ValueError, KeyError, TypeError, RecursionError):
+            # whoever broke it: to go back is the safe side
+            return {"until": 0.0, "ends": "once"}
+
+    def _guardian(self):
+        """The process id of the guardian that lives, None where there is none. Leaves no file behind."""
+        try:
+            descriptor = os.open(self._host.path(self._guardian_path), os.O_RDONLY)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                return None
+            raise refused("cannot read %s" % self._guardian_path, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            text = os.read(descriptor, 32).decode("ascii", "replace").strip()
+            return int(text) if text.isdigit() else None
+        finally:
+            os.close(descriptor)
+        return None
+
+    # the guardian; nothing may be imported here any more, for the module's files are gone
+
+    def _watch(self, take_back, say_ready):
+        # its descriptor was closed with the others, and its number may soon be another file's
+        syslog.closelog()
+        os.umask(0o022)
+        # who looks whether a guardian lives may hold it for a moment
+        Lock(self._host, self._guardian_path).take("%d" % os.getpid(), READY_TIMEOUT_S / 2)
+        say_ready({})
+        while True:
+            left = self._left()
+            if left is None:
+                return
+            if left > 0:
+                time.sleep(min(left, LOOK_S))
+                continue
+            try:
+                result = take_back(self._due)
+            except HostError as error:
+                busy = error.errno == errno.EAGAIN
+                if not busy:
+                    self._say(syslog.LOG_ERR, "could not be taken back: %s" % error)
+                time.sleep(BUSY_S if busy else RETRY_S)
+                continue
+            if result is not None and not result["failed"]:
+                left = [record["reason"] for record in result["tuning"] if record["verdict"] in _LEFT]
+                if left:
+                    self._say(
+                        syslog.LOG_WARNING, "was not renewed and is taken back but for this: %s" % "; ".join(left)
+                    )
+                else:
+                    self._say(syslog.LOG_NOTICE, "was not renewed and is taken back: %s" % result["msg"])
+                return
+            if result is not None:
+                self._say(syslog.LOG_ERR, "could not be taken back: %s" % result["msg"])
+                time.sleep(RETRY_S)
+
+    def _left(self):
+        """The seconds that the lease still has; None where it was ended."""
+        lease = self._load()
+        return None if lease is None else lease["until"] - time.monotonic()
+
+    def _due(self):
+        left = self._left()
+        return left is not None and left <= 0
+
+    def _say(self, level, text):
+        syslog.openlog("zpower_sap_tuning", syslog.LOG_PID)
+        name = os.path.basename(self._folder)
+        syslog.syslog(level, "the lease of %s of %s %s" % (name, self._name, text))
+        syslog.closelog()

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU lists (``0-3,8``) and CPU masks (``ff,ffffffff``) in the kernel's own formats.
+
+Formats: the kernel's lib/bitmap-str.c (bitmap_parselist, bitmap_parse, ``%*pb``).
+A mask is an int here, bit n for CPU n; it is a string only at the border to the kernel.
+"""
+
+import re
+
+from .host import HostError
+
+# more digits than any CPU number needs, and few enough for int()
+_RANGE = re.compile(r"^([0-9]{1,18})(?:-([0-9]{1,18}))?\Z")
+_GROUP = re.compile(r"^[0-9a-fA-F]{1,8}\Z")
+
+
+def parse_list(text):
+    """The sorted CPU numbers of a list such as ``0-3,8``; empty text is an empty list.
+
+    Raises ValueError with one sentence for anything else.
+    """
+    cpus = set()
+    for part in text.strip().split(",") if text.strip() else []:
+        match = _RANGE.match(part.strip())
+        if not match:
+            raise ValueError("'%.100s' is no CPU list: write numbers and ranges, such as 0-3,8" % text)
+        first, last = int(match.group(1)), int(match.group(2) or match.group(1))
+        if last < first:
+            raise ValueError("'%.100s' is no CPU list: the range %s runs backwards" % (text, part.strip()))
+        if last > 8191:
+            raise ValueError("'%.100s' names CPU %d: the largest Linux kernels have 8192 CPUs" % (text, last))
+        cpus.update(range(first, last + 1))
+    return sorted(cpus)
+
+
+def format_list(cpus):
+    """``0-3,8`` for [0, 1, 2, 3, 8]."""
+    ranges = []
+    for cpu in sorted(set(cpus)):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else "%d-%d" % (first, last) for first, last in ranges)
+
+
+def parse_mask(text):
+    """The number that a mask such as ``ff,ffffffff`` stands for.
+
+    Raises ValueError where the text is no mask as the kernel prints one.
+    """
+    mask = 0
+    for group in text.strip().split(","):
+        if not _GROUP.match(group):
+            raise ValueError("'%.100s' is no CPU mask: the kernel writes groups of 8 hexadecimal digits" % text)
+        mask = mask << 32 | int(group, 16)
+    return mask
+
+
+def format_mask(mask, width):
+    """The kernel's own spelling of a mask: width is its number of possible CPUs (nr_cpu_ids).
+
+    The first group has as many digits as its bits need, the others 8: ``00000003`` for width 32, ``3`` for width 2.
+    """
+    groups = []
+    for low in range(0, max(width, 1), 32):
+        digits = (min(width - low, 32) + 3) // 4
+        groups.append("%0*x" % (max(digits, 1), mask >> low & 0xFFFFFFFF))
+    return ",".join(reversed(groups))
+
+
+def mask_of(cpus):
+    """The mask with the bits of these CPUs."""
+    mask = 0
+    for cpu in cpus:
+        mask |= 1 << cpu
+    return mask
+
+
+def cpus_of(mask):
+    """The sorted CPU numbers of a mask."""
+    return [cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1]
+
+
+def read_list(host, path):
+    """The CPU numbers of a list in a file of the kernel, none if the file is absent. Raises HostError."""
+    try:
+        return parse_list(host.value(path) or "")
+    except ValueError as error:
+        raise HostError("%s: %s" % (path, error)) from error
+
+
+def online(host):
+    """The numbers of the CPUs that run now, from /sys/devices/system/cpu/online."""
+    return read_list(host, "/sys/devices/system/cpu/online")
+
+
+def present(host):
+    """The numbers of the CPUs that the machine has, running or not."""
+    return read_list(host, "/sys/devices/system/cpu/present")
+
+
+def width(host):
+    """nr_cpu_ids: one more than the highest possible CPU."""
+    possible = read_list(host, "/sys/devices/system/cpu/possible")
+    return possible[-1] + 1 if possible else 1

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Leaving Ansible's module process: a daemon that needs no file any more, and that says when it is ready.
+
+Ansible removes a module's folder (and the archive that Python imports from) as soon as the module has ended, and it
+waits until every descriptor of the module's output is closed. So the daemon imports nothing after the fork, and keeps
+no descriptor but its own.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+
+from .._measure.errors import MeasureError
+from .descriptors import keep_only
+
+
+def stand_apart(descriptors):
+    """Right after a fork: outlive what ends the session of the parent, and hold only these descriptors."""
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    keep_only(descriptors)
+
+
+def guard(act, keep=()):
+    """Fork a process that calls act() as soon as this one has ended, also in a way that runs no code (SIGKILL).
+
+    It waits for the end of file of a pipe whose write end only this process holds. keep: descriptors that it holds as
+    well. Returns its id, and that write end: closing it lets it act.
+    """
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            stand_apart({read_end} | set(keep))
+            os.read(read_end, 1)
+            act()
+        finally:
+            os._exit(0)
+    os.close(read_end)
+    return pid, write_end
+
+
+def _detach(keep):
+    os.chdir("/")
+    os.umask(0o077)
+    keep_only(keep)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def spawn(main, keep, timeout):
+    """Run main(say_ready) in a daemon; return the dict that main gave to say_ready.
+
+    keep: the descriptors that the daemon needs (listening sockets). MeasureError with main's own sentence when it fails
+    before it is ready, or when that takes longer than timeout seconds.
+    """
+    answer, write_end = os.pipe()
+    first = os.fork()
+    if first == 0:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                _grandchild(main, set(keep) | {write_end}, write_end)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    os.waitpid(first, 0)
+    try:
+        return _read_answer(answer, timeout)
+    finally:
+        os.close(answer)
+
+
+def _grandchild(main, keep, write_end):
+    def say_ready(details):
+        os.write(write_end, json.dumps(details).encode("utf-8") + b"\n")
+        os.close(write_end)
+
+    try:
+        _detach(keep)
+        main(say_ready)
+    except Exception as error:
+        with contextlib.suppress(OSError):  # it was ready already: nobody listens any more
+            os.write(write_end, json.dumps({"error": str(error)}).encode("utf-8") + b"\n")
+    finally:
+        os._exit(0)
+
+
+def _read_answer(descriptor, timeout):
+    deadline, data = time.monotonic() + timeout, b""
+    while b"\n" not in data:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+            raise MeasureError("the process in the background was not ready within %g s" % timeout)
+        more = os.read(descriptor, 65536)
+        if not more:
+            raise MeasureError("the process in the background ended before it was ready")
+        data += more
+    details = json.loads(data.decode("utf-8"))
+    if "error" in details:
+        raise MeasureError(details["error"])
+    return details

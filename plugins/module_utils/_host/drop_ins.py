@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drop-in files that keep a value over a reboot: one file a tuning, one marked block a subject.
+
+Lines outside the blocks belong to whoever wrote them and stay where they are.
+"""
+
+import errno
+import os
+
+from .host import TEMPORARY, HostError
+
+# where drop-in files of this collection lie, and how they are called: rules.d/91-zpower-sap-tuning-rps.rules
+FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
+PREFIX = "91-zpower-sap-tuning-"
+_BEGIN, _END = "# zpower.sap_tuning begin ", "# zpower.sap_tuning end "
+
+
+class DropIn:
+    """A drop-in file such as /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules; header: the comment it begins with."""
+
+    def __init__(self, host, path, header):
+        self._host = host
+        self.path = path
+        self._header = header
+
+    def usable(self):
+        """Whether the facility that reads the file is there at all: the folder above the drop-in folder."""
+        return self._host.exists(os.path.dirname(os.path.dirname(self.path)))
+
+    def blocks(self):
+        """The subjects that have a block."""
+        lines = (self._host.read(self.path) or "").splitlines()
+        named = [line[len(_BEGIN) :] for line in lines if line.startswith(_BEGIN)]
+        return [subject for subject in dict.fromkeys(named) if self.block(subject) is not None]
+
+    def block(self, subject):
+        """The text of the subject's block (its lines, joined), or None where there is none."""
+        before, lines, after = self._split(subject)
+        return None if lines is None else "\n".join(lines)
+
+    def put(self, subject, text):
+        """Make text the subject's block; None removes it, and the file with its last block. Raises HostError."""
+        before, dummy, after = self._split(subject)
+        if not before and not after and text is not None:
+            before = self._header.splitlines()
+        block = [] if text is None else [_BEGIN + subject] + text.splitlines() + [_END + subject]
+        lines = before + block + after
+        if lines == self._header.splitlines() or not lines:
+            self._host.remove(self.path)
+        else:
+            text = "\n".join(lines) + "\n"
+            try:
+                self._host.write(self.path, text)
+            except HostError as error:
+                if error.errno != errno.ENOENT:
+                    raise
+                # the way back of another tuning has just removed the folder
+                self._host.write(self.path, text)
+
+    def _split(self, subject):
+        """(lines before the block, lines of the block or None, lines after it)."""
+        lines = (self._host.read(self.path) or "").splitlines()
+        try:
+            start = lines.index(_BEGIN + subject)
+            end = lines.index(_END + subject, start)
+        except ValueError:
+            return lines, None, []
+        return lines[:start], lines[start + 1 : end], lines[end + 1 :]
+
+
+def own_files(host):
+    """{tuning: the paths of its drop-in files} of all that this collection keeps on the host."""
+    found = {}
+    for folder in FOLDERS:
+        for path in host.glob(folder, PREFIX + "*"):
+            tuning = os.path.splitext(os.path.basename(path)[len(PREFIX) :])[0].replace("-", "_")
+            found.setdefault(tuning, []).append(path)
+    return found
+
+
+def temporaries(host, path):
+    """What runs left behind that were killed while they replaced this file."""
+    folder, name = os.path.split(host.real(path))
+    return host.glob(folder, "%s%s.*" % (TEMPORARY, name))
+
+
+def effective_files(host, kind, suffix):
+    """The paths of the drop-in files of one kind ("udev/rules.d") that count, in the order in which they are read.
+
+    A file in /etc hides one of the same name in /run, and that one those below /usr: see udev(7), sysctl.d(5) and
+    tmpfiles.d(5).
+    """
+    found = {}
+    for top in ("/lib", "/usr/lib", "/usr/local/lib", "/run", "/etc"):
+        folder = os.path.join(top, kind)
+        for path in host.glob(folder, "*" + suffix):
+            found[os.path.basename(path)] = path
+    return [found[name] for name in sorted(found)]
+
+
+def numbered_lines(host, path):
+    """(line number, text) of the lines that say something; a line that ends in a backslash goes on in the next."""
+    pending, start = "", 0
+    for number, line in enumerate((host.read(path) or "").splitlines(), 1):
+        if pending:
+            pending += line.strip()
+        else:
+            pending, start = line.strip(), number
+        if pending.endswith("\\"):
+            pending = pending[:-1]
+        else:
+            if pending and pending[0] not in "#;":
+                yield start, pending
+            pending = ""
+
+
+def assignments(host, path):
+    """(line number, text, name, value) of the lines that assign a value; the value keeps its quotes."""
+    for line, text in numbered_lines(host, path):
+        name, equals, value = text.partition("=")
+        if equals:
+            yield line, text, name.strip(), value.strip()

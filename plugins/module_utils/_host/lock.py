@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run at a time: a file locked as long as a run holds it, also against runs of other hosts that share it."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import time
+
+from .host import HostError, refused
+
+
+class Busy(HostError):
+    """Somebody else holds the lock. owner: what that one wrote into it, mostly host and process."""
+
+    def __init__(self, path, owner):
+        super().__init__("%s is held%s" % (path, " by " + owner if owner else ""), errno.EAGAIN)
+        self.owner = owner
+
+
+class Lock:
+    """A lock file of one host, in a folder that is there."""
+
+    def __init__(self, host, path):
+        self._host = host
+        self._path = path
+        self._descriptor = None
+
+    @property
+    def held(self):
+        return self._descriptor is not None
+
+    def take(self, owner, patience=0.0):
+        """Hold the lock, waiting so many seconds for it; owner: a line that tells others who holds it.
+
+        Raises Busy, and HostError where the file cannot be made or locked.
+        """
+        until = time.time() + patience
+        while not self._try():
+            if time.time() >= until:
+                raise Busy(self._path, self._owner())
+            time.sleep(0.2)
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, (owner + "\n").encode("utf-8"))
+        except OSError as error:
+            self.release()
+            raise refused("cannot write %s" % self._path, error) from error
+
+    def _try(self):
+        path = self._host.path(self._path)
+        while True:
+            try:
+                # never what somebody else has put there: a link to another file, a FIFO that nobody reads
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+            except OSError as error:
+                raise refused("cannot make %s" % self._path, error) from error
+            try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise HostError("%s is in the place of a lock and is no regular file: remove it" % self._path)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # a run that has just ended may have removed the file between open and flock
+                if os.path.lexists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                    self._descriptor = descriptor
+                    return True
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES):
+                    raise refused("cannot lock %s" % self._path, error) from error
+                return False
+            finally:
+                if self._descriptor != descriptor:
+                    os.close(descriptor)
+
+    def _owner(self):
+        return (self._host.data(self._path, follow=False) or b"").decode("utf-8", "replace").strip()[:200]
+
+    def release(self, keep=False):
+        """Let the next run in; keep: leave the file behind."""
+        if self._descriptor is None:
+            return
+        if not keep:
+            # a file that stays behind locks nobody out
+            with contextlib.suppress(OSError):
+                os.unlink(self._host.path(self._path))
+        os.close(self._descriptor)
+        self._descriptor = None

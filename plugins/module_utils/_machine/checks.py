@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a site may want of a machine and this collection does not set itself: SMT, HiperSockets to the database, and
+connections that use SMC. And what it has set and the site does not choose.
+
+Each check gives one record as a tuning does. Nothing is ever changed.
+"""
+
+import socket
+
+from .._engine.journal import journals
+from .._host.drop_ins import own_files
+from .._measure.fingerprint import route_interface
+from . import facts, hardware, smc_checks
+
+STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
+GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}
+# the MTU that each input buffer size of HiperSockets allows (IBM, Device Drivers, Features, and Commands: qeth)
+LARGEST_MTU = {"16k": 8192, "24k": 16384, "40k": 32768, "64k": 57344}
+MOST_BUFFERS = 128
+GAIN = (
+    "published for HiperSockets instead of four 10 Gb OSA ports: 2 to 4 % less batch elapsed time, and perhaps more "
+    "CPU time, because the processors move the data"
+)
+
+
+def _record(subject, wanted, running, verdict, reason, sources, restart="none", remarks=()):
+    values = {"running": running, "stored": None, "next_boot": None}
+    return {
+        "name": "platform",
+        "subject": subject,
+        "wanted": wanted,
+        "before": values,
+        "after": dict(values),
+        "verdict": verdict,
+        "reason": reason,
+        "restart": restart,
+        "conflicts": [],
+        "remarks": list(remarks),
+        "sources": list(sources),
+        "undo": None,
+    }
+
+
+def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):
+    """The records of one host: SMT, HiperSockets where a database host is named, SMC where it is wanted or there, and
+    one per tuning that is applied and not chosen.
+
+    system: what platform.system() says. threads_per_core, database_host: what is wanted, or None. smc_peers: the hosts
+    to which connections should use SMC. tunings: the names of the chosen ones, None if that is not known.
+    """
+    found = [smt(host, system, threads_per_core)]
+    found += [hipersockets(host, system, database_host)] if database_host else []
+    look = smc_checks.look(host, system, smc_peers)
+    found += [_record("SMC", *look)] if look else []
+    return found + ([] if tunings is None else orphans(host, system, tunings))
+
+
+# tunings that were applied and are not chosen any more
+
+
+def orphans(host, system, chosen):
+    """A record per tuning of which this host still has a journal or drop-in files, although nobody chooses it."""
+    files = journals(host, system)
+    for name, paths in own_files(host).items():
+        files.setdefault(name, []).extend(paths)
+    return [_orphan(name, files[name]) for name in sorted(set(files) - set(chosen))]
+
+
+def _orphan(name, paths):
+    command = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s" % name
+    reason = "%s was applied on this host and is not chosen for it (zpower_tunings), see %s; %s takes it back" % (
+        name,
+        ", ".join(paths),
+        command,
+    )
+    return dict(_record(name, {"state": "restored"}, None, "drifted", reason, ()), undo=command)
+
+
+# SMT
+
+
+def smt(host, system, wanted):
+    """The record of simultaneous multithreading; wanted: threads per core, None for any."""
+    sources = (STUDY % "5.1, 5.4 and 5.5", "Linux on IBM Z, kernel parameters smt= and nosmt")
+    asked = {} if wanted is None else {"threads_per_core": wanted}
+    kind = hardware.virtualization(host) if system == "Linux" else "none"
+    if kind != "lpar":
+        reason = "SMT is chosen by Linux in an LPAR of IBM Z only"
+        if kind != "none":
+            reason += "; %s" % GUESTS.get(kind, "a hypervisor gives its guests one thread of a core")
+        return _record("SMT", asked, None, "not_applicable", reason, sources)
+    sysinfo = hardware.sysinfo(host)
+    now = facts.threads_per_core(host, facts.online_cpus(host) or [])
+    possible = facts.threads_possible(host, sysinfo, kind)
+    running = {"threads per core": now}
+    state = "%s of %s possible threads per core" % (_known(now), _known(possible))
+    if wanted is None or wanted == now:
+        return _record("SMT", asked, running, "compliant", state, sources)
+    if possible is not None and wanted > possible:
+        reason = "%s, wanted %d: the machine has no more" % (state, wanted)
+        return _record("SMT", asked, running, "unsupported", reason, sources)
+    distribution = facts.distribution(host) or {}
+    reason = "%s, wanted %d: %s" % (state, wanted, steps(distribution, wanted))
+    return _record("SMT", asked, running, "drifted", reason, sources, "reboot", _at_once(host, wanted))
+
+
+def _known(count):
+    return "an unknown number" if count is None else str(count)
+
+
+def steps(distribution, wanted):
+    """What it takes to boot with this many threads per core; distribution: {id, version}."""
+    name, version = distribution.get("id") or "", distribution.get("version") or ""
+    if name.startswith(("sle", "suse", "opensuse")):
+        what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
+        return (
+            "%s GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, run grub2-mkconfig -o /boot/grub2/grub.cfg and "
+            "grub2-install, and reboot" % what
+        )
+    if name in ("rhel", "centos", "rocky", "almalinux", "fedora") and version.split(".")[0] != "7":
+        change = "--args=smt=1" if wanted == 1 else '--remove-args="smt nosmt"'
+        # grubby writes the boot entries, and only zipl makes them the ones that are booted
+        return "run grubby --update-kernel=ALL %s and then zipl, and reboot" % change
+    what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
+    return "%s the parameters in /etc/zipl.conf, run zipl, and reboot" % what
+
+
+def _at_once(host, wanted):
+    """Kernels from 6.15 on can also switch while they run."""
+    path = hardware.CPUS + "/smt/control"
+    state = {"on": 2, "off": 1}.get(host.value(path))
+    if state is None or state == wanted:
+        return []
+    word = "off" if wanted == 1 else "on"
+    return ["this kernel can also do it at once, until the next boot: echo %s > %s" % (word, path)]
+
+
+# HiperSockets
+
+
+def hipersockets(host, system, database_host):
+    """The record of the interface that leads to the database host."""
+    sources = (STUDY % "5.1", "Linux on IBM Z, qeth device driver (HiperSockets and OSA)")
+    asked = {"database_host": database_host, "card_type": "HiperSockets"}
+    if system != "Linux" or hardware.virtualization(host) == "none":
+        reason = "HiperSockets connect the LPARs and guests of one IBM Z machine"
+        return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
+    try:
+        interface = leads_to(database_host, host.root)
+    except OSError as error:
+        reason = "database_host: no way to %s: %s" % (database_host, error.strerror or error)
+        return _record("HiperSockets", asked, None, "failed", reason, sources)
+    if interface == "lo":
+        reason = "%s is this host itself" % database_host
+        return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
+    found = hardware.interfaces(host)
+    ends = hardware.lowest(found, interface)
+    running = {"route": interface}
+    running.update((name, _described(found.get(name, {}))) for name in ends)
+    others = [name for name in ends if found.get(name, {}).get("card_type") != "HiperSockets"]
+    if others:
+        words = ", ".join("%s (%s)" % (name, running[name]) for name in others)
+        reason = "packets to %s leave through %s, which is no HiperSockets interface; %s" % (database_host, words, GAIN)
+        return _record("HiperSockets", asked, running, "drifted", reason, sources, "device")
+    reason = "packets to %s leave through HiperSockets; %s" % (database_host, GAIN)
+    remarks = [sentence for name in ends for sentence in _small(name, found[name])]
+    return _record("HiperSockets", asked, running, "compliant", reason, sources, remarks=remarks)
+
+
+def leads_to(name, root="/"):
+    """The interface by which this machine reaches a host, by its name or address. Raises OSError."""
+    try:
+        found = socket.getaddrinfo(name, 9, 0, socket.SOCK_DGRAM)
+    except UnicodeError as error:
+        raise OSError("this is no host name") from error
+    problem = OSError("no route leads there")
+    for family, kind, protocol, _canonical, address in found:
+        try:
+            with socket.socket(family, kind, protocol) as sock:
+                # sends nothing: it only has the kernel choose its own address
+                sock.connect(address)
+                interface = route_interface(sock.getsockname()[0], address[0], root)
+        except OSError as error:
+            problem = error
+            continue
+        if interface is not None:
+            return interface
+    raise problem
+
+
+def _described(interface):
+    """HiperSockets, MTU 57344, 128 buffers"""
+    words = [interface.get("card") or interface.get("card_type") or interface.get("driver") or "unknown"]
+    words += ["MTU %d" % interface["mtu"]] if interface.get("mtu") else []
+    words += ["%d buffers" % interface["buffer_count"]] if interface.get("buffer_count") else []
+    return ", ".join(words)
+
+
+def _small(name, interface):
+    """What could be larger on a HiperSockets interface, one sentence each."""
+    largest = LARGEST_MTU.get(interface["inbuf_size"])
+    if largest and interface["mtu"] and interface["mtu"] < largest:
+        yield "%s: its buffers of %s allow an MTU of %d" % (name, interface["inbuf_size"], largest)
+    if interface["buffer_count"] and interface["buffer_count"] < MOST_BUFFERS:
+        yield "%s: IBM recommends %d buffers (buffer_count) for HiperSockets" % (name, MOST_BUFFERS)

@@ -1,0 +1,267 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that platform_info returns, put together from what _platform.py finds. What is not known is None."""
+
+import platform
+import re
+
+from .._host import cpu_lists
+from .._host.host import HostError
+from .._sap.instances import instances
+from .._sap.sapcontrol import SapControl
+from . import hardware
+from .services import services
+from .smc_facts import smc
+
+_POLARIZATIONS = {
+    "vertical:high": "vertical_high",
+    "vertical:medium": "vertical_medium",
+    "vertical:low": "vertical_low",
+    "horizontal": "horizontal",
+}
+# z196 to zBC12; SMT came with the z13
+_WITHOUT_SMT = ("2817", "2818", "2827", "2828")
+_PARAMETERS = ("nosmt", "possible_cpus", "smt", "topology")
+# seconds: facts do not wait for an instance that hangs
+_SAPCONTROL_TIMEOUT = 10
+
+
+def facts(host, system):
+    """{key: fact} of a host; system is what platform.system() says of it: Linux or AIX."""
+    found = dict.fromkeys(
+        ("architecture", "machine_type", "machine_model", "generation", "hypervisors", "lpar", "threads_per_core")
+        + ("threads_per_core_possible", "smt_control", "dispatching", "kernel", "kernel_parameters", "distribution")
+        + ("aix_level", "interfaces", "transparent_hugepages", "smc")
+    )
+    found.update(system=system, virtualization="none", conflicts=[], sap_instances=sap_instances(host))
+    found.update(cpus=_cpu_counts(None, None, None), polarization=_polarization(None, None))
+    found.update(topology=_topology(None, None, None), hiperdispatch=_hiperdispatch(host))
+    if system == "AIX":
+        found["aix_level"] = _aix_level(host)
+    if system == "Linux":
+        found.update(_linux(host))
+    return found
+
+
+def _linux(host):
+    sysinfo = hardware.sysinfo(host)
+    online, present = online_cpus(host), hardware.cpu_numbers(host)
+    polarizations = hardware.polarizations(host)
+    architecture = _architecture(host, sysinfo)
+    # an s390x kernel that does not tell is on some Z
+    virtualization = None if sysinfo is None and architecture == "s390x" else hardware.virtualization(host)
+    groups = _groups(host, online or [])
+    deconfigured = _deconfigured(host, present)
+    return {
+        "architecture": architecture,
+        "machine_type": sysinfo.type if sysinfo else None,
+        "machine_model": sysinfo.model if sysinfo else None,
+        "generation": hardware.generation(sysinfo.type) if sysinfo else None,
+        "virtualization": virtualization,
+        "hypervisors": [hypervisor._asdict() for hypervisor in sysinfo.hypervisors] if sysinfo else [],
+        "lpar": _lpar(sysinfo),
+        "threads_per_core": threads_per_core(host, online or []),
+        "threads_per_core_possible": threads_possible(host, sysinfo, virtualization),
+        "smt_control": host.value(hardware.CPUS + "/smt/control"),
+        "cpus": _cpu_counts(online, present, deconfigured),
+        "dispatching": hardware.dispatching(host, [polarizations.get(cpu) for cpu in online or []]),
+        "polarization": _polarization(polarizations, present),
+        "topology": _topology(host, sysinfo, groups),
+        "kernel": hardware.release(host),
+        "kernel_parameters": kernel_parameters(host.read("/proc/cmdline")),
+        "distribution": distribution(host),
+        "interfaces": hardware.interfaces(host) if host.exists(hardware.NET) else None,
+        "transparent_hugepages": _chosen(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "conflicts": services(host),
+        "smc": smc(host),
+    }
+
+
+def _architecture(host, sysinfo):
+    """s390x where the kernel says so, else what it says of itself; of a captured tree only what the tree says."""
+    if sysinfo or re.search(r"(?m)^vendor_id\s*:\s*IBM/S390$", host.read("/proc/cpuinfo") or ""):
+        return "s390x"
+    return host.value("/proc/sys/kernel/arch") or (platform.machine() if host.root == "/" else None)
+
+
+def _lpar(sysinfo):
+    if sysinfo is None or sysinfo.lpar is None:
+        return None
+    lpar = sysinfo.lpar
+    dedicated, shared = lpar.cpus.get("Dedicated"), lpar.cpus.get("Shared")
+    kinds = [word for word, count in (("dedicated", dedicated), ("shared", shared)) if count]
+    kinds = kinds or [word for word in ("dedicated", "shared") if word.capitalize() in lpar.characteristics]
+    return {
+        "name": lpar.name,
+        "number": lpar.number,
+        "processors": {0: None, 1: kinds[0] if kinds else None}.get(len(kinds), "mixed"),
+        "ifls": lpar.cpus.get("Configured"),
+        "ifls_dedicated": dedicated,
+        "ifls_shared": shared,
+        "ifls_standby": lpar.cpus.get("Standby"),
+        "capped": "Limited" in lpar.characteristics,
+    }
+
+
+# CPUs
+
+
+def online_cpus(host):
+    """The online CPUs, or None where the kernel does not tell."""
+    text = host.value(hardware.CPUS + "/online")
+    try:
+        return cpu_lists.parse_list(text) if text else None
+    except ValueError:
+        return None
+
+
+def _deconfigured(host, present):
+    """The present CPUs that are deconfigured; None where CPUs cannot be, as everywhere but on Z."""
+    states = {cpu: host.value("%s/cpu%d/configure" % (hardware.CPUS, cpu)) for cpu in present}
+    if not any(states.values()):
+        return None
+    return [cpu for cpu in present if states[cpu] == "0"]
+
+
+def _cpu_counts(online, present, deconfigured):
+    offline = None
+    if online is not None and present:
+        offline = [cpu for cpu in present if cpu not in set(online) | set(deconfigured or ())]
+    return {
+        state: {
+            "count": None if cpus is None else len(cpus),
+            "list": None if cpus is None else cpu_lists.format_list(cpus),
+        }
+        for state, cpus in (("online", online), ("offline", offline), ("deconfigured", deconfigured))
+    }
+
+
+def _groups(host, cpus):
+    """{level: how many groups the CPUs form at it, as the scheduler sees them}; None where the kernel has no such one.
+
+    A CPU that goes offline meanwhile has no topology any more and does not count.
+    """
+    counts = {}
+    for level, name in (("drawers", "drawer"), ("books", "book"), ("sockets", "core"), ("cores", "thread")):
+        lists = _siblings(host, cpus, name)
+        counts[level] = len(set(lists)) or None
+    return counts
+
+
+def _siblings(host, cpus, name):
+    """The texts of one kind of siblings list of these CPUs, of those that have it."""
+    paths = ["%s/cpu%d/topology/%s_siblings_list" % (hardware.CPUS, cpu, name) for cpu in cpus]
+    return [text for text in (host.value(path) for path in paths) if text]
+
+
+def threads_per_core(host, online):
+    """The most threads that a core runs now; by /proc/cpuinfo where the kernel tells no siblings."""
+    sizes = []
+    for text in set(_siblings(host, online, "thread")):
+        try:
+            sizes.append(len(cpu_lists.parse_list(text)))
+        except ValueError:
+            continue
+    return max(sizes) if sizes else _threads_by_cpuinfo(host)
+
+
+def _threads_by_cpuinfo(host):
+    match = re.search(r"(?m)^max thread id\s*:\s*([0-9]{1,3})$", host.read("/proc/cpuinfo") or "")
+    return int(match.group(1)) + 1 if match else None
+
+
+def threads_possible(host, sysinfo, virtualization):
+    """How many threads a core could run here: hypervisors give their guests one, a machine with SMT says how many."""
+    if sysinfo is None:
+        return None
+    if virtualization != "lpar":
+        return 1
+    # a kernel that knows SMT prints its own line; the machine's limit is only printed where the machine has SMT
+    return sysinfo.threads or (1 if _threads_by_cpuinfo(host) or sysinfo.type in _WITHOUT_SMT else None)
+
+
+def _polarization(found, present):
+    """{word: how many of the present CPUs}."""
+    counts = dict.fromkeys(list(_POLARIZATIONS.values()) + ["unknown"], 0 if found else None)
+    for cpu in present if found else ():
+        counts[_POLARIZATIONS.get(found.get(cpu), "unknown")] += 1
+    return counts
+
+
+def _topology(host, sysinfo, groups):
+    magnitudes = sysinfo.magnitudes._asdict() if sysinfo and sysinfo.magnitudes else {}
+    found = {level: magnitudes.get(level) for level in ("drawers", "books", "sockets", "cores")}
+    found["facility"] = hardware.has_topology_facility(host) if host else None
+    found["s390_topology"] = hardware.number(host.value("/proc/sys/s390/topology")) if host else None
+    found["scheduler"] = groups or dict.fromkeys(("drawers", "books", "sockets", "cores"))
+    return found
+
+
+def _hiperdispatch(host):
+    folder = hardware.CPUS + "/hiperdispatch/"
+    return {
+        "enabled": {"0": False, "1": True}.get(host.value("/proc/sys/s390/hiperdispatch")),
+        "steal_threshold": hardware.number(host.value(folder + "hd_steal_threshold")),
+        "delay_factor": hardware.number(host.value(folder + "hd_delay_factor")),
+    }
+
+
+# the system
+
+
+def kernel_parameters(text):
+    """{name: value} of the parameters of /proc/cmdline that decide on CPUs; a parameter without value is empty."""
+    if text is None:
+        return None
+    found = {}
+    for word in text.split():
+        name, _equals, value = word.partition("=")
+        if name in _PARAMETERS:
+            found[name] = value
+    return found
+
+
+def distribution(host):
+    """{id, version, name}; None where no os-release file tells."""
+    text = host.read("/etc/os-release") or host.read("/usr/lib/os-release")
+    return parse_os_release(text) if text else None
+
+
+def parse_os_release(text):
+    """{id, version, name} of an os-release file."""
+    values = {}
+    for line in text.splitlines():
+        match = re.match(r"^([A-Z_]+)=([\"']?)(.*)\2$", line.strip())
+        if match:
+            values[match.group(1)] = match.group(3)
+    return {"id": values.get("ID"), "version": values.get("VERSION_ID"), "name": values.get("PRETTY_NAME")}
+
+
+def _chosen(text):
+    """The word in brackets: always [madvise] never."""
+    match = re.search(r"\[(\w+)\]", text or "")
+    return match.group(1) if match else None
+
+
+def _aix_level(host):
+    """What oslevel -s says, such as 7300-02-01-2346; None without it."""
+    try:
+        words = host.run(["oslevel", "-s"]).out.split()
+    except HostError:
+        return None
+    return words[0] if words and re.match(r"^[0-9]{4}(-[0-9]{2}){2}(-[0-9]{4})?$", words[0]) else None
+
+
+def sap_instances(host):
+    """What is told of every SAP instance; a captured tree does not tell whether one runs."""
+    return [_sap_instance(host, instance) for instance in instances(host)]
+
+
+def _sap_instance(host, instance):
+    keys = ("sid", "name", "number", "type", "role", "primary", "host", "profile", "user", "enqueue", "unit")
+    found = {key: getattr(instance, key) for key in keys}
+    found.update(status=None, status_reason=None)
+    if host.root == "/":
+        status = SapControl(host, instance, _SAPCONTROL_TIMEOUT).status()
+        found.update(status=status.state, status_reason=status.reason)
+    return found

@@ -1,0 +1,297 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who else would set a knob: the kernel command line, sysctl.d, tmpfiles.d, udev rules, tuned, saptune, units, scripts.
+
+Each finder yields what it found as Setting. Whether a setting wins over a stored value is decided by the tuning, for
+which of_system() does it where the knob is one of the whole system.
+"""
+
+import fnmatch
+import os
+import re
+from collections import namedtuple
+
+from .._host.drop_ins import assignments, effective_files, numbered_lines
+from .._host.host import HostError
+
+# file, line: where it stands. text: the line. value: what it sets, None where that is not plain text.
+Setting = namedtuple("Setting", "file line text value")
+
+# key{attribute} operator "value", as udev(7) has them
+UdevToken = namedtuple("UdevToken", "key attribute operator value")
+_TOKEN = re.compile(r'([A-Z_]+)(?:\{([^}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
+
+_BOOT_SCRIPTS = (
+    ("/etc", "rc.local"),
+    ("/etc/rc.d", "rc.local"),
+    ("/etc/init.d", "boot.local"),
+    ("/etc/init.d", "after.local"),
+    ("/etc/NetworkManager/dispatcher.d", "*"),
+    ("/etc/cron.d", "*"),
+    ("/etc", "crontab"),
+    ("/var/spool/cron/crontabs", "root"),
+    ("/var/spool/cron/tabs", "root"),
+    ("/var/spool/cron", "root"),
+)
+_EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
+# what a site's own unit may call; the distribution's programs are not read, nor what is too large for a script
+_LARGEST_SCRIPT = 256 * 1024
+_OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
+
+
+def udev_tokens(text):
+    """The tokens of one udev rule."""
+    return [UdevToken(*match.groups()) for match in _TOKEN.finditer(text)]
+
+
+def udev_rules(host, word):
+    """(file, line, tokens) of every effective udev rule that names word, in the order in which they run."""
+    for path in effective_files(host, "udev/rules.d", ".rules"):
+        if word in (host.read(path) or ""):
+            for line, text in numbered_lines(host, path):
+                if word in text:
+                    yield path, line, udev_tokens(text)
+
+
+def udev_match(pattern, value):
+    """Whether a udev match value (alternatives with |, shell globs) matches."""
+    return any(fnmatch.fnmatchcase(value, part) for part in pattern.split("|"))
+
+
+def tmpfiles(host):
+    """(glob of paths, Setting) of every tmpfiles.d line that writes a value to files of /sys or /proc."""
+    for file in effective_files(host, "tmpfiles.d", ".conf"):
+        for line, text in numbered_lines(host, file):
+            fields = text.split(None, 6)
+            if len(fields) == 7 and fields[0].rstrip("!+-=~^") == "w":
+                yield fields[1], Setting(file, line, text, fields[6])
+
+
+def sysctls(host, key):
+    """The sysctl.d settings of one key (dotted), in the order in which they are applied; the last one counts."""
+    files = effective_files(host, "sysctl.d", ".conf")
+    if host.exists("/etc/sysctl.conf") and "/etc/sysctl.d/99-sysctl.conf" not in files:
+        files.append("/etc/sysctl.conf")
+    for file in files:
+        for line, text, name, value in assignments(host, file):
+            if name.lstrip("-").strip().replace("/", ".") == key:
+                yield Setting(file, line, text, value)
+
+
+def ini_files(host, kind, suffix):
+    """{section: {key: [Setting]}} of each effective drop-in file of one kind that is written as systemd's are."""
+    for file in effective_files(host, kind, suffix):
+        sections, section = {}, {}
+        for line, text in numbered_lines(host, file):
+            key, equals, value = text.partition("=")
+            if text.startswith("["):
+                section = sections.setdefault(text.strip("[]"), {})
+            elif equals:
+                section.setdefault(key.strip(), []).append(Setting(file, line, text, value.strip()))
+        yield sections
+
+
+def glob_words(words, name):
+    """Whether one of the blank-separated globs matches."""
+    return any(fnmatch.fnmatchcase(name, word) for word in words.split())
+
+
+def command_line(host, name):
+    """The Setting of a parameter of the running kernel's command line, the last one if it is there twice; or None."""
+    text = (host.value("/proc/cmdline") or "").strip()
+    found = None
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        # the kernel takes - and _ for the same
+        if equals and key.replace("-", "_") == name.replace("-", "_"):
+            found = Setting("/proc/cmdline", 1, word, value.strip('"'))
+    return found
+
+
+def enabled(host, unit):
+    """Whether systemd starts a unit at boot: a link to it among those that a target wants.
+
+    A link that points nowhere, as below a captured root, counts.
+    """
+    for top in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"):
+        for folder in host.glob(top, "*.wants") + host.glob(top, "*.requires"):
+            if unit in host.listdir(folder):
+                return True
+    return False
+
+
+def tuned(host, pattern):
+    """(enabled, Setting) of each line that the pattern finds in tuned's active profile, those it includes, scripts."""
+    runs = enabled(host, "tuned.service")
+    waiting = (host.value("/etc/tuned/active_profile") or "").split()
+    seen = set()
+    while waiting:
+        profile = waiting.pop()
+        folder = next((folder for folder in _profile_folders(profile) if host.exists(folder + "/tuned.conf")), None)
+        if folder is None or profile in seen:
+            continue
+        seen.add(profile)
+        files = [folder + "/tuned.conf"] + host.glob(folder, "*.sh")
+        for _line, _text, name, value in assignments(host, files[0]):
+            if name == "include":
+                waiting += re.split(r"[\s,;]+", value)
+        for file in files:
+            for setting in lines_with(host, file, pattern):
+                yield runs, setting
+
+
+def _profile_folders(profile):
+    tops = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
+    return [os.path.join(top, profile) for top in tops]
+
+
+def tuned_puts_sysctls_back(host):
+    """Whether tuned applies sysctl.d again after its own sysctls, as it does unless tuned-main.conf says otherwise."""
+    for _line, _text, name, value in assignments(host, "/etc/tuned/tuned-main.conf"):
+        if name == "reapply_sysctl":
+            return value.lower() in ("1", "true", "yes")
+    return True
+
+
+def saptune_notes(host):
+    """The SAP notes that saptune applies, in their order."""
+    notes = []
+    for _line, _text, name, value in assignments(host, "/etc/sysconfig/saptune"):
+        if name == "NOTE_APPLY_ORDER":
+            notes = value.strip("\"' ").split()
+    return notes
+
+
+def saptune(host, pattern):
+    """(enabled, Setting) of each line that the pattern finds in the notes that saptune applies, or in sapconf's."""
+    runs = enabled(host, "saptune.service")
+    for note in saptune_notes(host):
+        # a note of the site's own, then what the site changed in a note, then the note as delivered
+        for file in ("/etc/saptune/extra/%s.conf", "/etc/saptune/override/%s", "/var/lib/saptune/working/notes/%s"):
+            for setting in lines_with(host, file % note, pattern):
+                yield runs, setting
+    for setting in lines_with(host, "/etc/sysconfig/sapconf", pattern):
+        yield enabled(host, "sapconf.service"), setting
+
+
+def units(host, pattern):
+    """(enabled, Setting) of each line that the pattern finds in a systemd unit or in a program of the site's own that
+    the unit starts."""
+    for file in effective_files(host, "systemd/system", ".service"):
+        found = list(lines_with(host, file, pattern))
+        for _line, text in numbered_lines(host, file):
+            start = _EXEC.match(text)
+            for program in _OWN_PROGRAM.findall(start.group(1)) if start else ():
+                found += _lines_of_script(host, program, pattern)
+        for setting in found:
+            yield enabled(host, os.path.basename(file)), setting
+
+
+def _lines_of_script(host, file, pattern):
+    """As lines_with(); nothing of what is no script, or cannot be read, as on a file system of the network."""
+    try:
+        size = host.size(file)
+        return list(lines_with(host, file, pattern)) if size is not None and size <= _LARGEST_SCRIPT else []
+    except HostError:
+        return []
+
+
+def boot_scripts(host, pattern):
+    """The lines of scripts of this machine's own that the pattern finds: rc.local and its kin, cron, NetworkManager."""
+    for folder, name in _BOOT_SCRIPTS:
+        for file in host.glob(folder, name):
+            yield from lines_with(host, file, pattern)
+
+
+def lines_with(host, file, pattern):
+    """The lines of a file that a pattern finds, comments left out. value is the pattern's first group that matched."""
+    for line, text in numbered_lines(host, file):
+        match = pattern.search(text)
+        if match:
+            yield Setting(file, line, text, next((group for group in match.groups() if group), None))
+
+
+# the conflicts of a tuning record
+
+
+def conflict(what, setting, wins, **more):
+    """One entry of the tuning record's conflicts; more: effect, what it does where it does not simply set the knob."""
+    return dict(what=what, file=setting.file, line=setting.line, value=setting.value, wins=wins, **more)
+
+
+def _of_sysctl(host, key, own):
+    """The other sysctl.d files that set key: those that are read after our own win."""
+    found = []
+    for setting in sysctls(host, key):
+        if setting.file != own:
+            later = setting.file == "/etc/sysctl.conf" or os.path.basename(setting.file) > os.path.basename(own)
+            found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
+    return found
+
+
+# A knob that the whole system has once. sysctl: its dotted name or None. path: its file in /sys or None. pattern: what
+# sets it in a unit, script or profile, its first group the value. own: the file in which this collection stores it.
+SystemKnob = namedtuple("SystemKnob", "sysctl path pattern own")
+
+
+def of_system(host, knob):
+    """Who else would set a SystemKnob, as conflict(), in the order in which they act at boot.
+
+    systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so between two of them the winner
+    is open; units, tuned and saptune come after all three. A line that does not tell a value may only look at the knob.
+    """
+    found = []
+    if knob.sysctl:
+        setting = command_line(host, "sysctl." + knob.sysctl)
+        found += [conflict("kernel command line", setting, "no")] if setting else []
+        found += _of_sysctl(host, knob.sysctl, knob.own)
+    if knob.path:
+        found += _of_tmpfiles(host, knob)
+    found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
+    again = tuned_puts_sysctls_back(host) and "/sysctl.d/" in knob.own
+    for runs, setting in tuned(host, knob.pattern):
+        as_sysctl = knob.sysctl is not None and setting.text.replace("/", ".").startswith(knob.sysctl)
+        found.append(conflict("tuned", setting, "no" if as_sysctl and again else _late(runs, setting)))
+    for what, finder in (("saptune", saptune), ("unit", units)):
+        found += [conflict(what, setting, _late(runs, setting)) for runs, setting in finder(host, knob.pattern)]
+    return found + [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
+
+
+def _late(runs, setting):
+    return "yes" if runs and setting.value is not None else "possible"
+
+
+def _of_tmpfiles(host, knob):
+    """Of two lines for one path systemd-tmpfiles takes the one in the file whose name comes first."""
+    found, own = [], os.path.basename(knob.own) if "/tmpfiles.d/" in knob.own else None
+    for paths, setting in tmpfiles(host):
+        if setting.file == knob.own or not fnmatch.fnmatchcase(knob.path, paths):
+            continue
+        if own is None or paths != knob.path:
+            found.append(conflict("tmpfiles.d", setting, "possible"))
+        elif not any(other["wins"] in ("yes", "no") for other in found):
+            found.append(conflict("tmpfiles.d", setting, "yes" if os.path.basename(setting.file) < own else "no"))
+    return found
+
+
+def _udev_lines(host, pattern):
+    for file in effective_files(host, "udev/rules.d", ".rules"):
+        yield from lines_with(host, file, pattern)
+
+
+def at_boot(subject, name, stored, conflicts, same):
+    """(value of name after the next boot, [why it is not what is stored]).
+
+    stored: the stored value or None. conflicts: in the order in which they act. same(one, other) compares two values.
+    The value is None where nothing sets it.
+    """
+    value, last = stored, None
+    for other in conflicts:
+        if not other.get("effect") and (other["wins"] == "yes" or (other["wins"] == "no" and stored is None)):
+            value, last = other["value"] or "set by %s" % other["file"], other
+    if stored is None or last is None or same(value, stored):
+        return value, []
+    return value, [
+        "%s: at the next boot %s line %s sets %s to %s, after the stored value has set %s"
+        % (subject, last["file"], last["line"], name, last["value"] or "its own", stored)
+    ]

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services that set the same knobs: told by systemd's links and control groups, without a command."""
+
+import re
+
+from .._host.host import HostError
+from .other_settings import enabled, saptune_notes
+
+_SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
+# these act when they are started and leave no process behind
+_ACT_ONCE = ("sapconf", "saptune")
+
+
+def services(host):
+    """[{service, enabled, running, version, detail}] of those that are enabled or run.
+
+    running is None where it cannot be told: without control groups, and for those that leave no process.
+    """
+    found = []
+    for service in sorted(_DETAILS):
+        starts, runs = enabled(host, service + ".service"), _runs(host, service + ".service")
+        if starts or runs:
+            if not runs and service in _ACT_ONCE:
+                runs = None
+            version = _cpuplugd_version(host) if service == "cpuplugd" else None
+            detail = _DETAILS[service](host)
+            found.append(dict(service=service, enabled=starts, running=runs, version=version, detail=detail))
+    return found
+
+
+def _runs(host, unit):
+    known = [folder for folder in _SLICES if host.exists(folder)]
+    return any(host.exists("%s/%s" % (folder, unit)) for folder in known) if known else None
+
+
+def parse_cpuplugd_version(text):
+    """The version in what ``cpuplugd --version`` prints, such as 2.35.0, or None."""
+    match = re.search(r"\bversion v?([0-9]+(\.[0-9]+)+)", text)
+    return match.group(1) if match else None
+
+
+def _cpuplugd_version(host):
+    try:
+        return parse_cpuplugd_version(host.run(["cpuplugd", "--version"]).out)
+    except HostError:
+        return None
+
+
+def _cpuplugd(_host):
+    return "it takes CPUs offline and online again by load; before version 2.35.0 also while they are vertical"
+
+
+def _irqbalance(_host):
+    return "it moves interrupts between CPUs and leaves RPS masks alone"
+
+
+def _sapconf(_host):
+    return "it sets the sysctls of /etc/sysconfig/sapconf"
+
+
+def _saptune(host):
+    notes = " ".join(saptune_notes(host))
+    return "it applies the SAP notes %s" % notes if notes else "it applies no SAP notes"
+
+
+def _tuned(host):
+    profile = host.value("/etc/tuned/active_profile")
+    return "its active profile is %s" % profile if profile else "it has no active profile"
+
+
+_DETAILS = {
+    "cpuplugd": _cpuplugd,
+    "irqbalance": _irqbalance,
+    "sapconf": _sapconf,
+    "saptune": _saptune,
+    "tuned": _tuned,
+}

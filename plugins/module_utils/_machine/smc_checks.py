@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the connections to other hosts really use SMC now: every TCP connection beside the SMC socket that owns it.
+
+An SMC socket keeps the TCP connection over which its ends agreed, so /proc/net/tcp has all connections.
+"""
+
+import ipaddress
+import socket
+import struct
+from collections import namedtuple
+
+from .._measure.fingerprint import plain_address
+from . import smc_facts, smc_sockets
+
+SOURCES = ("Linux kernel, net/smc", "RFC 7609 (SMC-R version 1)", "smc-tools: smcss, smc_run")
+MOST_PEERS = 20
+PLAIN = "TCP, not opened as SMC"
+_ESTABLISHED = "01"
+
+# What was looked at, in the order of a record: see _platform_check.
+Look = namedtuple("Look", "wanted running verdict reason sources restart remarks")
+
+
+def look(host, system, peers):
+    """The Look at the connections to peers (names or addresses); without peers at all SMC sockets.
+
+    None where nothing is asked for and the kernel has no SMC now.
+    """
+    there = system == "Linux" and smc_sockets.is_there(host)
+    if not peers and not there:
+        return None
+    found = _at_peers(host, system, there, peers) if peers else _everything()
+    more = smc_facts.sentences(smc_facts.kernel()) if there else []
+    return found._replace(remarks=found.remarks + more)
+
+
+def _at_peers(host, system, there, peers):
+    wanted = {"smc_peers": list(peers)}
+    if system != "Linux":
+        reason = "SMC sockets are of Linux; AIX tells of its side in the device: see the tuning smc_r"
+        return _look(wanted, None, "not_applicable", reason)
+    if not there:
+        reason = "nothing uses SMC: the kernel has not loaded its module smc, as it does with the first SMC socket"
+        return _look(wanted, None, "drifted", reason)
+    try:
+        addresses = {peer: _addresses(peer) for peer in peers}
+        counts = _counts(addresses, connections(host), smc_sockets.sockets())
+    except OSError as error:
+        return _look(wanted, None, "failed", "smc_peers: %s" % (error.strerror or error))
+    return _judged(wanted, counts)
+
+
+def _look(wanted, running, verdict, reason, remarks=()):
+    return Look(wanted, running, verdict, reason, SOURCES, "none", list(remarks))
+
+
+def _everything():
+    try:
+        sockets = [found for found in smc_sockets.sockets() if found.mode]
+    except OSError as error:
+        return _look({}, None, "unsupported", "the kernel does not tell of its SMC sockets: %s" % error.strerror)
+    by_peer = {}
+    for found in sockets:
+        _count(by_peer.setdefault(plain_address(found.peer), {}), _way(found))
+    words = ["%s: %s" % (peer, in_words(by_peer[peer])) for peer in sorted(by_peer)]
+    more = ["and %d more peers" % (len(words) - MOST_PEERS)] if len(words) > MOST_PEERS else []
+    used = sum(found.mode != "TCP" for found in sockets)
+    running = {"SMC sockets": len(sockets), "that use SMC": used}
+    reason = "%d of %d SMC sockets use SMC; smc_peers says to which hosts they should" % (used, len(sockets))
+    return _look({}, running, "compliant", reason, words[:MOST_PEERS] + more)
+
+
+def _judged(wanted, counts):
+    """The Look at {peer: {way: how many connections}}."""
+    running = {peer: in_words(ways) or "no connection" for peer, ways in counts.items()}
+    wrong, plain, silent = [], [], []
+    for peer, ways in counts.items():
+        used = sum(count for way, count in ways.items() if way in ("SMCR", "SMCD"))
+        beside = ways.get(PLAIN, 0)
+        if sum(ways.values()) > used + beside or (beside and not used):
+            wrong.append("%s: %s" % (peer, running[peer]))
+        elif beside:
+            plain.append("%s: %s" % (peer, running[peer]))
+        elif not used:
+            silent.append(peer)
+    if wrong:
+        reason = "connections do not use SMC: %s" % "; ".join(wrong)
+        if any(PLAIN in sentence for sentence in wrong):
+            reason += "; a program opens SMC sockets where it is started with smc_run"
+        return _look(wanted, running, "drifted", reason, plain)
+    if silent:
+        reason = "no connection to %s is open, so nothing can be told: look while the application works"
+        return _look(wanted, running, "not_applicable", reason % ", ".join(silent), plain)
+    return _look(wanted, running, "compliant", "connections to every peer use SMC", plain)
+
+
+def _addresses(name):
+    """The addresses of a host by its name. Raises OSError."""
+    try:
+        found = socket.getaddrinfo(name, None, 0, socket.SOCK_STREAM)
+    except (UnicodeError, socket.gaierror) as error:
+        raise OSError("%s cannot be resolved" % name) from error
+    return {plain_address(entry[4][0]) for entry in found}
+
+
+def connections(host):
+    """[(own port, peer's address, peer's port)] of the established TCP connections."""
+    found = []
+    for name in ("tcp", "tcp6"):
+        for line in (host.read("/proc/net/" + name) or "").splitlines()[1:]:
+            fields = line.split()
+            if len(fields) > 3 and fields[3] == _ESTABLISHED:
+                peer, port = fields[2].split(":")
+                found.append((int(fields[1].split(":")[1], 16), _address(peer), int(port, 16)))
+    return found
+
+
+def _address(digits):
+    """An address of /proc/net/tcp: words of 32 bits, each as a number in the machine's own byte order."""
+    words = [int(digits[place : place + 8], 16) for place in range(0, len(digits), 8)]
+    return plain_address(str(ipaddress.ip_address(struct.pack("=%dI" % len(words), *words))))
+
+
+def _counts(addresses, established, sockets):
+    owners = {(found.local_port, plain_address(found.peer), found.peer_port): found for found in sockets}
+    counts = {peer: {} for peer in addresses}
+    for connection in established:
+        owner = owners.get(connection)
+        for peer in addresses:
+            if connection[1] in addresses[peer]:
+                _count(counts[peer], _way(owner) if owner and owner.mode else PLAIN)
+    return counts
+
+
+def _way(found):
+    """SMCR, SMCD, or TCP with the reason why it fell back."""
+    return (
+        found.mode if found.mode != "TCP" else "TCP instead of SMC, %s" % (smc_sockets.why(found) or "no reason known")
+    )
+
+
+def _count(counts, way):
+    counts[way] = counts.get(way, 0) + 1
+
+
+def in_words(counts):
+    """2 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)"""
+    return ", ".join("%d %s" % (counts[way], way) for way in sorted(counts))

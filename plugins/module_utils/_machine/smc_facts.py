@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SMC-R and SMC-D of a Linux host: devices, what sockets became, and counters, as smc-tools show them.
+
+The kernel is asked itself, as smcss, smcd and smcr ask it (include/uapi/linux/smc.h): smc-tools need not be there.
+"""
+
+import socket
+
+from .._host import netlink
+from . import smc_sockets
+
+_FAMILY = "SMC_GEN_NETLINK"
+# command and attribute of each question
+_DEVICES = {"SMCD": (5, 5), "SMCR": (6, 6)}
+_STATS, _FALLBACKS, _UEIDS = (7, 7), (8, 8), (9, 1)
+# SMC_NLA_DEV_*, one or two ports in each
+_USE_COUNT, _PCI_ID, _PORTS, _IB_NAME = 1, 7, (8, 9), 10
+# SMC_NLA_DEV_PORT_*
+_PNET_BY_USER, _PNET_ID, _INTERFACE, _STATE, _VALID, _LINKS = 1, 2, 3, 4, 5, 6
+# SMC_NLA_STATS_*, and of one kind of SMC
+_KINDS, _ERRORS = {"SMCD": 1, "SMCR": 2}, (3, 4)
+_COUNTERS = {
+    "client_v1": 7,
+    "client_v2": 8,
+    "server_v1": 9,
+    "server_v2": 10,
+    "bytes_received": 16,
+    "bytes_sent": 17,
+}
+# SMC_NLA_FBACK_STATS_*
+_END, _SERVER_COUNT, _CLIENT_COUNT, _REASON, _REASON_COUNT = 1, 2, 3, 4, 5
+
+
+def smc(host):
+    """The fact smc: {devices, ueids, sockets, stats}; None where the kernel has no SMC now, and below a captured root.
+
+    A part that the kernel does not tell is None: kernels before 5.11 tell of no devices, and counters came later.
+    """
+    if host.root != "/" or not smc_sockets.is_there(host):
+        return None
+    return dict(kernel(), sockets=_told(lambda: grouped(smc_sockets.sockets())))
+
+
+def kernel():
+    """{devices, ueids, stats} of this machine, whose kernel has SMC."""
+    return dict(dict.fromkeys(("devices", "ueids", "stats")), **_told(_generic, {}))
+
+
+def sentences(found):
+    """What kernel() told, for a person: a sentence a device, and one for each kind of SMC that was ever used."""
+    devices, counted = found["devices"], found["stats"] or {}
+    said = ["the kernel has no device for SMC-R or SMC-D"] if devices == [] else []
+    said += [_device_words(device) for device in devices or ()]
+    for kind, name in (("SMCR", "SMC-R"), ("SMCD", "SMC-D")):
+        numbers = counted.get(kind) or {}
+        versions = [_sum(numbers.get(end + version) for end in ("client_", "server_")) for version in ("v1", "v2")]
+        if any(versions):
+            words = "%s since the module smc was loaded: %s connections of version 1, %s of version 2"
+            said.append(words % (name, versions[0], versions[1]))
+    if counted.get("fallbacks"):
+        reasons = ["%d %s" % (entry["count"], entry["reason"]) for entry in counted["fallback_reasons"]]
+        said.append("fallbacks to TCP since then: %d; reasons: %s" % (counted["fallbacks"], ", ".join(reasons)))
+    return said
+
+
+def _device_words(device):
+    """SMCR device mlx5_0 port 1 of eno1, active, PNET id SAPNET"""
+    words = "%s device %s" % (device["type"], device["name"] or device["pci_id"])
+    words += " port %d" % device["port"] if device["port"] else ""
+    words += " of %s" % device["interface"] if device["interface"] else ""
+    state = {True: ", active", False: ", not active", None: ""}[device["active"]]
+    return words + state + (", PNET id %s" % device["pnet_id"] if device["pnet_id"] else ", no PNET id")
+
+
+def _told(question, nothing=None):
+    try:
+        return question()
+    except OSError:
+        return nothing
+
+
+def _generic():
+    number = netlink.family(_FAMILY)
+    if number is None:
+        return {}
+
+    def ask(command, attribute):
+        answers = netlink.dump_generic(number, command)
+        return [answer[attribute] for answer in answers if attribute in answer]
+
+    return {
+        "devices": _told(lambda: [device for kind in _DEVICES for device in devices(kind, ask(*_DEVICES[kind]))]),
+        "ueids": _told(lambda: [netlink.text(entry) for entry in ask(*_UEIDS)]),
+        "stats": _told(lambda: stats(ask(*_STATS), ask(*_FALLBACKS))),
+    }
+
+
+def devices(kind, answers):
+    """[{type, name, port, ...}] of the nested attributes of SMC-D or SMC-R devices, one for each port."""
+    found = []
+    for answer in answers:
+        device = netlink.attributes(answer)
+        for place, kept in enumerate(_PORTS, 1):
+            port = netlink.attributes(device.get(kept, b""))
+            if kind == "SMCR" and not _number(port, _VALID):
+                continue
+            if kind == "SMCD" and place > 1:
+                continue
+            found.append(_device(kind, device, port, place))
+    return found
+
+
+def _device(kind, device, port, place):
+    name = netlink.text(device.get(_IB_NAME, b""))
+    return {
+        "type": kind,
+        "name": name or None,
+        "pci_id": netlink.text(device.get(_PCI_ID, b"")) or None,
+        "port": place if kind == "SMCR" else None,
+        "interface": _interface(_number(port, _INTERFACE)),
+        "active": bool(_number(port, _STATE)) if kind == "SMCR" else None,
+        "pnet_id": netlink.text(port.get(_PNET_ID, b"")) or None,
+        "pnet_id_by_user": bool(_number(port, _PNET_BY_USER)),
+        "in_use": _number(port, _LINKS) if kind == "SMCR" else _number(device, _USE_COUNT),
+    }
+
+
+def _interface(index):
+    try:
+        return socket.if_indextoname(index) if index else None
+    except OSError:
+        return None
+
+
+def _number(attributes, kind):
+    return netlink.number(attributes[kind]) if kind in attributes else None
+
+
+def stats(answers, fallbacks):
+    """{SMCD, SMCR: counters, handshake_errors, fallbacks, fallback_reasons} since the kernel has SMC."""
+    counters = netlink.attributes(answers[0]) if answers else {}
+    found = {}
+    for kind, kept in _KINDS.items():
+        values = netlink.attributes(counters.get(kept, b""))
+        found[kind] = {name: _number(values, number) for name, number in _COUNTERS.items()}
+    found["handshake_errors"] = _sum(_number(counters, kept) for kept in _ERRORS)
+    reasons = [netlink.attributes(answer) for answer in fallbacks]
+    found["fallbacks"] = _sum(_number(reasons[0], kept) for kept in (_SERVER_COUNT, _CLIENT_COUNT)) if reasons else 0
+    found["fallback_reasons"] = [
+        {
+            "end": "server" if _number(reason, _END) else "client",
+            "reason": smc_sockets.in_words(_number(reason, _REASON)),
+            "count": _number(reason, _REASON_COUNT),
+        }
+        for reason in reasons
+        if _number(reason, _REASON)
+    ]
+    return found
+
+
+def _sum(numbers):
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
+def grouped(sockets):
+    """[{peer, mode, fallback, count}] of the SMC sockets that have a connection, sorted."""
+    counts = {}
+    for found in sockets:
+        if found.mode is not None:
+            key = (found.peer, found.mode, smc_sockets.why(found) or "")
+            counts[key] = counts.get(key, 0) + 1
+    return [
+        {"peer": peer, "mode": mode, "fallback": fallback or None, "count": counts[peer, mode, fallback]}
+        for peer, mode, fallback in sorted(counts)
+    ]

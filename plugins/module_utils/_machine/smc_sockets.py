@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SMC sockets of Linux (AF_SMC): what each of them became, as smcss shows it, asked of the kernel itself.
+
+Kernel: include/uapi/linux/smc_diag.h, net/smc/smc.h (states), net/smc/smc_clc.h (why a socket fell back to TCP).
+"""
+
+import errno
+import os
+import socket
+import struct
+from collections import namedtuple
+
+from .._host import netlink
+
+AF_SMC = 43
+_PROTOCOLS = {socket.AF_INET: 0, socket.AF_INET6: 1}
+_BY_FAMILY = 20
+_FALLBACK = 5  # the attribute SMC_DIAG_FALLBACK
+# smc_diag_req and smc_diag_msg begin with four bytes and an inet_diag_sockid, whose ports are in network byte order
+_REQUEST = struct.Struct("=BHB48x")
+_MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIQ")
+_REASON_CODES = struct.Struct("=II")
+
+_MODES = {0: "SMCR", 1: "TCP", 2: "SMCD"}
+_STATES = {
+    1: "ACTIVE",
+    2: "INIT",
+    7: "CLOSED",
+    10: "LISTEN",
+    20: "PEERCLW1",
+    21: "PEERCLW2",
+    22: "APPLCLW1",
+    23: "APPLCLW2",
+    24: "APPLFINCLW",
+    25: "PEERFINCLW",
+    26: "PEERABORTW",
+    27: "PROCESSABORT",
+}
+# no connection yet, or none any more: the mode says nothing
+_UNCONNECTED = ("INIT", "CLOSED", "LISTEN")
+
+_REASONS = {
+    0x01010000: "out of memory",
+    0x02010000: "timeout while the link was confirmed over the RDMA device",
+    0x02020000: "timeout while a link was added",
+    0x03000000: "configuration error",
+    0x03010000: "the peer does not support SMC",
+    0x03020000: "the connection uses IPsec",
+    0x03030000: "no SMC device found, neither for SMC-R nor for SMC-D",
+    0x03030001: "no ISM device for SMC-D found",
+    0x03030002: "no RDMA device for SMC-R found",
+    0x03030003: "the hardware does not support ISM version 2",
+    0x03030004: "the peer offers no SMC version 2",
+    0x03030005: "the peer offers no SMC-D version 2",
+    0x03030006: "the peer sent no system EID",
+    0x03030007: "no device for SMC-D version 2 found",
+    0x03030008: "the peer sent no user-defined EID (UEID)",
+    0x03030009: "the ends agree on no release of SMC version 2",
+    0x0303000A: "the ends agree on no number of connections",
+    0x0303000B: "the ends agree on no number of links",
+    0x03040000: "one end wants SMC-R, the other SMC-D",
+    0x03050000: "the peer uses eye catchers in its buffers",
+    0x03060000: "a socket option that SMC does not know was set (TCP fast open)",
+    0x03070000: "the ends are in different IP subnets",
+    0x03080000: "the VLAN of the IP interface cannot be told",
+    0x03090000: "the VLAN could not be registered with the ISM device",
+    0x030A0000: "no active link in the link group",
+    0x030B0000: "the server's link was not found",
+    0x030C0000: "the ends speak different versions of SMC",
+    0x030D0000: "the SMC-D device has no room for another connection",
+    0x030E0000: "no route to the peer for SMC-R version 2",
+    0x030F0000: "the ends differ in whether the peer is reached over a router",
+    0x04000000: "synchronization error",
+    0x05000000: "the peer declined",
+    0x09990000: "internal error",
+    0x09990001: "internal error: the token of a buffer could not be handled",
+    0x09990002: "internal error: the RDMA link failed",
+    0x09990003: "internal error: a buffer could not be registered",
+}
+
+# One AF_SMC socket. mode: SMCR, SMCD, TCP, or None without a connection. reason, peer_reason: why it fell back, the
+# codes of this end and of the peer, 0 where there is none and None where the kernel does not tell.
+SmcSocket = namedtuple("SmcSocket", "state mode reason peer_reason local local_port peer peer_port inode")
+
+
+def in_words(code):
+    """0x03010000 (the peer does not support SMC); None without a code."""
+    if not code:
+        return None
+    return "0x%08x (%s)" % (code, _REASONS.get(code, "a reason that is not known here"))
+
+
+def why(found):
+    """Why a socket fell back to TCP, in words; None where it did not or nothing is known."""
+    if found.mode != "TCP":
+        return None
+    own, other = in_words(found.reason), in_words(found.peer_reason)
+    return "%s, the peer's reason: %s" % (own, other) if own and other else own or other
+
+
+def parse(message):
+    """The SmcSocket of one answer of the kernel: a smc_diag_msg and its attributes. OSError if it is cut off."""
+    if len(message) < _MESSAGE.size:
+        raise OSError(errno.EBADMSG, "the kernel's answer about an SMC socket is cut off")
+    values = _MESSAGE.unpack_from(message)
+    state, ports, addresses = _STATES.get(values[1], str(values[1])), values[4:6], values[6:8]
+    # AF_SMC is no family of addresses: one of IPv4 fills the first four bytes
+    short = not any(address[4:].strip(b"\0") for address in addresses)
+    names = [_address(address, short) for address in addresses]
+    numbers = [struct.unpack("!H", port)[0] for port in ports]
+    # older kernels do not tell
+    codes = netlink.attributes(message[_MESSAGE.size :]).get(_FALLBACK, b"")
+    reason, peer_reason = _REASON_CODES.unpack_from(codes) if len(codes) >= _REASON_CODES.size else (None, None)
+    mode = None if state in _UNCONNECTED else _MODES.get(values[2])
+    return SmcSocket(state, mode, reason, peer_reason, names[0], numbers[0], names[1], numbers[1], values[9])
+
+
+def _address(data, short):
+    return socket.inet_ntop(socket.AF_INET, data[:4]) if short else socket.inet_ntop(socket.AF_INET6, data)
+
+
+def sockets():
+    """Every AF_SMC socket of this network namespace. OSError where the kernel cannot tell.
+
+    The kernel loads its module smc_diag for the answer, and smc with it: ask only where smc is there already.
+    """
+    request = _REQUEST.pack(AF_SMC, 0, 1 << (_FALLBACK - 1))
+    return [parse(message) for message in netlink.dump(netlink.SOCK_DIAG, _BY_FAMILY, request)]
+
+
+def is_there(host):
+    """Whether the kernel of a host has SMC now: as a module that is loaded, or built in."""
+    text = host.read("/proc/net/protocols") or ""
+    return any(line.startswith("SMC") for line in text.splitlines())
+
+
+def stream(family):
+    """A new AF_SMC socket for addresses of AF_INET or AF_INET6, in the shape of a socket of that family.
+
+    Python knows no addresses of AF_SMC, and the kernel takes those of IP. OSError (EAFNOSUPPORT) without SMC.
+    """
+    raw = socket.socket(AF_SMC, socket.SOCK_STREAM, _PROTOCOLS[family])
+    return socket.socket(family, socket.SOCK_STREAM, 0, fileno=raw.detach())
+
+
+def of_socket(sock):
+    """The SmcSocket of an open AF_SMC socket of this process, None where the kernel does not tell."""
+    inode = os.fstat(sock.fileno()).st_ino
+    try:
+        return next((found for found in sockets() if found.inode == inode), None)
+    except OSError:
+        return None

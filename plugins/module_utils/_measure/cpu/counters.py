@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU time and network counters of this machine, as snapshots and the differences between two of them.
+
+A counter that the platform does not have (AIX has none of these files) is None in snapshots and differences, never 0.
+On AIX a meter (meter.py) brings the CPU time.
+"""
+
+import os
+import time
+
+from ..._host.host import Host, HostError
+
+# Columns of the "cpu" line of /proc/stat (proc(5)); guest time is contained in user time already.
+_CPU_COLUMNS = {"user_s": (0, 1), "system_s": (2,), "idle_s": (3, 4), "softirq_s": (5, 6), "steal_s": (7,)}
+_ATTEMPTS = 3  # to read a tree of processes in which none ends meanwhile
+_RPS_COLUMN = 9  # received_rps, the tenth hexadecimal column of /proc/net/softnet_stat
+
+
+def parse_cpu(text, ticks_per_second):
+    """CPU seconds since boot from /proc/stat: user_s (with nice), system_s, softirq_s (with irq), steal_s, idle_s
+    (with iowait), and ncpu, the number of online CPUs. None without a usable "cpu" line."""
+    total, ncpu = None, 0
+    for line in text.splitlines():
+        fields = line.split()
+        if not fields or not fields[0].startswith("cpu"):
+            continue
+        if fields[0] == "cpu":
+            total = fields[1:]
+        elif fields[0][3:].isdigit():
+            ncpu += 1
+    if total is None or len(total) < 8 or not all(field.isdigit() for field in total[:8]):
+        return None
+    result = {
+        name: sum(int(total[column]) for column in columns) / float(ticks_per_second)
+        for name, columns in _CPU_COLUMNS.items()
+    }
+    result["ncpu"] = ncpu
+    return result
+
+
+def parse_retransmits(text):
+    """RetransSegs from the Tcp line of /proc/net/snmp (IPv6 counts there, too), found by the header line's name."""
+    names = None
+    for line in text.splitlines():
+        fields = line.split()
+        if not fields or fields[0] != "Tcp:":
+            continue
+        if names is None:
+            names = fields
+        elif "RetransSegs" in names and names.index("RetransSegs") < len(fields):
+            value = fields[names.index("RetransSegs")]
+            return int(value) if value.isdigit() else None
+    return None
+
+
+def parse_received_rps(text):
+    """received_rps of every CPU from /proc/net/softnet_stat, in the order of its lines; None on old layouts."""
+    values = []
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) <= _RPS_COLUMN:
+            return None
+        try:
+            values.append(int(fields[_RPS_COLUMN], 16))
+        except ValueError:
+            return None
+    return values or None
+
+
+def parse_process(text, ticks_per_second):
+    """CPU seconds of a process and of its children that ended and were waited for, from /proc/PID/stat; or None."""
+    # The name in parentheses may hold blanks and parentheses itself.
+    times = text.rpartition(")")[2].split()[11:15]
+    if len(times) < 4 or not all(field.lstrip("-").isdigit() for field in times):
+        return None
+    return sum(int(field) for field in times) / float(ticks_per_second)
+
+
+def process_seconds(pids, root="/"):
+    """CPU seconds of these processes with all that descend from them; None where that cannot be known.
+
+    A parent is read before its children: what one of them used is then either still its own, or gone with it, which
+    shows, and everything is read again.
+    """
+    host = Host(root)
+    for _attempt in range(_ATTEMPTS):
+        total, todo, known = 0.0, list(pids), set()
+        while todo:
+            pid = todo.pop()
+            seconds = parse_process(_read(host, "/proc/%d/stat" % pid) or "", os.sysconf("SC_CLK_TCK"))
+            children = _children(host, pid)
+            if seconds is None or children is None:
+                break
+            total += seconds
+            known.add(pid)
+            todo += [child for child in children if child not in known]
+        else:
+            return round(total, 4)
+    return None
+
+
+def _children(host, pid):
+    """Process ids of the living children; None where the process is gone, or the kernel does not list them."""
+    found = []
+    try:
+        threads = host.listdir("/proc/%d/task" % pid)
+    except HostError:
+        return None
+    for thread in threads:
+        text = _read(host, "/proc/%d/task/%s/children" % (pid, thread))
+        if text is None:
+            return None
+        found += [int(field) for field in text.split()]
+    return found
+
+
+def _read(host, path):
+    try:
+        return host.read(path)
+    except HostError:
+        return None
+
+
+def _cpu(host):
+    stat = _read(host, "/proc/stat")
+    return parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None
+
+
+def snapshot(root="/", meter=None, pids=()):
+    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), cpu_source, process_s,
+    retransmits, received_rps.
+
+    meter: where the CPU time comes from instead (meter.Meter); the snapshot then waits for the end of its interval.
+    pids: the tool's own processes, which process_s is about.
+    """
+    host = Host(root)
+    cpu = meter.sample() if meter else _cpu(host)
+    snmp, softnet = (_read(host, path) for path in ("/proc/net/snmp", "/proc/net/softnet_stat"))
+    return {
+        "mono_s": time.monotonic(),
+        "wall_s": time.time(),
+        "cpu": cpu,
+        "cpu_source": cpu.get("tool", "procfs") if cpu else None,
+        "process_s": process_seconds(pids, root) if pids and not meter else None,
+        "retransmits": parse_retransmits(snmp) if snmp else None,
+        "received_rps": parse_received_rps(softnet) if softnet else None,
+    }
+
+
+def cpu_between(before, after):
+    """A record's cpu entry from two snapshots: seconds of all CPUs together, ncpu and the wall time elapsed_s.
+
+    None without counters. idle_s and steal_s can step back by a tick on some kernels: that is 0 seconds, not less.
+    process_s is the part of it in the tool's own processes, where that is known. From a meter also physc, the
+    processors that the partition consumed on average, and entitlement.
+    """
+    first, last = before.get("cpu"), after.get("cpu")
+    if not first or not last or first.get("meter") != last.get("meter"):
+        return None
+    result = {name: _seconds(first[name], last[name]) for name in _CPU_COLUMNS}
+    result["ncpu"] = last["ncpu"]
+    result["elapsed_s"] = round(after["mono_s"] - before["mono_s"], 6)
+    result["process_s"] = _grown(before.get("process_s"), after.get("process_s"))
+    if "meter" in last:
+        result["elapsed_s"] = counted = round(last["counted_s"] - first["counted_s"], 6)
+        consumed = _seconds(first["physc_s"], last["physc_s"])
+        result["physc"] = None if consumed is None or counted <= 0 else round(consumed / counted, 4)
+        result["entitlement"] = last["entitlement"]
+    return result
+
+
+def _seconds(first, last):
+    return None if first is None or last is None else round(max(0.0, last - first), 4)
+
+
+def _grown(first, last):
+    """None where it shrank: a process has gone that nobody waited for, with its time."""
+    return None if first is None or last is None or last < first else round(last - first, 4)
+
+
+def _rps_between(first, last):
+    if not first or not last or len(first) != len(last):
+        return None
+    # Each CPU's counter is an unsigned 32-bit number that wraps by itself.
+    return sum((last[cpu] - first[cpu]) & 0xFFFFFFFF for cpu in range(len(first)))
+
+
+def net_between(before, after):
+    """A record's net entry from two snapshots: retransmits of this network namespace, rps_received of this kernel."""
+    first, last = before.get("retransmits"), after.get("retransmits")
+    known = first is not None and last is not None and last >= first
+    return {
+        "retransmits": last - first if known else None,
+        "rps_received": _rps_between(before.get("received_rps"), after.get("received_rps")),
+    }
+
+
+def clock_step(before, after):
+    """By how many seconds the wall clock was set between two snapshots (a slew of NTP stays far below a step)."""
+    step = (after["wall_s"] - before["wall_s"]) - (after["mono_s"] - before["mono_s"])
+    return round(step, 6) + 0.0  # no -0.0

@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the measuring modules' main() have in common: options, their limits, the server, the round."""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from . import rounds
+from .errors import MeasureError
+from .server import agent, wire
+from .workload import MAX_LOOPS
+
+SESSION = dict(
+    tool=dict(type="str", required=True),
+    version=dict(type="str", default="unknown"),
+    address=dict(type="str", default=""),
+    port=dict(type="int", required=True),
+    control_port=dict(type="int", required=True),
+    token=dict(type="str", required=True, no_log=True),
+    pid=dict(type="int"),
+    start_time=dict(type="str"),
+    lifetime=dict(type="int"),
+    started=dict(type="str"),
+)
+PROTOCOL = dict(
+    name=dict(type="str", default="custom"),
+    rounds=dict(type="int", default=1),
+    design=dict(type="str", choices=["alternate", "blocks"], default="blocks"),
+)
+# documented in plugins/doc_fragments/measuring.py
+ARGUMENTS = dict(
+    side=dict(type="str", choices=["client", "server"], required=True),
+    state=dict(type="str", choices=["started", "stopped"], default="started"),
+    path=dict(type="path"),
+    address=dict(type="str"),
+    port=dict(type="int", default=0),
+    control_port=dict(type="int", default=0),
+    lifetime=dict(type="int", default=3600),
+    calibrated=dict(type="dict", default={}),
+    run_seconds=dict(type="float", default=1.0),
+    runs=dict(type="int", default=5),
+    warmup=dict(type="int", default=1),
+    timeout=dict(type="float", default=60.0),
+    control=dict(type="bool", default=True),
+    idle_seconds=dict(type="float", default=1.0),
+    session=dict(type="dict", options=SESSION),
+    change=dict(type="str"),
+    phase=dict(type="str"),
+    round=dict(type="int", default=1),
+    peer=dict(type="str"),
+    results=dict(type="path", default="results"),
+    protocol=dict(type="dict", default={}, options=PROTOCOL),
+)
+_LIMITS = (
+    ("port", 0, 65535),
+    ("control_port", 0, 65535),
+    ("lifetime", 1, 7 * 86400),
+    ("run_seconds", 0.001, 600),
+    ("runs", 1, 50),
+    ("warmup", 0, 10),
+    ("timeout", 1, 86400),
+    ("idle_seconds", 0, 600),
+    ("round", 1, 1000),
+)
+
+
+def within(params, limits):
+    """MeasureError for the first option that is out of its limits: (name, lowest, highest)."""
+    for name, low, high in limits:
+        if not low <= params[name] <= high:
+            raise MeasureError("%s is %s; it has to be from %s to %s" % (name, params[name], low, high))
+
+
+def check(params):
+    """MeasureError for the first common option that is out of its limits."""
+    within(params, _LIMITS)
+    if params["timeout"] < params["run_seconds"]:
+        raise MeasureError("timeout is shorter than run_seconds; every run would fail")
+    for name, loops in (params["calibrated"] or {}).items():
+        if isinstance(loops, bool) or not isinstance(loops, int) or not 1 <= loops <= MAX_LOOPS:
+            raise MeasureError("calibrated has %s: %s; loops from 1 to %d" % (name, loops, MAX_LOOPS))
+
+
+def plan(params):
+    """The rounds.Plan of checked options; a module without the option loops always calibrates."""
+    values = {name: params.get(name) for name in rounds.Plan._fields}
+    values["loops"] = values["loops"] or 0
+    values["calibrated"] = params["calibrated"] or {}
+    protocol = params["protocol"] or {}
+    values["protocol"] = {"name": "custom", "rounds": 1, "design": "blocks"}
+    values["protocol"].update((key, value) for key, value in protocol.items() if value is not None)
+    return rounds.Plan(**values)
+
+
+def server(params, check_mode, tool, version, **how):
+    """Start the server of a tool, or stop the one of the session: the result of the module.
+
+    how: what agent.start() takes for this tool (program, engine, kind).
+    """
+    if params["state"] == "stopped":
+        session = params["session"]
+        return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
+    address, port, control_port = params["address"], params["port"], params["control_port"]
+    if not address:
+        raise MeasureError(
+            "address is not set: a server takes the address of this host to listen on, or 0.0.0.0 or :: for all"
+        )
+    if check_mode:
+        session = {"tool": tool, "version": version, "address": address, "port": port, "control_port": control_port}
+        session.update(token="", pid=None, start_time=None, lifetime=params["lifetime"], started=None)
+    else:
+        session = agent.start(
+            tool, address, port, version=version, control_port=control_port, lifetime=params["lifetime"], **how
+        )
+    return {"changed": True, "session": session}
+
+
+def client(params, check_mode, workloads):
+    """Measure one round of the workloads against the session's server, if there is one: the result of the module."""
+    if check_mode:
+        return {"changed": False, "records": [], "msg": "check mode: nothing was measured"}
+    return {"changed": False, "records": measure(params, workloads)}
+
+
+def measure(params, workloads):
+    """The records of one round without ids."""
+    session, channel = params["session"], None
+    if session is not None:
+        target = wire.Target(params["address"], session["control_port"], session["token"])
+        channel = wire.Channel(target, session.get("lifetime"))
+    try:
+        return rounds.measure_round(plan(params), workloads, channel)
+    finally:
+        if channel is not None:
+            channel.close()
+
+
+def run_module(arguments, run, **rules):
+    """The main() of a measuring module.
+
+    arguments: its own options beside ARGUMENTS; run(params, check_mode): the result, whose warnings are shown;
+    rules: further keywords of AnsibleModule.
+    """
+    rules.setdefault("required_if", [("side", "client", ("address", "session")), ("state", "stopped", ("session",))])
+    module = AnsibleModule(
+        argument_spec=dict(ARGUMENTS, **arguments), required_by={"change": "phase"}, supports_check_mode=True, **rules
+    )
+    try:
+        check(module.params)
+        result = run(module.params, module.check_mode)
+    except MeasureError as error:
+        module.fail_json(msg=str(error))
+    for warning in result.pop("warnings", []):
+        module.warn(warning)
+    module.exit_json(**result)

@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""fio: reads and writes of files in the shapes of the published evaluation, from fio's own JSON.
+
+Shapes: 128 KiB one after the other and 8 KiB at random; through the page cache, direct, and direct with many requests
+under way at once (async); 1 to 64 jobs, each with a file of its own. The files lie in a new folder below a directory
+that the user names. They are written once before the runs and removed after them, whatever happens.
+"""
+
+import json
+import os
+import re
+from collections import namedtuple
+
+from .. import programs
+from ..errors import MeasureError
+from ..options import check_limits, check_lists, filled
+from ..workload import Metric, Outcome, Workload
+from . import scratch
+
+TOOL = "fio"
+PREFIX = "zpower-fio-"
+KIB, MIB = 1024, 1024 * 1024
+# What a user may choose, as option names of the module; documented in plugins/modules/workload.py.
+OPTIONS = {
+    "directory": {"type": "path", "required": True},
+    "patterns": {
+        "type": "list",
+        "elements": "str",
+        "choices": ["seqread", "seqwrite", "randread", "randwrite"],
+        "default": ["seqread", "seqwrite", "randread", "randwrite"],
+    },
+    "modes": {
+        "type": "list",
+        "elements": "str",
+        "choices": ["buffered", "direct", "async"],
+        "default": ["direct", "async"],
+    },
+    "jobs": {"type": "list", "elements": "int", "default": [1]},
+    "size_mib": {"type": "int", "default": 256},
+    "iodepth": {"type": "int", "default": 16},
+}
+LIMITS = {"jobs": 64, "size_mib": MIB, "iodepth": 1024}
+
+# rw: fio's word for a pattern; kib: the size of one request.
+Pattern = namedtuple("Pattern", "rw kib metric")
+_RATE, _REQUESTS = Metric("kib_per_s", "KiB/s", "higher"), Metric("iops", "requests/s", "higher")
+PATTERNS = {
+    "seqread": Pattern("read", 128, _RATE),
+    "seqwrite": Pattern("write", 128, _RATE),
+    "randread": Pattern("randread", 8, _REQUESTS),
+    "randwrite": Pattern("randwrite", 8, _REQUESTS),
+}
+_ENGINES = {"buffered": "psync", "direct": "psync", "async": "libaio"}
+# Slower than this, and the files are not written before the runs: nobody wants to wait longer.
+_SLOWEST_MIB_PER_S = 5.0
+_START_SECONDS = 30.0
+# What fio says of the samples that it takes every half second.
+_SAMPLED = re.compile(r"(?:bw|iops)_(?!bytes)|slat_ns\Z")
+# fio takes these characters in a path for something else (several directories, variables).
+_PLAIN_PATH = re.compile(r"/[^:$\\\x00-\x1f\x7f]*\Z")
+
+
+def check(options):
+    """MeasureError for the first option that is out of its limits."""
+    if not _PLAIN_PATH.match(options["directory"]):
+        raise MeasureError(
+            "fio.directory is %s; it has to be an absolute path without : $ and \\" % json.dumps(options["directory"])
+        )
+    check_lists(TOOL, options, ("patterns", "modes", "jobs"))
+    check_limits(TOOL, options, LIMITS)
+
+
+def names(given):
+    """The names of the workloads that options mean, in their order; given: options as a playbook has them."""
+    return [_name(*shape) for shape in _shapes(filled(OPTIONS, given))]
+
+
+def _shapes(options):
+    return [
+        (pattern, mode, jobs)
+        for jobs in options["jobs"]
+        for mode in options["modes"]
+        for pattern in options["patterns"]
+    ]
+
+
+def _name(pattern, mode, jobs):
+    """fio-randread-direct, or fio-randread-direct-x8 for 8 jobs."""
+    return "%s-%s-%s%s" % (TOOL, pattern, mode, "-x%d" % jobs if jobs > 1 else "")
+
+
+def version(binary):
+    """3.33 of "fio-3.33"."""
+    text = programs.ask([binary, "--version"])
+    match = re.match(r"fio-(\d\S*)\s*\Z", text)
+    if not match:
+        raise MeasureError("%s is no fio, it said: %s" % (binary, programs.first_lines(text)))
+    return match.group(1)
+
+
+def workloads(options, path, search_path):
+    """The Fio workloads of checked options, with the fio of this host."""
+    check(options)
+    binary = programs.require(TOOL, path, search_path)
+    number = version(binary)
+    return [Fio(binary, number, options, *shape) for shape in _shapes(options)]
+
+
+def parse(text, writes):
+    """(metrics, job) of fio's JSON, which some versions print remarks before; job is its one group of jobs.
+
+    MeasureError: fio reported an error, did nothing, or its output is not known.
+    """
+    begin = text.find("{")
+    if begin < 0:
+        raise MeasureError("fio printed no result: %s" % programs.first_lines(text))
+    try:
+        job = json.JSONDecoder().raw_decode(text[begin:])[0]["jobs"][0]
+        side, error = job["write" if writes else "read"], job["error"]
+        metrics = _metrics(side) if error == 0 else None
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as problem:
+        raise MeasureError(
+            "fio's result cannot be read (%s: %s); fio 3.0 or later is needed. It began: %s"
+            % (type(problem).__name__, problem, programs.first_lines(text))
+        ) from problem
+    if error != 0:
+        said = programs.first_lines(text[:begin])
+        raise MeasureError("fio failed with error %s (%s): %s" % (error, os.strerror(int(error)), said))
+    if metrics["units"] <= 0 or metrics["kib_per_s"] <= 0:
+        raise MeasureError("fio did no I/O at all: raise run_seconds")
+    return metrics, job
+
+
+def _metrics(side):
+    """The figures of the reading or the writing side; times from the request to its completion."""
+    latency = side["lat_ns"]
+    return {
+        "units": int(side["total_ios"]),
+        "kib_per_s": round(side["bw_bytes"] / 1024.0, 3),
+        "iops": round(float(side["iops"]), 3),
+        "lat_mean_us": round(latency["mean"] / 1000.0, 3),
+        "max_us": round(latency["max"] / 1000.0, 3),
+    }
+
+
+def shortened(text, job, writes):
+    """fio's result without its empty sides and histograms: as text of the run, where room is scarce."""
+    side = "write" if writes else "read"
+    kept = {name: job[name] for name in ("jobname", "error", "job options", "usr_cpu", "sys_cpu", "ctx") if name in job}
+    kept[side] = {name: value for name, value in job[side].items() if not _SAMPLED.match(name)}
+    whole = json.JSONDecoder().raw_decode(text[text.find("{") :])[0]
+    return json.dumps({"fio version": whole.get("fio version"), "jobs": [kept]}, sort_keys=True)
+
+
+class Fio(Workload):
+    """One shape: a pattern in a mode with a number of jobs."""
+
+    tool, family = TOOL, "fio"
+
+    def __init__(self, binary, number, options, pattern, mode, jobs):
+        self.name = _name(pattern, mode, jobs)
+        self.version, self.connections = number, jobs
+        self._pattern, self._mode = PATTERNS[pattern], mode
+        self._writes = self._pattern.rw.endswith("write")
+        self._binary, self._directory, self._size = binary, options["directory"], options["size_mib"] * MIB
+        self._iodepth = options["iodepth"] if mode == "async" else 1
+        self._seconds = 0.0
+        self._scratch = None
+        self.bytes = self._pattern.kib * KIB
+        self.metric = self._pattern.metric
+        self.unit = "%s of %d KiB" % ("write" if self._writes else "read", self._pattern.kib)
+        self.params = {
+            "directory": options["directory"],
+            "file_system": "unknown",
+            "iodepth": self._iodepth,
+            "ioengine": _ENGINES[mode],
+            "mode": mode,
+            "pattern": pattern,
+            "size_mib": options["size_mib"],
+        }
+
+    @property
+    def argv(self):
+        return self._command(os.path.join(self._directory, PREFIX + "*"))
+
+    def _files(self, folder):
+        """The options that say which files: one a job, so that jobs do not share one."""
+        # Threads, not processes: nothing of fio goes on when it is killed.
+        return [
+            self._binary,
+            "--name=job",
+            "--directory=" + folder,
+            "--size=%d" % self._size,
+            "--numjobs=%d" % self.connections,
+            "--thread",
+            "--bs=%d" % self.bytes,
+            "--ioengine=" + _ENGINES[self._mode],
+        ]
+
+    def _command(self, folder):
+        """One run on the files of a folder."""
+        command = self._files(folder)
+        command += [
+            "--rw=" + self._pattern.rw,
+            "--direct=%d" % (self._mode != "buffered"),
+            "--iodepth=%d" % self._iodepth,
+        ]
+        command += ["--time_based", "--runtime=%dms" % round(self._seconds * 1000)]
+        if not self._writes:
+            command.append("--readonly")
+        else:
+            command.append("--overwrite=1")
+            # What is still in the page cache at the end of a run would be written during the next one.
+            command += ["--end_fsync=1"] if self._mode == "buffered" else []
+        return command + ["--group_reporting", "--eta=never", "--output-format=json"]
+
+    def prepare(self, setting, ends):
+        """Write the files, in full: reading a file with holes reads nothing."""
+        self._seconds = setting.run_seconds
+        total = self._size * self.connections
+        self._scratch = scratch.Scratch(self._directory, PREFIX, total)
+        self.params = dict(self.params, file_system=scratch.file_system(self._directory))
+        command = self._files(self._scratch.path) + ["--rw=read", "--create_only=1", "--eta=never"]
+        seconds = _START_SECONDS + total / (_SLOWEST_MIB_PER_S * MIB)
+        ran = programs.run_together([command], seconds)
+        if ran.codes[0] != 0:
+            raise MeasureError("fio could not write its files: %s" % programs.first_lines(ran.texts[0]))
+
+    def run(self, setting, window):
+        ran = programs.run_together([self._command(self._scratch.path)], setting.timeout, window)
+        text = ran.texts[0]
+        if ran.codes[0] != 0 and "{" not in text:
+            raise MeasureError("fio ended with %d: %s" % (ran.codes[0], programs.first_lines(text)))
+        metrics, job = parse(text, self._writes)
+        elapsed = job["write" if self._writes else "read"]["runtime"] / 1000.0
+        return Outcome(metrics, shortened(text, job, self._writes), elapsed, None)
+
+    def finish(self):
+        if self._scratch is not None:
+            made, self._scratch = self._scratch, None
+            made.remove()

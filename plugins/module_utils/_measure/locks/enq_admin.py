@@ -1,0 +1,244 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SAP's enq_admin, the administration program of the standalone enqueue server 2 (ENSA2).
+
+It says with every answer how long the server took (Response=281 usec). That is the latency here, without what it takes
+to start the program. Locks that it sets for a measurement have a name of their own, by which they are released.
+"""
+
+import os
+import re
+import time
+from collections import namedtuple
+
+from .. import programs, releasing
+from ..errors import MeasureError
+from ..workload import Outcome
+from . import enqueue
+
+TOOL = "enq_admin"
+# The name of every lock that a measurement sets.
+LOCK_NAME = "ZPOWER_SAP_TUNING"
+_ASK_SECONDS = 60.0
+
+# One answer of enq_admin. ok: what the footer says; response_us: the time in it; current: locks in the table, or None.
+Answer = namedtuple("Answer", "ok title response_us current rows")
+
+_FOOTER = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d;\s*([^;]*);\s*'([^']*)';\s*Response=(\d+)\s*usec\s*$", re.M)
+_CURRENT = re.compile(r"\bCurrent=(\d+);")
+_KEY = re.compile(r"^([A-Za-z][^:;=]*?)\s*:\s*(.*?)\s*$", re.M)
+
+
+def parse(text):
+    """The Answer in what enq_admin printed; MeasureError where there is no footer, or one that does not say OK."""
+    footers = list(_FOOTER.finditer(text))
+    if not footers:
+        raise MeasureError("enq_admin gave no answer that ends with a time: %s" % programs.first_lines(text))
+    status, title, response = footers[-1].groups()
+    if status.strip() != "OK":
+        raise MeasureError("enq_admin: %s: %s: %s" % (title, status.strip(), programs.first_lines(text)))
+    current = _CURRENT.search(text)
+    return Answer(True, title, int(response), int(current.group(1)) if current else None, parse_table(text))
+
+
+def parse_table(text):
+    """[{column: text}] of the CSV table in an answer, whose lines end with a semicolon; empty where it has none."""
+    rows, names = [], None
+    for line in text.splitlines():
+        cells = line.split(";")
+        if names is None:
+            names = cells if line.startswith("Type;") else None
+        elif len(cells) != len(names):
+            break
+        else:
+            rows.append({name: cell for name, cell in zip(names, cells) if name})
+    return rows
+
+
+def parse_info(text):
+    """{key: value} of --info."""
+    return {match.group(1): match.group(2) for match in _KEY.finditer(_FOOTER.sub("", text))}
+
+
+def release_of(text):
+    """The release of the server in the output of --info, such as 789.100, or unknown."""
+    found = parse_info(text)
+    parts = [found[key] for key in ("Release", "Patch Level") if found.get(key)]
+    return ".".join(parts) or "unknown"
+
+
+class Command:
+    """The command lines of one enq_admin for one server."""
+
+    def __init__(self, binary, profile):
+        self._begin = [binary, "pf=" + profile]
+
+    def info(self):
+        return self._begin + ["--no_color", "--info"]
+
+    def locks(self, most="*", name="*", argument="*"):
+        return self._begin + ["--csv", "--no_color", "--locks=%s:*:*:%s:%s" % (most, name, argument)]
+
+    def set_locks(self, count, owner):
+        return self._lock("set_locks", count, owner)
+
+    def release_locks(self, count, owner):
+        return self._lock("release_locks", count, owner)
+
+    def _lock(self, what, count, owner):
+        # %u is a running number, so that all locks of an owner differ
+        argument = "--%s=%d:E:%s::%s:%s.%%u" % (what, count, owner, LOCK_NAME, owner)
+        return self._begin + ["--csv", "--no_color", argument]
+
+
+class EnqAdmin(enqueue.LockWorkload):
+    """A workload of enq_admin: calls one after another, in as many processes as are asked for."""
+
+    tool = TOOL
+    METRICS = {load: enqueue.time_of("response_us") for load in enqueue.LOADS}
+    UNITS = dict(dict.fromkeys(enqueue.LOADS, "request"), create_locks="lock")
+
+    def __init__(self, asked, command, runner, statistics=None):
+        super().__init__(asked, statistics)
+        if asked.processes > asked.users:
+            raise MeasureError(
+                "processes is %d and users %d; every process needs a user" % (asked.processes, asked.users)
+            )
+        self._command, self._runner = command, runner
+        self.version = "unknown"
+        # of this measurement alone: by them its locks are known again
+        self._prefix = "ZP%d." % os.getpid()
+        self._owners = ["%s%d" % (self._prefix, number) for number in range(asked.users)]
+        self._ready = False
+        self._owed = False
+
+    @property
+    def argv(self):
+        load, owner = self.asked.load, "<owner>"
+        if load == "live_statistics":
+            return self._command.info()
+        if load == "verify_entries":
+            return self._command.locks("*", LOCK_NAME)
+        return self._command.set_locks(1 if load == "sd_benchmark" else self.asked.locks_per_user, owner)
+
+    def _ask(self, argv):
+        return parse(self._runner.ask(argv, _ASK_SECONDS))
+
+    def _count(self):
+        """All locks in the table: the header's figure, else the rows of the whole list."""
+        answer = self._ask(self._command.locks("1"))
+        return len(self._ask(self._command.locks()).rows) if answer.current is None else answer.current
+
+    def prepare(self, setting, ends):
+        self.version = release_of(self._runner.ask(self._command.info(), _ASK_SECONDS))
+        if self.asked.load == "live_statistics":
+            return  # it only watches
+        self.refuse_foreign(self._count())
+        self._runner.guardian = releasing.Guardian(self._destroy)
+        self._ready = True
+
+    def _owes(self, something):
+        self._owed = something
+        self._runner.guardian.owes(something)
+
+    def measure(self, setting, window):
+        if self.asked.load == "create_locks":
+            return self._create_locks(setting, window)
+        if self.asked.load == "verify_entries":
+            return self._verify_entries(setting, window)
+        if self.asked.load == "sd_benchmark":
+            return self._sd_benchmark(setting, window)
+        return self._repeated([[self._command.info()]], setting, window)
+
+    def _create_locks(self, setting, window):
+        calls = [self._command.set_locks(self.asked.locks_per_user, owner) for owner in self._owners]
+        try:
+            self._owes(True)
+            outcome = self._once(calls, setting, window)
+        finally:
+            self._release()
+        outcome.metrics["units"] = self.asked.users * self.asked.locks_per_user
+        return outcome
+
+    def _verify_entries(self, setting, window):
+        try:
+            self._owes(True)
+            for owner in self._owners:
+                self._ask(self._command.set_locks(self.asked.locks_per_user, owner))
+            outcome = self._repeated([[self._command.locks("*", LOCK_NAME)]], setting, window)
+        finally:
+            self._release()
+        return outcome
+
+    def _sd_benchmark(self, setting, window):
+        """Every process sets a lock of its user and releases it, again and again."""
+        pairs = [
+            [self._command.set_locks(1, owner) for owner in self._owners],
+            [self._command.release_locks(1, owner) for owner in self._owners],
+        ]
+        try:
+            self._owes(True)
+            return self._repeated(pairs, setting, window)
+        finally:
+            self._release()
+
+    def _once(self, calls, setting, window):
+        """All calls once, as many at a time as there are processes."""
+        texts = []
+        with window:
+            begin = time.monotonic()
+            for first in range(0, len(calls), self.asked.processes):
+                some = calls[first : first + self.asked.processes]
+                texts += self._runner.together(some, setting.timeout, since=begin).texts
+            elapsed = time.monotonic() - begin
+        return _outcome(texts, elapsed)
+
+    def _repeated(self, steps, setting, window):
+        """Steps of calls again and again until the run is over, those of the next owners in each turn."""
+        texts, turn, count, begin = [], 0, self.asked.processes, time.monotonic()
+        with window:
+            while not texts or time.monotonic() - begin < self.asked.seconds:
+                for calls in steps:
+                    some = [calls[(turn * count + number) % len(calls)] for number in range(count)]
+                    texts += self._runner.together(some, setting.timeout).texts
+                turn += 1
+            elapsed = time.monotonic() - begin
+        return _outcome(texts, elapsed)
+
+    def _release(self):
+        if self._owed:
+            self._destroy()
+            self._owes(False)
+
+    def _destroy(self):
+        """Release the locks of this measurement's owners; MeasureError where one of them stays."""
+        for _owner in range(len(self._owners) + 1):
+            row = self._one_of_mine()
+            if row is None:
+                return
+            self._ask(self._command.release_locks(self.asked.locks_per_user, row["Owner 1"]))
+        raise MeasureError(
+            "locks of the name %s stay in the lock table, that of owner %s for one: release them with enq_admin "
+            "--release_locks, or in SMENQ" % (LOCK_NAME, row["Owner 1"])
+        )
+
+    def _one_of_mine(self):
+        """A row of the lock list that is this measurement's, or None."""
+        rows = self._ask(self._command.locks("1", LOCK_NAME, self._prefix + "*")).rows
+        return next((row for row in rows if row.get("Owner 1") in self._owners), None)
+
+    def finish(self):
+        if self._ready:
+            self._release()
+            self._runner.guardian.close()
+            self._ready = False
+
+
+def _outcome(texts, elapsed):
+    times = sorted(parse(text).response_us for text in texts)
+    middle = len(times) // 2
+    median = times[middle] if len(times) % 2 else (times[middle - 1] + times[middle]) / 2.0
+    if median <= 0:
+        raise MeasureError("enq_admin printed a response time of 0: raise locks_per_user")
+    metrics = {"response_us": median, "response_max_us": times[-1], "units": len(texts)}
+    return Outcome(metrics, "\n".join(texts[:2] + texts[-1:]), elapsed, None)

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the options of the module enqt to a workload: limits, the server, the tool."""
+
+import os
+
+from ..._host.host import Host
+from .. import entry_point, programs
+from ..errors import MeasureError
+from ..server import wire
+from . import enq_admin, enq_statistics, enqt, enqueue, locktable
+from .enq_programs import Runner
+from .locktable_load import LockTable
+
+TOOLS = (enqt.TOOL, enq_admin.TOOL, locktable.TOOL)
+_TOOL_OF = {"ENSA1": enqt.TOOL, "ENSA2": enq_admin.TOOL}
+_LIMITS = (("users", 1, 1000), ("locks_per_user", 1, 1000 * 1000), ("processes", 1, 250))
+
+
+def check(params):
+    """MeasureError for the first option of the module enqt's own that is out of its limits."""
+    entry_point.within(params, _LIMITS)
+
+
+def find_server(params):
+    """The enqueue.Server that the options name or that is found here, or None."""
+    return enqueue.find_server(Host(), params["sid"], params["instance"], params["profile"])
+
+
+def choose_tool(wanted, server):
+    """(tool, warnings) for what the user asked and the server that is there; MeasureError where they do not fit."""
+    if wanted == locktable.TOOL:
+        return wanted, []
+    if server is None and wanted == "auto":
+        return locktable.TOOL, [
+            "no SAP enqueue server was found on this host: locktable of this collection measures, not SAP's lock server"
+        ]
+    if server is None:
+        raise MeasureError("no SAP enqueue server was found: name its profile, or set tool to locktable")
+    fitting = _TOOL_OF[server.kind]
+    if wanted not in ("auto", fitting):
+        raise MeasureError(
+            "tool is %s, but the enqueue server is %s (%s), whose tool is %s"
+            % (wanted, server.kind, server.how, fitting)
+        )
+    return fitting, []
+
+
+def described(server, tool):
+    """What the module says about the server that it found."""
+    values = {"kind": None, "sid": None, "instance": None, "profile": None, "how": None}
+    if server is not None and tool != locktable.TOOL:
+        values = {name: getattr(server, name) for name in values}
+    return dict(values, tool=tool, statistics=None)
+
+
+def workload(params, session, server):
+    """(the workload, its source of the server's counters or None) for the tool that the session serves."""
+    asked = enqueue.Asked(
+        params["load"],
+        params["users"],
+        params["locks_per_user"],
+        params["processes"],
+        params["run_seconds"],
+        params["allow_foreign_locks"],
+    )
+    if session["tool"] == locktable.TOOL:
+        return LockTable(asked, wire.Target(params["address"], session["port"], session["token"])), None
+    binary = find_program(session["tool"], params["path"], server)
+    runner = Runner(enqueue.user_of(server))
+    counters = enq_statistics.source(server, params["address"], enqueue.folders(server), runner)
+    if session["tool"] == enqt.TOOL:
+        return enqt.Enqt(asked, binary, server.profile, runner, counters), counters
+    return enq_admin.EnqAdmin(asked, enq_admin.Command(binary, server.profile), runner, counters), counters
+
+
+def find_program(tool, path, server):
+    """SAP's program on this host; MeasureError where it is not."""
+    search_path, folders = os.environ.get("PATH", ""), enqueue.folders(server)
+    binary = programs.find(tool, path, search_path, folders)
+    if binary is None:
+        where = ", ".join(list(folders) + programs.folders_of(search_path))
+        raise MeasureError("SAP's %s was not found in %s: set path to it" % (tool, where))
+    return binary
+
+
+def version_of(tool):
+    """The version that the server side can tell: that of the embedded engine."""
+    return locktable.VERSION if tool == locktable.TOOL else "unknown"

@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The enqueue server's own counters, from sapcontrol -function EnqGetStatistic: two samples and their difference.
+
+SAP documents the fields, not how sapcontrol prints them: names with a value are read in every layout that sapcontrol
+has for other functions. The times are taken for seconds, which SAP does not say either.
+"""
+
+import os
+import re
+
+from ..._sap.sapcontrol import parse_answer
+from .. import programs
+from ..errors import MeasureError
+
+TIMEOUT = 15.0
+# {field of the web service: metric}; they count from the start of the server on.
+COUNTERS = {
+    "enqueue_requests": "enqueue_requests",
+    "enqueue_rejects": "enqueue_rejects",
+    "enqueue_errors": "enqueue_errors",
+    "dequeue_requests": "dequeue_requests",
+    "dequeue_errors": "dequeue_errors",
+    "lock_time": "lock_time_s",
+    "lock_wait_time": "lock_wait_time_s",
+    "server_time": "server_time_s",
+}
+_PAIR = re.compile(r"^(?:\d+ )?([A-Za-z][A-Za-z_ -]*?)\s*[:=,]\s*([0-9]+(?:\.[0-9]+)?)\s*$")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?\Z")
+
+
+def parse(text):
+    """{counter: number} of what sapcontrol printed; MeasureError where it failed or no counter is in it."""
+    answer = parse_answer(text)
+    if not answer.ok:
+        raise MeasureError("sapcontrol EnqGetStatistic failed: %s" % answer.failure)
+    found = _pairs(answer.rows) or _columns(answer.rows)
+    if not found:
+        raise MeasureError("sapcontrol EnqGetStatistic printed no known counter: %s" % programs.first_lines(text))
+    return found
+
+
+def _known(name, digits, found):
+    name = re.sub(r"[ -]+", "_", name.strip()).lower()
+    if name in COUNTERS and _NUMBER.match(digits.strip()):
+        found[name] = float(digits) if "." in digits else int(digits)
+
+
+def _pairs(rows):
+    """One counter a line: ``name: value``, also in -format script (``0 name: value``)."""
+    found = {}
+    for row in rows:
+        match = _PAIR.match(row.strip())
+        if match:
+            _known(match.group(1), match.group(2), found)
+    return found
+
+
+def _columns(rows):
+    """A line of names and one of values, as the lists of other functions are printed."""
+    found = {}
+    if len(rows) >= 2:
+        for name, digits in zip(rows[0].split(","), rows[1].split(",")):
+            _known(name, digits, found)
+    return found
+
+
+class Source:
+    """The counters of one server, as sapcontrol on this host gets them.
+
+    problem: why there are none, once it has failed; it is not asked again then. answered: whether it ever told them.
+    """
+
+    def __init__(self, argv, runner):
+        self.argv = argv
+        self._runner = runner
+        self.problem, self.answered = None, False
+
+    def sample(self):
+        """{counter: number}, or None."""
+        if self.problem is None:
+            try:
+                found = parse(self._runner.ask(self.argv, TIMEOUT))
+                self.answered = True
+                return found
+            except MeasureError as error:
+                self.problem = str(error)
+        return None
+
+    @staticmethod
+    def between(before, after):
+        """The metrics of what was counted between two samples; none of a server that was started anew meanwhile."""
+        names = sorted(set(before) & set(after))
+        if any(after[name] < before[name] for name in names):
+            return {}
+        return {COUNTERS[name]: round(after[name] - before[name], 6) for name in names}
+
+
+def command(program, server, address):
+    """The command line for the counters of a server: over the local socket where the instance lies on this host."""
+    where = [] if server.local else ["-host", address]
+    return [program, "-nr", server.number] + where + ["-function", "EnqGetStatistic"]
+
+
+def find_program(search_path, folders):
+    """sapcontrol of this host, or None."""
+    return programs.find("sapcontrol", None, search_path, tuple(folders) + ("/usr/sap/hostctrl/exe",))
+
+
+def source(server, address, folders, runner):
+    """The Source for a server, or None where this host has no sapcontrol or the server's number is not known."""
+    program = find_program(os.environ.get("PATH", ""), folders)
+    if program is None or not server.number:
+        return None
+    return Source(command(program, server, address), runner)

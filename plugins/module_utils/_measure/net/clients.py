@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The client side of pingpong: one process a connection, started together, so that no connection waits for another.
+
+Processes instead of threads: a second Python thread would add its turns at the interpreter lock to every round trip.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+from collections import namedtuple
+
+from ..errors import MeasureError, explain
+from ..server import wire
+from . import pingpong, transport
+
+CONNECT_TIMEOUT = 10.0
+
+# What one client process does with a wire.Target within timeout seconds: loops round trips of size bytes there and
+# response bytes back (None: size), or with stream "in" or "out" loops messages of size bytes in one direction.
+Job = namedtuple("Job", "target size loops timeout response stream")
+Job.__new__.__defaults__ = (None, None)
+
+
+def open_exchange(job):
+    """Connect, agree with the server on what comes, and return the socket, ready for it."""
+    lines = wire.open_lines(job.target, min(job.timeout, CONNECT_TIMEOUT))
+    what = {"bytes": job.size, "loops": job.loops, "timeout": job.timeout}
+    try:
+        if job.stream is not None:
+            wire.ask(lines, "stream", direction=job.stream, **what)
+        elif job.response is not None:
+            wire.ask(lines, "exchange", response_bytes=job.response, **what)
+        else:
+            wire.ask(lines, "exchange", **what)
+        pingpong.tune_socket(lines.sock, job.timeout)
+    except Exception:
+        lines.sock.close()
+        raise
+    return lines.sock
+
+
+def _tell(descriptor, value):
+    os.write(descriptor, json.dumps(value).encode("utf-8") + b"\n")
+
+
+def _measure(job, sock):
+    """The work of one connection: the round trips, or None for a stream."""
+    if job.stream is None:
+        return pingpong.exchange(sock, job.size, job.loops, job.response)
+    (pingpong.fetch_stream if job.stream == "in" else pingpong.send_stream)(sock, job.size, job.loops)
+    return None
+
+
+def _work(job, gate, report):
+    """What one client process does: connect, say so, wait for the gate, work, say so, report its Summary."""
+    try:
+        sock = open_exchange(job)
+        _tell(report, {"state": "ready", "link": transport.link_of(job.target.transport, sock)})
+        os.read(gate, 1)
+        samples = _measure(job, sock)
+        _tell(report, {"state": "done"})
+        if samples is not None:
+            _tell(report, {"summary": pingpong.summarize(samples)})
+    except Exception as error:
+        _tell(report, {"error": explain(error, job.target.address, job.target.port)})
+
+
+class Clients:
+    """N connected client processes. Use as a context: the processes never outlive it."""
+
+    def __init__(self, job, connections):
+        self._job = job
+        self._deadline = time.monotonic() + job.timeout
+        self._pids, self._reports, self._pending = [], [], {}
+        gate, self._gate = os.pipe()
+        try:
+            for _index in range(connections):
+                self._spawn(gate)
+        except OSError as error:
+            self.close()
+            raise MeasureError(
+                "%d client processes could not be started: %s" % (connections, error.strerror)
+            ) from error
+        finally:
+            os.close(gate)
+
+    def _spawn(self, gate):
+        report, write_end = os.pipe()
+        self._reports.append(report)
+        self._pending[report] = b""
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                    # A process that its parent lost sight of ends by itself.
+                    signal.alarm(int(self._job.timeout) + 60)
+                    for descriptor in self._reports + [self._gate]:
+                        os.close(descriptor)
+                    self._work(gate, write_end)
+                finally:
+                    os._exit(0)
+        finally:
+            os.close(write_end)
+        self._pids.append(pid)
+
+    def _work(self, gate, report):
+        """The whole life of one process; other tools have another one."""
+        _work(self._job, gate, report)
+
+    def _lines(self):
+        """The next line of every process; MeasureError at the first error, end without a line, or at the deadline."""
+        answers = {}
+        while True:
+            for report in self._reports:
+                if report not in answers and b"\n" in self._pending[report]:
+                    line, self._pending[report] = self._pending[report].split(b"\n", 1)
+                    answers[report] = json.loads(line.decode("utf-8"))
+                    if "error" in answers[report]:
+                        raise MeasureError(answers[report]["error"])
+            waiting = [report for report in self._reports if report not in answers]
+            if not waiting:
+                return list(answers.values())
+            self._read(waiting)
+
+    def _read(self, waiting):
+        left = self._deadline - time.monotonic()
+        ready = select.select(waiting, [], [], left)[0] if left > 0 else []
+        if not ready:
+            raise MeasureError(
+                "no end of the run with %s port %s within the time limit of %g s"
+                % (self._job.target.address, self._job.target.port, self._job.timeout)
+            )
+        for report in ready:
+            data = os.read(report, 65536)
+            if not data:
+                raise MeasureError("a client process ended without a result")
+            self._pending[report] += data
+
+    def wait_ready(self):
+        """Return when every process is connected and waits for the start: what the connections became."""
+        return transport.counted(answer["link"] for answer in self._lines())
+
+    def exchange(self):
+        """Start all connections together and return when the last has ended: the elapsed seconds."""
+        begin = time.monotonic()
+        os.close(self._gate)
+        self._gate = None
+        self._lines()
+        return time.monotonic() - begin
+
+    def summary(self):
+        """The Summary over all connections, after exchange(); a stream has none."""
+        return pingpong.merge([pingpong.Summary(*answer["summary"]) for answer in self._lines()])
+
+    def close(self):
+        """End the processes and wait for them."""
+        if self._gate is not None:
+            os.close(self._gate)
+            self._gate = None
+        for pid in self._pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        for report in self._reports:
+            os.close(report)
+        self._pids, self._reports = [], []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_details):
+        self.close()

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""netperf and its netserver: transactions and streams, each connection a client of its own."""
+
+import re
+
+from .. import programs
+from . import network
+
+TOOL, SERVER = "netperf", "netserver"
+_LINE = re.compile(r"^([A-Z0-9_]+)=(.*)$", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?\Z")
+# Test and the selectors of its output by the direction of the data; sending calls are whole messages.
+_TESTS = {
+    None: ("TCP_RR", "TRANSACTION_RATE,LOCAL_SEND_CALLS,MIN_LATENCY,P50_LATENCY,MAX_LATENCY"),
+    "out": ("TCP_STREAM", "ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,LOCAL_SEND_CALLS"),
+    "in": ("TCP_MAERTS", "ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,REMOTE_SEND_CALLS"),
+}
+
+
+def version(binary):
+    """The version that netperf or netserver tells with -V, or "unknown"."""
+    match = re.search(r"version (\S+)", programs.ask([binary, "-V"]))
+    return match.group(1) if match else "unknown"
+
+
+def server_argv(binary, address, port):
+    """Listen for the control connections of clients, at one address or (None) all. Those of the data come beside it."""
+    family = "6" if address and ":" in address else "4"
+    return [binary, "-D", "-p", str(port)] + (["-L", "%s,%s" % (address, family)] if address else [])
+
+
+def parse(text, wanted):
+    """{name: number} of the wanted names in the output with -k; MeasureError where one is missing or no number."""
+    found = dict(_LINE.findall(text))
+    if found.get("THROUGHPUT_UNITS", "10^6bits/s") != "10^6bits/s":
+        raise network.unfit(TOOL, "throughput in 10^6bits/s", text)
+    for name in wanted:
+        if not _NUMBER.match(found.get(name, "")):
+            raise network.unfit(TOOL, name, text)
+    return {name: float(found[name]) for name in wanted}
+
+
+class Workload(network.Program):
+    tool = TOOL
+
+    @property
+    def argv(self):
+        test, selectors = _TESTS[self.kind.stream]
+        size = str(self.kind.request)
+        sizes = {
+            None: ["-r", "%s,%s" % (size, self.kind.response), "-D"],
+            "out": ["-m", size],
+            "in": ["-M", size, "-m", "," + size],
+        }[self.kind.stream]
+        where = [self.binary, "-P", "0", "-H", self.address, "-p", str(self.port), "-t", test, "-l", str(self.seconds)]
+        return where + ["--"] + sizes + ["-k", selectors]
+
+    def read(self, texts):
+        return (self._transactions if self.kind.stream is None else self._messages)(texts)
+
+    def _transactions(self, texts):
+        wanted = ("TRANSACTION_RATE", "LOCAL_SEND_CALLS", "MIN_LATENCY", "P50_LATENCY", "MAX_LATENCY")
+        found = [parse(text, wanted) for text in texts]
+        count, rate = (sum(one[name] for one in found) for name in ("LOCAL_SEND_CALLS", "TRANSACTION_RATE"))
+        if not rate:
+            raise network.unfit(TOOL, "transactions", texts[0])
+        metrics = network.transactions(count, rate, self.connections)
+        metrics.update(max_us=max(one["MAX_LATENCY"] for one in found), min_us=min(one["MIN_LATENCY"] for one in found))
+        if len(found) == 1:
+            metrics.update(p50_us=found[0]["P50_LATENCY"])
+        return metrics, count / rate
+
+    def _messages(self, texts):
+        calls = ("LOCAL" if self.kind.stream == "out" else "REMOTE") + "_SEND_CALLS"
+        found = [parse(text, ("ELAPSED_TIME", "THROUGHPUT", calls)) for text in texts]
+        bits = sum(one["THROUGHPUT"] for one in found) * 1e6
+        if not bits:
+            raise network.unfit(TOOL, "throughput", texts[0])
+        rate = bits / 8 / self.kind.request
+        metrics = network.messages(sum(one[calls] for one in found), rate, self.kind.request, self.connections)
+        return metrics, max(one["ELAPSED_TIME"] for one in found)

@@ -1,0 +1,210 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SAP's niping: where it lies, how it is called, and what its output means.
+
+SAP publishes no complete description of the output. Two layouts are known and both are read: times in milliseconds
+with tr/tr2, and times in microseconds ("usecs") with bw/bw2 of newer kernels. Everything else is an error that shows
+what was printed.
+"""
+
+import re
+from collections import namedtuple
+
+from .. import programs
+from ..errors import MeasureError
+
+TOOL = "niping"
+
+# Figures of one run: times in microseconds, throughput in KiB/s.
+Figures = namedtuple("Figures", "avg_us max_us min_us av2_us tr_kib_per_s tr2_kib_per_s")
+
+_TIME_UNITS = {
+    "ms": 1e3,
+    "msec": 1e3,
+    "msecs": 1e3,
+    "us": 1.0,
+    "usec": 1.0,
+    "usecs": 1.0,
+    "s": 1e6,
+    "sec": 1e6,
+    "secs": 1e6,
+}
+# Bytes of the unit: 1024 is what published figures fit; some programs mean 1000, and the check against av2 tells.
+_RATE_UNITS = {
+    "b": (1, 1),
+    "kb": (1024, 1000),
+    "kib": (1024,),
+    "mb": (1024**2, 1000**2),
+    "mib": (1024**2,),
+    "gb": (1024**3, 1000**3),
+}
+_FIGURE = re.compile(r"^\s*(avg|max|min|av2|tr2?|bw2?)\s+([0-9]+(?:\.[0-9]+)?)\s+([A-Za-z]+(?:/[A-Za-z]+)?)\s*$")
+_LENGTH = re.compile(r"send and receive\s+\d+\s+messages?\s+\(len\s+(\d+)\)")
+_BLOCK_LINE = re.compile(r"^\*\s+(ERROR|RC|DETAIL|ERRNO TEXT)\s+(.*\S)\s*$")
+_HARMLESS = re.compile(r"recv would block \(errno=EAGAIN\)")
+_ERROR_LINE = re.compile(r"^\*\*\*\s*ERROR\s*(?:=>)?\s*(.*\S)\s*$")
+_VERSION = re.compile(r"\b(?:kernel\s+)?(?:release|version)\b[\s:=]*(\d[\w.]*)", re.IGNORECASE)
+
+_RETURN_CODES = {
+    -2: ("NIEHOST_UNKNOWN", "the host name is unknown"),
+    -3: ("NIESERV_UNKNOWN", "the service name is unknown"),
+    -4: ("NIESERV_USED", "the port is in use"),
+    -5: ("NIETIMEOUT", "no answer in time"),
+    -6: ("NIECONN_BROKEN", "the connection was broken"),
+    -7: ("NIETOO_SMALL", "the buffer is too small"),
+    -8: ("NIEINVAL", "an argument is not valid"),
+    -9: ("NIEWAKEUP", "woken up"),
+    -10: ("NIECONN_REFUSED", "the connection was refused: nothing listens there"),
+    -11: ("NIEPING", "a ping arrived"),
+    -12: ("NIECONN_PENDING", "the connection is still being made"),
+    -13: ("NIEVERSION", "the versions do not fit"),
+    -14: ("NIEMYHOSTNAME", "the own host name is unknown"),
+    -15: ("NIENOFREEPORT", "no port is free"),
+    -16: ("NIEMYHOST_VERIFY", "the own host name could not be verified"),
+    -92: (None, "the SAProuter could not connect to the server"),
+    -93: (None, "the SAProuter could not connect to the server"),
+    -94: (None, "the SAProuter could not connect to the server"),
+}
+
+
+def find(path, search_path, root="/"):
+    """The niping to use, or None. A path that the user gave must be an executable file: MeasureError otherwise."""
+    return programs.find("SAP's niping" if path else TOOL, path, search_path, programs.SAP_FOLDERS, root)
+
+
+def looked_in(search_path):
+    """Where find() looks, as text for an error message."""
+    return ", ".join(list(programs.SAP_FOLDERS_TEXT) + programs.folders_of(search_path))
+
+
+def server_argv(binary, _address, port):
+    """A server without idle time limit (-I 0). No option for an address is documented: it listens on all."""
+    return [binary, "-s", "-I", "0", "-S", str(port)]
+
+
+def client_argv(binary, host, port, size, loops):
+    return [binary, "-c", "-H", host, "-S", str(port), "-B", str(size), "-L", str(loops)]
+
+
+def parse_version(text):
+    """The release that a text names after the word release or version, or "unknown": no layout is documented."""
+    match = _VERSION.search(text)
+    return match.group(1).rstrip(".") if match else "unknown"
+
+
+def version(binary):
+    """The release of a binary from its self test (niping -t), or "unknown"."""
+    return parse_version(programs.ask([binary, "-t"]))
+
+
+def explain_code(code):
+    """A return code of SAP's network interface layer in words."""
+    name, meaning = _RETURN_CODES.get(code, (None, "a code that is not in the known table"))
+    return "RC %d%s, %s" % (code, " " + name if name else "", meaning)
+
+
+def parse_error(text):
+    """The error that an output reports, as one sentence, or None: the star block or a line "*** ERROR"."""
+    block, plain = {}, None
+    for line in text.splitlines():
+        if _HARMLESS.search(line):
+            continue
+        match = _BLOCK_LINE.match(line)
+        if match:
+            block.setdefault(match.group(1), match.group(2))
+        match = _ERROR_LINE.match(line)
+        if match and plain is None:
+            plain = match.group(1)
+    if "ERROR" not in block:
+        return None if plain is None else "niping: " + plain
+    parts = [block["ERROR"]]
+    if re.match(r"-?\d+\Z", block.get("RC", "")):
+        parts.append(explain_code(int(block["RC"])))
+    parts += [block[key] for key in ("DETAIL", "ERRNO TEXT") if key in block]
+    return "niping: " + "; ".join(parts)
+
+
+def _step(digits):
+    """One step of the last digit of a printed number."""
+    return 10.0 ** -len(digits.partition(".")[2])
+
+
+# A printed figure with half a step of its last digit.
+_Printed = namedtuple("_Printed", "value half_step")
+
+
+def _time(values, key):
+    digits, unit = values[key]
+    factor = _TIME_UNITS.get(unit.lower())
+    if factor is None:
+        raise MeasureError("niping printed %s in the unknown unit %s" % (key, unit))
+    return _Printed(float(digits) * factor, _step(digits) * factor / 2)
+
+
+def _rates(digits, unit):
+    """What a printed rate may mean in KiB/s, the likeliest first."""
+    base, _slash, per = unit.lower().partition("/")
+    if per not in ("s", "sec") or base not in _RATE_UNITS:
+        raise MeasureError("niping printed a throughput in the unknown unit %s" % unit)
+    return [_Printed(float(digits) * size / 1024.0, _step(digits) * size / 2048.0) for size in _RATE_UNITS[base]]
+
+
+def _consistent(rate, round_trip, size):
+    """Whether a rate is 2 x bytes / time, as far as the printed digits tell."""
+    expected = 2.0 * size * 1e6 / 1024.0
+    low = expected / (round_trip.value + round_trip.half_step) - rate.half_step
+    high = expected / max(round_trip.value - round_trip.half_step, 1e-9) + rate.half_step
+    return low * (1 - 1e-6) <= rate.value <= high * (1 + 1e-6)
+
+
+def _finer(round_trip, rate, size):
+    """A time in microseconds, computed from the rate that belongs to it where that was printed with more digits.
+
+    Three decimals of a millisecond are 5 % of a round trip of 20 microseconds.
+    """
+    if not _consistent(rate, round_trip, size):
+        return round_trip.value
+    if rate.half_step / rate.value >= round_trip.half_step / round_trip.value:
+        return round_trip.value
+    return 2.0 * size * 1e6 / 1024.0 / rate.value
+
+
+def _read_figures(text):
+    """{key: (digits, unit)} of the last of each figure, with every key of one of the two layouts; and that layout's
+    name of the throughput."""
+    values = {}
+    for line in text.splitlines():
+        match = _FIGURE.match(line)
+        if match:
+            values[match.group(1)] = match.groups()[1:]
+    rate_key = "bw" if "bw2" in values else "tr"
+    missing = [key for key in ("avg", "max", "min", "av2", rate_key, rate_key + "2") if key not in values]
+    if missing:
+        raise MeasureError(
+            "niping printed no %s, its output began: %s" % (", ".join(missing), programs.first_lines(text))
+        )
+    return values, rate_key
+
+
+def parse(text, size):
+    """The Figures of a client's output (stdout and stderr together) for messages of size bytes.
+
+    MeasureError: an error was reported, the layout is unknown, a figure is missing or 0, or tr2 is not 2 x bytes / av2.
+    """
+    error = parse_error(text)
+    if error is not None:
+        raise MeasureError(error)
+    values, rate_key = _read_figures(text)
+    avg, largest, smallest, av2 = (_time(values, key) for key in ("avg", "max", "min", "av2"))
+    length = _LENGTH.search(text)
+    size = int(length.group(1)) if length else size
+    meanings = list(enumerate(_rates(*values[rate_key + "2"])))
+    if avg.value <= 0 or av2.value <= 0 or meanings[0][1].value <= 0:
+        raise MeasureError("niping printed avg, av2 or %s2 as 0: too few messages were left, raise loops" % rate_key)
+    fitting = [(place, rate) for place, rate in meanings if _consistent(rate, av2, size)]
+    if not fitting:
+        shown = (rate_key,) + values[rate_key + "2"] + (size,) + values["av2"]
+        raise MeasureError("niping's output does not fit itself: %s2 %s %s is not 2 x %d bytes / av2 %s %s" % shown)
+    place, tr2 = fitting[0]
+    tr = _rates(*values[rate_key])[place]
+    return Figures(_finer(avg, tr, size), largest.value, smallest.value, _finer(av2, tr2, size), tr.value, tr2.value)

@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""qperf: tcp_lat, half of a round trip on average, and tcp_bw, a stream from client to server; one connection."""
+
+import re
+
+from .. import programs
+from . import network
+
+TOOL = SERVER = "qperf"
+_LINE = re.compile(r"^\s+(\w+)\s+=\s+([0-9]+(?:\.[0-9]+)?) (\S+)\s*$", re.MULTILINE)
+
+
+def version(binary):
+    """The version that qperf tells, or "unknown"."""
+    match = re.search(r"qperf (\S+)", programs.ask([binary, "--version"]))
+    return match.group(1) if match else "unknown"
+
+
+def server_argv(binary, _address, port):
+    """qperf cannot be told an address: it listens on all."""
+    return [binary, "--listen_port", str(port)]
+
+
+def parse(text, name, unit):
+    """The figure of that name, which has to be above 0 and in that unit; MeasureError otherwise."""
+    for found, digits, in_unit in _LINE.findall(text):
+        if found == name and in_unit == unit and float(digits) > 0:
+            return float(digits)
+    raise network.unfit(TOOL, "%s in %s" % (name, unit), text)
+
+
+class Workload(network.Program):
+    tool = TOOL
+    kinds = ("latency", "strWrite")
+    parallel = False
+
+    @property
+    def argv(self):
+        where = [self.binary, self.address, "--listen_port", str(self.port), "--time", str(self.seconds)]
+        shown = ["--msg_size", str(self.kind.request), "--precision", "6", "--unify_units"]
+        return where + shown + ["tcp_lat" if self.kind.stream is None else "tcp_bw"]
+
+    def read(self, texts):
+        """qperf prints no count: it follows from the rate and the seconds that were asked for."""
+        if self.kind.stream is None:
+            rate = 1e9 / (2 * parse(texts[0], "latency", "ns"))
+            return network.transactions(rate * self.seconds, rate, 1), float(self.seconds)
+        rate = parse(texts[0], "bw", "bytes/sec") / self.kind.request
+        return network.messages(rate * self.seconds, rate, self.kind.request, 1), float(self.seconds)

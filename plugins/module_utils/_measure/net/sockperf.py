@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""sockperf: ping-pong and throughput over one TCP connection; its smallest message has 14 bytes."""
+
+import re
+import socket
+
+from .. import programs
+from ..errors import MeasureError
+from . import network
+
+TOOL = SERVER = "sockperf"
+SMALLEST = 14
+_NUMBER = r"\s*=?\s*([0-9]+(?:\.[0-9]+)?)"
+_PING = {
+    "avg_us": re.compile(r"Summary: Round trip is" + _NUMBER + " usec"),
+    "p50_us": re.compile(r"percentile 50\.000" + _NUMBER),
+    "max_us": re.compile(r"<MAX> observation" + _NUMBER),
+    "min_us": re.compile(r"<MIN> observation" + _NUMBER),
+}
+_TOTAL = re.compile(r"\[Total Run\] RunTime=([0-9]+\.[0-9]+) sec;.*ReceivedMessages=([0-9]+)")
+_SENT = re.compile(r"Total of ([0-9]+) messages sent in ([0-9]+\.[0-9]+) sec")
+
+
+def version(binary):
+    """The version that sockperf tells, or "unknown"."""
+    match = re.search(r"version ([^\s,]+)", programs.ask([binary, "--version"]))
+    return match.group(1) if match else "unknown"
+
+
+def server_argv(binary, address, port):
+    # without the option a port stays taken for a minute after the last connection
+    argv = [binary, "server", "--tcp", "--uc-reuseaddr", "-p", str(port)]
+    return argv + (["-i", address] if address else [])
+
+
+def _failed(text):
+    """sockperf ends with exit code 0 whatever happened."""
+    for line in text.splitlines():
+        if "ERROR:" in line or "No messages were received" in line:
+            raise MeasureError("sockperf: " + line.replace("sockperf:", "").replace("ERROR:", "").strip())
+
+
+def parse_ping_pong(text):
+    """(times in microseconds, number of round trips, seconds) of ping-pong --full-rtt."""
+    _failed(text)
+    total = _TOTAL.search(text)
+    found = {name: pattern.search(text) for name, pattern in _PING.items()}
+    missing = [name for name in sorted(found) if found[name] is None]
+    if missing or not total or not int(total.group(2)) or not float(total.group(1)):
+        raise network.unfit(TOOL, missing[0] if missing else "total run", text)
+    return {name: float(match.group(1)) for name, match in found.items()}, int(total.group(2)), float(total.group(1))
+
+
+def parse_throughput(text):
+    """(messages, seconds) of throughput."""
+    _failed(text)
+    match = _SENT.search(text)
+    if not match or not int(match.group(1)) or not float(match.group(2)):
+        raise network.unfit(TOOL, "number of messages", text)
+    return int(match.group(1)), float(match.group(2))
+
+
+class Workload(network.Program):
+    tool = TOOL
+    kinds = ("latency", "strWrite")
+    parallel = False
+
+    def __init__(self, binary, version_, server, kind, connections):
+        if kind.stream is None:
+            kind = kind._replace(request=SMALLEST, response=SMALLEST)
+        super().__init__(binary, version_, server, kind, connections)
+
+    @property
+    def argv(self):
+        how = ["ping-pong", "--full-rtt"] if self.kind.stream is None else ["throughput"]
+        where = ["--tcp", "-i", numeric(self.address), "-p", str(self.port)]
+        return [self.binary] + how + where + ["-m", str(self.kind.request), "-t", str(self.seconds)]
+
+    def read(self, texts):
+        if self.kind.stream is None:
+            # units: also those of sockperf's own warm-up, which its times leave out
+            metrics, count, seconds = parse_ping_pong(texts[0])
+            return dict(metrics, units=count), seconds
+        count, seconds = parse_throughput(texts[0])
+        return network.messages(count, count / seconds, self.kind.request, 1), seconds
+
+
+def numeric(address):
+    """The address as a number: sockperf resolves no names."""
+    try:
+        return socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)[0][4][0]
+    except OSError:
+        return address  # sockperf says what it thinks of it

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kind of sockets that messages go over: plain TCP, or AF_SMC of Linux, and what a connection of it became."""
+
+import contextlib
+import socket
+import struct
+
+from ..._machine import smc_sockets
+from ..errors import MeasureError
+
+TCP, SMC = "tcp", "smc"
+
+
+def new_socket(transport, family):
+    """A new stream socket for addresses of this family; MeasureError where this kernel has no SMC sockets."""
+    if transport == TCP:
+        return socket.socket(family, socket.SOCK_STREAM)
+    try:
+        return smc_sockets.stream(family)
+    except OSError as error:
+        raise MeasureError(
+            "transport smc takes SMC sockets (AF_SMC), which this kernel does not give: %s. Linux has them in its "
+            "module smc; on AIX SMC-R lies below plain TCP sockets, so that transport is tcp there" % error.strerror
+        ) from error
+
+
+def connect(transport, address, port, timeout):
+    """A connected socket with this time limit; errors are those of socket."""
+    if transport == TCP:
+        return socket.create_connection((address, port), timeout)
+    problem = None
+    for family, _kind, _protocol, _name, where in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
+        with contextlib.ExitStack() as stack:
+            sock = stack.enter_context(new_socket(transport, family))
+            # SMC shakes hands inside connect(), which older kernels do not do in the background
+            keep_time(sock, timeout)
+            try:
+                sock.connect(where)
+            except OSError as error:
+                problem = error
+                continue
+            stack.pop_all()
+            sock.settimeout(timeout)
+            return sock
+    raise problem
+
+
+def keep_time(sock, timeout):
+    """Let the kernel keep the time limit (whole seconds) of a blocking socket.
+
+    Python's own socket timeouts would put a poll() before every send and receive.
+    """
+    sock.settimeout(None)
+    limit = struct.pack("ll", max(1, int(timeout + 0.999)), 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+
+
+def link_of(transport, sock):
+    """What a connection became: {mode: SMCR, SMCD or TCP, fallback: why TCP}; None for plain TCP sockets.
+
+    mode is None where the kernel does not tell.
+    """
+    if transport == TCP:
+        return None
+    found = smc_sockets.of_socket(sock)
+    return {"mode": found.mode, "fallback": smc_sockets.why(found)} if found else {"mode": None, "fallback": None}
+
+
+def counted(links):
+    """[{mode, fallback, connections}] of the links of several connections; None for plain TCP sockets."""
+    found = {}
+    for link in links:
+        if link is not None:
+            key = (link["mode"], link["fallback"])
+            found[key] = found.get(key, 0) + 1
+    order = sorted(found, key=lambda key: (-found[key], str(key)))
+    return [{"mode": key[0], "fallback": key[1], "connections": found[key]} for key in order] or None

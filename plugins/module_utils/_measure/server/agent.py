@@ -1,0 +1,290 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The measurement server of a host: started as a daemon by the module, described by its session, stopped by it."""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from ..._host import daemon
+from ..._host.descriptors import close_others
+from .. import processes, programs
+from ..errors import MeasureError
+from ..net import pingpong, transport
+from . import serving, wire
+
+READY_TIMEOUT = 20.0
+PROGRAM_READY_TIMEOUT = 5.0
+# Together less than READY_TIMEOUT.
+TURN_TIMEOUT = 10.0
+
+
+def _serve(listeners, token, lifetime, start_child, say_ready):
+    """The daemon's whole life. start_child returns (child process, its port), or is None."""
+    child, lifeline, port = None, None, None
+    server = serving.Server(listeners, token, lifetime)
+    try:
+        if start_child is not None:
+            child, port = start_child()
+            lifeline = _guard(child.pid)
+            server.keep_private(lifeline)
+        say_ready({"pid": os.getpid(), "start_time": processes.start_time(os.getpid()), "port": port})
+        server.run(child.pid if child else None)
+    finally:
+        if child is not None:
+            _end_child(child)
+        if lifeline is not None:
+            os.close(lifeline)
+
+
+def _end_child(child):
+    processes.end_group(child.pid, processes.start_time(child.pid), 2.0)
+    with contextlib.suppress(subprocess.TimeoutExpired):  # hanging in the kernel: init takes it over
+        child.wait(1.0)
+
+
+def _guard(pid):
+    """Let pid end when this process does; returns what has to stay open until then.
+
+    The listening sockets are not held on: a server that was killed shall refuse its clients at once.
+    """
+    began = processes.start_time(pid)
+    return daemon.guard(lambda: processes.end_group(pid, began, 2.0))[1]
+
+
+class _Forked:
+    """A child process of our own code, with what the agent needs of a Popen."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def wait(self, timeout):
+        if not processes.wait_reaped(self.pid, timeout):
+            raise subprocess.TimeoutExpired("engine", timeout)
+
+
+def _start_engine(engine, token, lifetime, listeners):
+    """Fork a process that serves listeners with engine(listeners, token, lifetime)."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)
+            close_others({listener.fileno() for listener in listeners})
+            signal.alarm(int(lifetime) + 1)
+            engine(listeners, token, lifetime)
+        finally:
+            os._exit(0)
+    for listener in listeners:
+        listener.close()
+    return _Forked(pid)
+
+
+@contextlib.contextmanager
+def _one_at_a_time():
+    """A port that was found free is nobody's until the program listens there, and many hosts may have one peer.
+
+    The lock is that of the folder for temporary files. Where the system has no such lock, or somebody keeps it, it
+    goes without.
+    """
+    folder, deadline = os.open(tempfile.gettempdir(), os.O_RDONLY), time.monotonic() + TURN_TIMEOUT
+    try:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.05)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(folder)
+
+
+def _start_program(argv_of, address, port, avoid):
+    """Start a server program on port, or on the first free one; return (Popen, port) once it accepts connections.
+
+    argv_of(address, port): its command line; address is a number, or None for all of them.
+    """
+    with _one_at_a_time():
+        return _start_on_port(argv_of, address, port, avoid)
+
+
+def _start_on_port(argv_of, address, port, avoid):
+    # The port has to be free on every address: not every program can be told where to listen.
+    listeners, number = serving.listen(serving.ALL, port, avoid)
+    for listener in listeners:
+        listener.close()
+    argv = argv_of(serving.number_of(address), number)
+    with tempfile.TemporaryFile() as output:
+        child = processes.start(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=programs.environment(argv[0], os.environ),
+            # so that what it starts itself can be ended with it
+            start_new_session=True,
+        )
+        if _accepts(child, address, number):
+            return child, number
+        _end_child(child)
+        output.seek(0)
+        said = programs.first_lines(output.read(4096).decode("utf-8", "replace"))
+    raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
+
+
+def _accepts(child, address, port):
+    deadline = time.monotonic() + PROGRAM_READY_TIMEOUT
+    while child.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection((serving.own_address(address), port), 1.0).close()
+            return True
+        except OSError:
+            time.sleep(0.05)
+    return False
+
+
+def start(
+    tool,
+    address,
+    port=0,
+    *,
+    version=pingpong.VERSION,
+    control_port=0,
+    lifetime=3600,
+    program=None,
+    engine=None,
+    kind=transport.TCP,
+):
+    """Start the server of a tool; return the session.
+
+    address: as for serving.listen(). program: a function that gives the command line of a server program for an address
+    (None for all) and a port. engine: a function of (listeners, token, lifetime) that serves in a process of its own.
+    With one of them the agent answers at a port beside it, and with neither of them at the one port, where pingpong is
+    part of it.
+    Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
+    kind: the kind of sockets that pingpong listens with, as in transport.py.
+    """
+    token = secrets.token_hex(16)
+    beside = program is not None or engine is not None
+    # The tool gets the wanted port; the control channel never takes it.
+    avoid = {port} if port else {serving.FIRST_PORT}
+    with _one_at_a_time():
+        if beside:
+            listeners, own = serving.listen(address, control_port, avoid)
+        else:
+            listeners, own = serving.listen(address, port, kind=kind)
+        engine_listeners, engine_port = serving.listen(address, port, {own}) if engine else ([], None)
+    keep = [listener.fileno() for listener in listeners + engine_listeners]
+
+    def start_child():
+        if engine is not None:
+            return _start_engine(engine, token, lifetime, engine_listeners), engine_port
+        return _start_program(program, address, port, {own})
+
+    def main(say_ready):
+        _serve(listeners, token, lifetime, start_child if beside else None, say_ready)
+
+    try:
+        answer = daemon.spawn(main, keep, READY_TIMEOUT)
+    finally:
+        for listener in listeners + engine_listeners:
+            listener.close()
+    return {
+        "tool": tool,
+        "version": version,
+        "address": address,
+        "port": answer["port"] or own,
+        "control_port": own,
+        "token": token,
+        "pid": answer["pid"],
+        "start_time": answer["start_time"],
+        "lifetime": lifetime,
+        "started": processes.utc_now(),
+    }
+
+
+def local_target(session):
+    """Where the host of a session reaches its own server."""
+    return wire.Target(serving.own_address(session.get("address") or ""), session["control_port"], session["token"])
+
+
+def is_running(session):
+    """Whether the server of this session is still the process that was started."""
+    return processes.is_same(session["pid"], session["start_time"])
+
+
+def _asked_to_stop(session):
+    """False where the server hangs, or another program answers at its port."""
+    try:
+        lines = wire.open_lines(local_target(session), 5.0)
+    except OSError:
+        return False
+    try:
+        return bool(wire.ask(lines, "stop"))
+    except (OSError, EOFError, MeasureError):
+        return False
+    finally:
+        lines.sock.close()
+
+
+def stop(session):
+    """End the server of this session on its own host; False when it was gone already.
+
+    Asks through the control channel, then ends the process by its id after its identity was checked. MeasureError when
+    it outlives both.
+    """
+    if not is_running(session):
+        return False
+    if _asked_to_stop(session) and processes.wait_gone(session["pid"], session["start_time"], 8.0):
+        return True
+    try:
+        ended = processes.end(session["pid"], session["start_time"])
+    except PermissionError as error:
+        raise MeasureError(
+            "the measurement server (process %d) belongs to another user: stop it as the user who started it"
+            % session["pid"]
+        ) from error
+    if not ended:
+        raise MeasureError("the measurement server (process %d) could not be ended" % session["pid"])
+    return True
+
+
+class LocalServer:
+    """A server on loopback for the control workload, as a context: a child process, not a daemon."""
+
+    def __init__(self, lifetime):
+        self._lifetime = lifetime
+        self._pid = self._guard = self._lifeline = None
+        self.target = None
+
+    def __enter__(self):
+        listeners = [serving.bind_loopback()]
+        token = secrets.token_hex(16)
+        self.target = wire.Target("127.0.0.1", listeners[0].getsockname()[1], token)
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                serving.Server(listeners, token, self._lifetime).run()
+            finally:
+                os._exit(0)
+        listeners[0].close()
+        pid, began = self._pid, processes.start_time(self._pid)
+        # It holds the output of the module, whose end Ansible would wait for.
+        self._guard, self._lifeline = daemon.guard(lambda: processes.end(pid, began, 2.0))
+        return self
+
+    def __exit__(self, *_details):
+        os.kill(self._pid, signal.SIGTERM)
+        os.waitpid(self._pid, 0)
+        os.close(self._lifeline)
+        os.waitpid(self._guard, 0)

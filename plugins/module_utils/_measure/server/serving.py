@@ -1,0 +1,328 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The serving side: a token before anything else, then one process per connection, and an end after a lifetime."""
+
+import errno
+import ipaddress
+import os
+import selectors
+import signal
+import socket
+import time
+
+from ..cpu import counters, meter
+from ..errors import MeasureError
+from ..fingerprint import fingerprint
+from ..net import pingpong, transport
+from . import admission, wire
+
+FIRST_PORT, LAST_PORT = 3298, 3397
+MAX_PROCESSES = 1100
+ALL_IPV4, ALL = "0.0.0.0", "::"
+
+
+def _bind(family, where, kind=transport.TCP):
+    listener = transport.new_socket(kind, family)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(where)
+        listener.listen(socket.SOMAXCONN)
+    except Exception:
+        listener.close()
+        raise
+    return listener
+
+
+def _is_loopback(where):
+    return ipaddress.ip_address(where[0].partition("%")[0]).is_loopback
+
+
+def _is_number(address):
+    try:
+        ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _places(address, port):
+    """[(family, where to bind)] of an address; MeasureError for a name that only this host reaches."""
+    try:
+        found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except socket.gaierror as error:
+        reason = "the address %s to listen on cannot be resolved: %s" % (address, error.strerror)
+        raise MeasureError(reason) from error
+    places = []
+    for family, _kind, _protocol, _name, where in found:
+        if _is_loopback(where) and not _is_number(address) and address != "localhost":
+            raise MeasureError(
+                "the name %s means %s on this host, which no other host reaches: set address (measure_address or "
+                "measure_listen of this host) to a number" % (address, where[0])
+            )
+        if (family, where) not in places:
+            places.append((family, where))
+    return places
+
+
+def _bind_all(places, kind):
+    listeners = []
+    try:
+        for family, where in places:
+            listeners.append(_bind(family, where, kind))
+    except Exception:
+        for listener in listeners:
+            listener.close()
+        raise
+    return listeners
+
+
+def _listen_at(address, port, kind):
+    if address != ALL:
+        return _bind_all(_places(address, port), kind)
+    # Two sockets instead of one for both: an IPv4 exchange shall be a plain IPv4 exchange.
+    listeners = [_bind(socket.AF_INET, (ALL_IPV4, port), kind)]
+    try:
+        listeners.append(_bind(socket.AF_INET6, (ALL, port), kind))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            listeners[0].close()
+            raise
+    return listeners
+
+
+def bind_loopback():
+    """A listening socket at 127.0.0.1 and any free port."""
+    return _bind(socket.AF_INET, ("127.0.0.1", 0))
+
+
+def listen(address, port, avoid=(), kind=transport.TCP):
+    """Listening sockets and their port: this port, or for 0 the first free one of 3298 to 3397.
+
+    address: a name or number of this host, 0.0.0.0 for all of IPv4, :: for all. kind: as in transport.py; sockets of
+    SMC serve clients of TCP, too.
+    MeasureError names the port that is taken or the address that cannot be used.
+    """
+    candidates = [port] if port else [number for number in range(FIRST_PORT, LAST_PORT + 1) if number not in avoid]
+    for number in candidates:
+        try:
+            return _listen_at(address, number, kind), number
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise MeasureError(
+                    "cannot listen on %s, which is no address of this host: set address (measure_listen of this host) "
+                    "to one that it has, or to :: for all" % address
+                ) from error
+            if error.errno != errno.EADDRINUSE:
+                raise MeasureError("cannot listen on %s port %d: %s" % (address, number, error.strerror)) from error
+    if port:
+        raise MeasureError("port %d is in use on this host: name another one, or 0 for the next free one" % port)
+    raise MeasureError("no port from %d to %d is free on this host" % (FIRST_PORT, LAST_PORT))
+
+
+def number_of(address):
+    """An address to listen on as a number; None for all of them."""
+    return None if address in (ALL_IPV4, ALL) else _places(address, 0)[0][1][0]
+
+
+def own_address(address):
+    """Where this host reaches a server of its own that listens at this address."""
+    return "127.0.0.1" if address in (ALL_IPV4, ALL, "") else address
+
+
+def _whole(request, name, low, high):
+    value = request.get(name)
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
+        raise MeasureError("%s must be a number from %d to %d" % (name, low, high))
+    return value
+
+
+class Connection:
+    """One connection that has shown the token, in a process of its own. pending: what it has sent behind the token."""
+
+    def __init__(self, sock, pending, lifetime):
+        self._sock = sock
+        self._lifetime = lifetime
+        self._lines = wire.Lines(sock, pending)
+        self._meter = None
+
+    def serve(self):
+        """Answer requests until the other end closes. Socket errors end the connection."""
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        while True:
+            self._sock.settimeout(self._lifetime)
+            request = self._lines.read_object()
+            handler = getattr(self, "_answer_" + str(request.get("op")), None)
+            try:
+                if handler is None:
+                    raise MeasureError("this server knows no request of that name")
+                handler(request)
+            except MeasureError as error:
+                self._lines.write_object({"ok": False, "error": str(error)})
+
+    def _answer_hello(self, _request):
+        here, there = self._sock.getsockname()[0], self._sock.getpeername()[0]
+        self._lines.write_object(
+            {
+                "ok": True,
+                "protocol": wire.PROTOCOL,
+                "version": pingpong.VERSION,
+                "fingerprint": fingerprint(here, there),
+            }
+        )
+
+    def _answer_sample(self, _request):
+        # A meter ends with this process, which ends with the connection.
+        self._meter = self._meter or meter.start()
+        # The process that accepted this connection: everything that serves descends from it.
+        sample = counters.snapshot(meter=self._meter, pids=(os.getppid(),))
+        self._lines.write_object({"ok": True, "sample": sample})
+
+    def _answer_exchange(self, request):
+        """response_bytes: what is sent back, as much as came where it is not there."""
+        response = None
+        if "response_bytes" in request:
+            response = int(_whole(request, "response_bytes", 1, pingpong.MAX_BYTES))
+        size, loops = self._accept_work(request)
+        pingpong.echo(self._sock, size, loops, response)
+
+    def _answer_stream(self, request):
+        """direction: in or out, as the client sees it."""
+        directions = {"in": pingpong.give_stream, "out": pingpong.take_stream}
+        work = directions.get(str(request.get("direction")))
+        if work is None:
+            raise MeasureError("direction must be in or out")
+        size, loops = self._accept_work(request)
+        work(self._sock, size, loops)
+
+    def _accept_work(self, request):
+        """Say yes to what is asked for; (bytes, loops)."""
+        size = int(_whole(request, "bytes", 1, pingpong.MAX_BYTES))
+        loops = int(_whole(request, "loops", 1, pingpong.MAX_LOOPS))
+        timeout = _whole(request, "timeout", 1, 86400)
+        pingpong.tune_socket(self._sock, timeout)
+        self._lines.write_object({"ok": True})
+        return size, loops
+
+    def _answer_stop(self, _request):
+        self._lines.write_object({"ok": True})
+        os.kill(os.getppid(), signal.SIGTERM)
+
+
+class Server:
+    """Accepts connections until stop, SIGTERM, the end of a watched child, or the end of its lifetime."""
+
+    def __init__(self, listeners, token, lifetime):
+        self._listeners = listeners
+        # poll: forks share nothing of it, as they would of epoll
+        self._selector = selectors.PollSelector()
+        self._strangers = admission.Admission(token, self._selector)
+        self._ends = time.monotonic() + lifetime
+        self._children = set()
+        self._private = []
+        self._wake, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        os.set_blocking(self._wake, False)
+        self._stopping = False
+        signal.set_wakeup_fd(self._wake_write)
+        signal.signal(signal.SIGTERM, self._on_term)
+        signal.signal(signal.SIGCHLD, lambda *_details: None)
+
+    def keep_private(self, descriptor):
+        """Name a descriptor that the processes of the connections must not hold open."""
+        self._private.append(descriptor)
+
+    def _on_term(self, *_details):
+        self._stopping = True
+
+    def run(self, watched=None):
+        """Serve; return when it is time to end. watched: pid of a child whose end is the server's, too."""
+        for readable in self._listeners + [self._wake]:
+            self._selector.register(readable, selectors.EVENT_READ)
+        try:
+            while not self._stopping:
+                left = self._ends - time.monotonic()
+                if left <= 0:
+                    break
+                expiry = self._strangers.expire()
+                ready = {key.fileobj for key, _events in self._selector.select(min(left, 60.0, expiry or 60.0))}
+                if self._wake in ready:
+                    os.read(self._wake, 4096)
+                if watched in self._reap():
+                    break
+                # Whoever has sent the token is a stranger no more before others come in.
+                for sock in ready:
+                    if sock in self._strangers and not self._stopping:
+                        self._admit(sock)
+                for listener in self._listeners:
+                    if listener in ready and not self._stopping:
+                        self._strangers.accept(listener)
+        finally:
+            for listener in self._listeners:
+                listener.close()
+            self._strangers.close()
+            self._end_children()
+
+    def _reap(self):
+        ended = set()
+        while True:
+            try:
+                pid = os.waitpid(-1, os.WNOHANG)[0]
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            ended.add(pid)
+        self._children -= ended
+        return ended
+
+    def _admit(self, sock):
+        pending = self._strangers.read(sock)
+        if pending is None:
+            return
+        with sock:
+            if len(self._children) >= MAX_PROCESSES:
+                return
+            try:
+                pid = os.fork()
+            except OSError:
+                return  # no process left: the client sees its connection closed
+            if pid == 0:
+                self._child(sock, pending)
+            self._children.add(pid)
+
+    def _child(self, sock, pending):
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            # Otherwise a client would still be connected, and wait, after the server was killed.
+            for listener in self._listeners:
+                listener.close()
+            self._strangers.close()
+            for descriptor in self._private:
+                os.close(descriptor)
+            left = max(1.0, self._ends - time.monotonic())
+            # Ends this process with the server's lifetime, even where the server itself was killed.
+            signal.alarm(int(left) + 1)
+            sock.setblocking(True)
+            Connection(sock, pending, left).serve()
+        except (OSError, EOFError, MeasureError):
+            pass  # a client that went away, was too slow, or sent something else: it hears nothing more
+        finally:
+            os._exit(0)
+
+    def _end_children(self):
+        deadline = time.monotonic() + 2.0
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid in list(self._children):
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    self._children.discard(pid)
+            while self._children and time.monotonic() < deadline:
+                if not self._reap():
+                    time.sleep(0.01)

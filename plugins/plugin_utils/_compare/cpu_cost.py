@@ -1,0 +1,249 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU cost of one comparison: the KPIs of both ends, their test, and what a reader has to know about them.
+
+The cost is a secondary metric: it flags, it guards against an improvement that costs more, and it decides nothing.
+Where other work of the machine moved between the states, a lower cost is nobody's merit and is not credited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .._records.round import Round
+from .._statistics.ranks import holm, short
+from . import kpi
+from .flags import SIDES, States
+from .verdict import Estimate, Limits, beyond, estimate, moved
+
+SECONDARY_P = 0.05
+MOVED_POINTS = 5.0
+"""Percent of all CPUs by which other work has to differ between the states to be an explanation by itself."""
+
+PHASES = ("before", "after")
+OWN = "the measurement itself"
+OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
+"""What a record names for CPU time that was read while it was measured; the first ones named nothing."""
+
+Kpis = dict[str, dict[str, kpi.Kpi | None]]
+
+
+class CpuCost(NamedTuple):
+    """Everything about CPU time that an entry of the report holds."""
+
+    kpis: Kpis
+    shared: bool
+    """Both ends run on one kernel, and the figures are of the whole machine."""
+    secondary: list[dict[str, Any]]
+    flags: list[str]
+    guards: list[str]
+
+    def entry(self) -> dict[str, Any]:
+        """The KPIs as the report has them."""
+        found: dict[str, Any] = {"shared_kernel": self.shared}
+        for side in SIDES:
+            known = {phase: value and _numbers(value) for phase, value in self.kpis[side].items()}
+            found[side] = known if any(known.values()) and not (self.shared and side == "server") else None
+        return found
+
+
+class _Doubt(NamedTuple):
+    """Why the costs of an end cannot be compared; ``guard`` where that can also explain an improvement."""
+
+    flag: str
+    guard: str | None = None
+    comparable: bool = True
+    """The figures mean the same in both states, whatever else moved."""
+
+
+def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
+    """The CPU cost of both states; ``useful``: the rounds that have data. Nothing is tested unless ``comparable``."""
+    kpis = _kpis(useful)
+    shared = _shared(useful)
+    ends = SIDES[:1] if shared else SIDES
+    doubts = {side: list(_doubts(useful, kpis, side, shared, limits)) for side in ends} if all(useful.values()) else {}
+    work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
+    doubted = {side for side, found in doubts.items() if found}
+    untested = {side for side, found in doubts.items() if not all(doubt.comparable for doubt in found)}
+    tested = set(ends) - untested if comparable else set()
+    secondary = _secondary(useful, kpis, ends, (tested, doubted), work, limits)
+    found = [doubt for side in ends for doubt in doubts.get(side, ())]
+    return CpuCost(
+        kpis,
+        shared,
+        secondary,
+        [doubt.flag for doubt in found],
+        [*_dearer(secondary, ends, work, limits), *(doubt.guard for doubt in found if doubt.guard)],
+    )
+
+
+def _kpis(useful: States) -> Kpis:
+    kpis: Kpis = {side: {"before": None, "after": None} for side in SIDES}
+    for phase, rounds in useful.items():
+        for index, side in enumerate(SIDES):
+            total = _total(rounds, index)
+            if total is not None:
+                kpis[side][phase] = kpi.kpi(total, _idle(rounds, index))
+    return kpis
+
+
+def _shared(useful: States) -> bool:
+    ends = {item.ends for rounds in useful.values() for item in rounds}
+    return any(client and server and client.boot_id and client.boot_id == server.boot_id for client, server in ends)
+
+
+def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
+    known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
+    return kpi.add(known) if known else None
+
+
+def _windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
+    return [window for window in (item.idle[index] for item in rounds) if window is not None]
+
+
+def _idle(rounds: Sequence[Round], index: int) -> float | None:
+    return kpi.idle_rate(_windows(rounds, index))
+
+
+def _numbers(value: kpi.Kpi) -> dict[str, Any]:
+    return {name: short(item) if isinstance(item, float) else item for name, item in value._asdict().items()}
+
+
+def _secondary(
+    useful: States, kpis: Kpis, ends: Sequence[str], sides: tuple[set[str], set[str]], work: str, limits: Limits
+) -> list[dict[str, Any]]:
+    """CPU cost of the ends, tested as one family of this comparison; ``sides``: those to test, those in doubt."""
+    wanted, doubted = sides
+    entries: list[dict[str, Any]] = []
+    tested: list[tuple[str, dict[str, Any], Estimate]] = []
+    for index, side in enumerate(ends):
+        old, new = kpis[side]["before"], kpis[side]["after"]
+        if old is None or new is None or not all(useful.values()):
+            continue
+        metric = "cpu_us_per_unit" + ("" if len(ends) == 1 else f"_{side}")
+        entry = {
+            "metric": metric,
+            "unit": "µs",
+            "before": short(old.cpu_us_per_unit),
+            "after": short(new.cpu_us_per_unit),
+            "ratio": None,
+            "p_holm": None,
+            "flag": None,
+        }
+        entries.append(entry)
+        costs = {phase: _costs(rounds, index) for phase, rounds in useful.items()}
+        if side in wanted and min(len(sample) for sample in costs.values()) >= limits.min_rounds:
+            tested.append((side, entry, estimate(costs["before"], costs["after"], "lower", limits.confidence_pct)))
+    for (side, entry, found), p in zip(tested, holm([found.p for _side, _entry, found in tested]), strict=True):
+        entry.update(ratio=short(found.ratio), p_holm=short(p))
+        if p < SECONDARY_P and moved(found, limits.material(str(entry["metric"]))):
+            change = 100.0 * (1.0 / found.ratio - 1.0)
+            but = ", which is not credited: other work moved as well" if side in doubted else ""
+            entry["flag"] = f"the CPU time of one {work} changed by {change:+.1f} % (p = {p:.2g} after Holm){but}."
+    return entries
+
+
+def _costs(rounds: Sequence[Round], index: int) -> list[float]:
+    """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
+    idle = _idle(rounds, index)
+    sums = [item.cpu[index] for item in rounds]
+    costs = [kpi.kpi(total, idle).cpu_us_per_unit for total in sums if total is not None]
+    return [cost for cost in costs if cost is not None]
+
+
+def _dearer(secondary: Sequence[Mapping[str, Any]], ends: Sequence[str], work: str, limits: Limits) -> Iterator[str]:
+    """A guard for each end on which a unit of work costs more CPU time: beyond chance, and beyond material."""
+    for entry in secondary:
+        if entry["ratio"] is None or entry["p_holm"] >= SECONDARY_P:
+            continue
+        dearer = 1.0 / entry["ratio"]
+        if dearer > 1.0 and beyond(dearer, limits.material(str(entry["metric"]))):
+            side = next((side for side in ends if str(entry["metric"]).endswith(side)), "machine")
+            yield f"one {work} costs {100.0 * (dearer - 1.0):.0f} % more CPU time on the {side}."
+
+
+def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
+    """Why a difference between the costs of an end may come from elsewhere."""
+    index = SIDES.index(side)
+    old, new = kpis[side]["before"], kpis[side]["after"]
+    if old is None or new is None:
+        return
+    sources = {
+        phase: sorted({_source(item.cpu_source[index]) for item in rounds if item.cpu[index] is not None})
+        for phase, rounds in useful.items()
+    }
+    if len({*sources["before"], *sources["after"]}) > 1:
+        named = [" and ".join(sources[phase]) for phase in PHASES]
+        yield _Doubt(
+            f"the CPU time of the {side} comes from {named[0]} before the change and from {named[1]} after:"
+            " the costs are not comparable.",
+            comparable=False,
+        )
+    if old.net != new.net:
+        known = "before" if old.net else "after"
+        yield _Doubt(
+            f"idle windows of the {side} are known only {known} the change: the costs are not comparable, because the"
+            " background is taken off one of them.",
+            comparable=False,
+        )
+    moved_by = list(_background_moved(useful, side, limits)) if old.net and new.net else []
+    yield from moved_by or _others_moved(useful, side, shared)
+
+
+def _source(name: str | None) -> str:
+    return OWN if name in OWN_SOURCES else str(name)
+
+
+def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Doubt]:
+    """What the idle machine used differs by 5 % of its CPUs, or by more than a material part of the cost."""
+    index = SIDES.index(side)
+    rates, shares, used = [], [], []
+    for phase in PHASES:
+        windows, total = _windows(useful[phase], index), _total(useful[phase], index)
+        rate, share = kpi.idle_rate(windows), kpi.idle_pct(windows)
+        if rate is None or share is None or total is None or total.elapsed_s <= 0:
+            return
+        rates.append(rate)
+        shares.append(share)
+        used.append(total.busy_s / total.elapsed_s - rate)
+    of_cost = abs(rates[1] - rates[0]) / min(used) if min(used) > 0 else 0.0
+    if abs(shares[1] - shares[0]) > MOVED_POINTS or of_cost > limits.material(f"cpu_us_per_unit_{side}"):
+        told = f"the idle {side} was {shares[0]:.1f} % busy before the change and {shares[1]:.1f} % after"
+        fell = shares[0] - shares[1] > MOVED_POINTS
+        yield _Doubt(
+            f"{told}: a difference in CPU cost is not the change's alone.",
+            f"{told}: what became better may be that." if fell else None,
+        )
+
+
+def _others_moved(useful: States, side: str, shared: bool) -> Iterator[_Doubt]:
+    """What ran beside the tool while it was measured, as told by its own processes.
+
+    Of the client alone: on the other end, the servers of SAP do the work and are none of ours.
+    """
+    shares = [_others_pct(useful[phase], shared) for phase in PHASES] if side == "client" else [None]
+    known = [share for share in shares if share is not None]
+    if len(known) == len(PHASES) and abs(known[1] - known[0]) > MOVED_POINTS:
+        told = (
+            f"processes other than the tool's took {known[0]:.1f} % of the {side}'s CPUs during the runs before the"
+            f" change and {known[1]:.1f} % after"
+        )
+        fell = known[0] - known[1] > MOVED_POINTS
+        yield _Doubt(
+            f"{told}: a difference in CPU cost is not the change's alone.",
+            f"{told}: what became better may be that." if fell else None,
+        )
+
+
+def _others_pct(rounds: Sequence[Round], shared: bool) -> float | None:
+    """Percent of all CPUs in neither the tool's processes nor interrupts; None where that is not known."""
+    total, server = _total(rounds, 0), _total(rounds, 1)
+    if total is None or total.process_s is None or total.capacity_s <= 0:
+        return None
+    own = total.process_s
+    if shared:
+        if server is None or server.process_s is None:
+            return None
+        own += server.process_s
+    return 100.0 * max(0.0, total.busy_s - (total.softirq_s or 0.0) - own) / total.capacity_s

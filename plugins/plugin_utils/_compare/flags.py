@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flags and guards: what a reader has to know beside the verdict.
+
+A flag never changes a verdict. A guard turns IMPROVED into IMPROVED, WITH WARNINGS and does nothing to any other one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from .._records.round import Round
+from .._statistics.ranks import median, trend, two_clusters, variation_pct
+from .kpi import Kpi, idle_pct
+from .verdict import Better
+
+MOST_VARIATION_PCT = 10.0
+MOST_TIES_PCT = 30.0
+MOST_BACKGROUND_PCT = 20.0
+MOST_STEAL_PCT = 5.0
+SLOW_FIRST_RUN = 1.10
+TREND_P = 0.01
+TREND_ROUNDS = 8
+CLUSTER_RUNS = 10
+CLOCK_STEP_S = 0.1
+"""A clock that NTP slews by 500 ppm gains less than that in a round of three minutes."""
+LONGEST_DOUBLED = 2.0
+RETRANSMITS_TIMES = 2.0
+RETRANSMITS_MORE = 5
+"""A handful of retransmits on a whole host is chance: it has to be twice as many a run, and 5 more."""
+
+SIDES = ("client", "server")
+States = Mapping[str, Sequence[Round]]
+"""``before`` and ``after``: the rounds of one comparison in the order of their numbers."""
+
+
+def alternates(rounds: Sequence[Round]) -> bool | None:
+    """Whether the start times show that the states took turns; None where a time or a state is missing.
+
+    ABBA with n rounds a state changes n times, ABAB more often, two blocks once.
+    """
+    times = sorted((item.started, item.phase, item.number) for item in rounds if item.started is not None)
+    phases = [phase for _started, phase, _number in times]
+    counts = Counter(phases)
+    if len(times) < len(rounds) or len(counts) < 2:
+        return None
+    switches = sum(earlier != later for earlier, later in zip(phases, phases[1:], strict=False))
+    return switches >= max(2, min(counts.values()))
+
+
+def flags(states: States, better: Better) -> list[str]:
+    """Sentences on the quality of one comparison's data."""
+    return [
+        sentence
+        for check in (_variation, _trend, _first_run, _clusters, _ties, _background, _clock)
+        for sentence in check(states, better)
+    ]
+
+
+def guards(states: States, kpis: Mapping[str, Mapping[str, Kpi | None]], failed: Mapping[str, int]) -> list[str]:
+    """Sentences on side effects; ``kpis[side][phase]`` and the failed runs a state come from the comparison."""
+    found = []
+    if failed["after"] > failed["before"]:
+        found.append(f"errors: {failed['after']} runs failed after the change, {failed['before']} before.")
+    found += _retransmits(states)
+    longest = {phase: [item.longest for item in rounds if item.longest] for phase, rounds in states.items()}
+    if longest["before"] and longest["after"]:
+        old, new = median(longest["before"]), median(longest["after"])
+        if new >= LONGEST_DOUBLED * old:
+            found.append(f"the longest round trip of a run rose from {old:.0f} to {new:.0f} µs (median of the rounds).")
+    for side in SIDES:
+        for phase in ("before", "after"):
+            kpi = kpis.get(side, {}).get(phase)
+            if kpi is not None and kpi.steal_pct is not None and kpi.steal_pct > MOST_STEAL_PCT:
+                found.append(f"the hypervisor took {kpi.steal_pct:.1f} % of the {side}'s CPU time {phase} the change.")
+    return found
+
+
+def _retransmits(states: States) -> Iterator[str]:
+    totals, runs = {}, {}
+    for phase, rounds in states.items():
+        known = [item for item in rounds if item.retransmits is not None]
+        totals[phase] = sum(item.retransmits or 0.0 for item in known)
+        runs[phase] = sum(item.retransmit_runs for item in known)
+    if not runs["before"] or not runs["after"]:
+        return
+    expected = totals["before"] * runs["after"] / runs["before"]
+    if totals["after"] > RETRANSMITS_TIMES * expected and totals["after"] >= expected + RETRANSMITS_MORE:
+        yield (
+            f"TCP retransmits rose from {totals['before']:.0f} in {runs['before']} runs"
+            f" to {totals['after']:.0f} in {runs['after']}."
+        )
+
+
+def _variation(states: States, _better: Better) -> Iterator[str]:
+    for phase, rounds in states.items():
+        known = [value for value in (variation_pct(item.good) for item in rounds) if value is not None]
+        if known and median(known) > MOST_VARIATION_PCT:
+            yield f"the runs of a round vary by {median(known):.1f} % {phase} the change (median of the rounds)."
+
+
+def _trend(states: States, _better: Better) -> Iterator[str]:
+    timed = []
+    for rounds in states.values():
+        known = [(item.started, item.median) for item in rounds if item.started is not None and item.median is not None]
+        if known:
+            centre = math.log(median([value for _started, value in known]))
+            timed += [(started, math.log(value) - centre) for started, value in known]
+    if len(timed) >= TREND_ROUNDS:
+        p = trend([round(rest, 12) for _started, rest in sorted(timed)])
+        if p < TREND_P:
+            yield f"the rounds of both states drift in one direction over time (p = {p:.2g})."
+
+
+def _first_run(states: States, better: Better) -> Iterator[str]:
+    for phase, rounds in states.items():
+        ratios = []
+        for item in rounds:
+            first, *rest = item.good or [0.0]
+            if len(rest) >= 2:
+                ratios.append(first / median(rest) if better == "lower" else median(rest) / first)
+        if ratios and median(ratios) > SLOW_FIRST_RUN:
+            slower = 100.0 * (median(ratios) - 1.0)
+            yield f"the first counted run is {slower:.0f} % worse than the rest {phase} the change: short warm-up."
+
+
+def _clusters(states: States, _better: Better) -> Iterator[str]:
+    for phase, rounds in states.items():
+        values = [value for item in rounds for value in item.good]
+        found = two_clusters(values) if len(values) >= CLUSTER_RUNS else None
+        if found and found[1] > 1.05 * found[0]:
+            yield f"the runs {phase} the change fall into two clusters, around {found[0]:.4g} and {found[1]:.4g}."
+
+
+def _ties(states: States, _better: Better) -> Iterator[str]:
+    values = [item.median for rounds in states.values() for item in rounds if item.median is not None]
+    tied = sum(count for count in Counter(values).values() if count > 1)
+    if values and 100.0 * tied / len(values) > MOST_TIES_PCT:
+        yield f"{100.0 * tied / len(values):.0f} % of the round medians are equal to another one: the clock is coarse."
+
+
+def _background(states: States, _better: Better) -> Iterator[str]:
+    for phase, rounds in states.items():
+        for index, side in enumerate(SIDES):
+            share = idle_pct([window for window in (item.idle[index] for item in rounds) if window is not None])
+            if share is not None and share > MOST_BACKGROUND_PCT:
+                yield f"the {side} was {share:.0f} % busy with other work {phase} the change."
+
+
+def _clock(states: States, _better: Better) -> Iterator[str]:
+    step = max((item.clock_step_s for rounds in states.values() for item in rounds), default=0.0)
+    if step > CLOCK_STEP_S:
+        yield f"a clock stepped by {step:.3g} s during the measurement."

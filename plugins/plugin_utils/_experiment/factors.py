@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a user wrote as factors and levels, checked; whatever is wrong is one sentence that says what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from .._records.validate import check_slug
+
+FACTOR_KEYS = {"name", "levels"}
+LEVEL_KEYS = {"name", "vars", "found"}
+
+
+class Level(NamedTuple):
+    """One value of a factor: variables of roles, or the state in which the hosts were found (no variables)."""
+
+    name: str
+    vars: dict[str, Any]
+    found: bool
+
+
+class Factor(NamedTuple):
+    """What is varied, and the tunings whose variables its levels set, sorted."""
+
+    name: str
+    levels: tuple[Level, ...]
+    tunings: tuple[str, ...]
+
+
+def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Factor]:
+    """The factors of an experiment; ``known`` has the variables of each tuning's role. ValueError in one sentence."""
+    if not isinstance(given, list) or not given:
+        raise ValueError("factors is empty: it takes a list of factors, each with a name and its levels")
+    factors = [_factor(item, f"factors[{index}]", known) for index, item in enumerate(given)]
+    _distinct([factor.name for factor in factors], "factors")
+    _apart(factors)
+    return factors
+
+
+def _factor(given: object, where: str, known: Mapping[str, Iterable[str]]) -> Factor:
+    item = _mapping(given, where, FACTOR_KEYS)
+    name = _name(item.get("name"), f"{where}.name")
+    listed = item.get("levels")
+    if not isinstance(listed, list) or len(listed) < 2:
+        raise ValueError(f"factor {name} needs a list of at least two levels, of which one is compared with the others")
+    levels = tuple(_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(listed))
+    _distinct([level.name for level in levels], f"factor {name}")
+    _comparable(name, levels)
+    tunings = {_tuning(variable, name, known) for level in levels for variable in level.vars}
+    return Factor(name, levels, tuple(sorted(tunings)))
+
+
+def _level(given: object, where: str) -> Level:
+    item = _mapping(given, where, LEVEL_KEYS)
+    name = _name(item.get("name"), f"{where}.name")
+    found, variables = item.get("found", False), item.get("vars")
+    if not isinstance(found, bool):
+        raise ValueError(f"{where}.found is {found!r}; true belongs there, or nothing")
+    if found == bool(variables):
+        raise ValueError(f"level {name} ({where}) needs either vars, the variables that it sets, or found: true")
+    if variables is not None and not isinstance(variables, dict):
+        raise ValueError(f"{where}.vars is {variables!r}; a mapping of variables to values belongs there")
+    for variable, value in (variables or {}).items():
+        if variable.endswith("_state") and value == "restored":
+            raise ValueError(f"level {name} sets {variable} to restored: write found: true in place of its variables")
+    return Level(name, dict(variables or {}), found)
+
+
+def _comparable(factor: str, levels: Sequence[Level]) -> None:
+    """A level that leaves a variable out would run with what the level before it, or the inventory, has set."""
+    setting = [level for level in levels if not level.found]
+    if len(levels) - len(setting) > 1:
+        raise ValueError(f"factor {factor} has more than one level with found: true; the state found is one level")
+    for level in setting[1:]:
+        missing = sorted(set(setting[0].vars) ^ set(level.vars))
+        if missing:
+            raise ValueError(
+                f"factor {factor}: {missing[0]} is set in one of the levels {setting[0].name} and {level.name} only; "
+                "every level has to set the same variables"
+            )
+    for place, level in enumerate(setting):
+        for earlier in setting[:place]:
+            if earlier.vars == level.vars:
+                raise ValueError(f"factor {factor}: the levels {earlier.name} and {level.name} set the same values")
+
+
+def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> str:
+    """The tuning whose role has this variable."""
+    fitting = [name for name in known if variable.startswith(name + "_")]
+    if not fitting:
+        raise ValueError(
+            f"factor {factor} sets {variable}, which is no variable of a tuning: it takes those of the roles "
+            f"{', '.join(sorted(known))}"
+        )
+    name = max(fitting, key=len)
+    variables = list(known[name])
+    if variable not in variables:
+        close = get_close_matches(variable, variables, n=1)
+        meant = f"did you mean {close[0]}?" if close else f"the role {name} has {', '.join(variables)}"
+        raise ValueError(f"factor {factor} sets {variable}, and there is no such variable; {meant}")
+    return name
+
+
+def _apart(factors: Sequence[Factor]) -> None:
+    """Crossed factors must not fight over a variable, nor over whether a tuning is set or as found."""
+    for place, factor in enumerate(factors):
+        for earlier in factors[:place]:
+            both = sorted(_variables(earlier) & _variables(factor))
+            if both:
+                raise ValueError(f"the factors {earlier.name} and {factor.name} both set {both[0]}")
+            shared = sorted(set(earlier.tunings) & set(factor.tunings))
+            found = [item.name for item in (earlier, factor) if any(level.found for level in item.levels)]
+            if shared and found:
+                raise ValueError(
+                    f"factor {found[0]} has a level with found: true, and the factors {earlier.name} and {factor.name} "
+                    f"both set the tuning {shared[0]}, which is either set or as found: write the level with variables"
+                )
+
+
+def _variables(factor: Factor) -> set[str]:
+    return {variable for level in factor.levels for variable in level.vars}
+
+
+def _mapping(given: object, where: str, keys: set[str]) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} is {given!r}; a mapping of {', '.join(sorted(keys))} belongs there")
+    unknown = sorted(str(key) for key in given if key not in keys)
+    if unknown:
+        raise ValueError(f"{where} has {unknown[0]}, which means nothing there; it takes {', '.join(sorted(keys))}")
+    return given
+
+
+def _name(given: object, where: str) -> str:
+    if isinstance(given, bool):
+        raise ValueError(f"{where} is {given!r}: YAML takes on, off, yes and no for true and false; put it in quotes")
+    return check_slug(where, str(given) if isinstance(given, int) else given)
+
+
+def _distinct(names: Sequence[str], where: str) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"{where}: the name {name} is there twice")

@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which format a file with CPU time has, and its samples."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+from . import nmon_samples, sysstat
+from .cpu_window import CpuFileError, Wanted, Window
+from .nmon import Reader
+
+FORMATS = ("nmon", "sadf", "mpstat", "sar")
+LONGEST_LINE = 1_000_000
+"""Characters; what has no end of line by then is no line of nmon's, and is not read to its end."""
+
+LARGEST_JSON = 64 * 1024 * 1024
+"""Bytes; a day of one second each is a quarter of that. All activities of sar in one file are more."""
+
+SADF_TIMEOUT = 120.0
+HOW_TO_CONVERT = "make a text of it where it was recorded: sadf -j FILE -- -u ALL"
+
+
+def window_of(path: str, kind: str, wanted: Wanted, day: str | None = None) -> Window:
+    """A window of a file; CpuFileError for what cannot be used, OSError for what cannot be read."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise CpuFileError("this is no regular file")
+    begin = _begin(path)
+    if kind == "auto":
+        kind = _kind(begin)
+    if kind == "nmon":
+        reader = Reader(lines_of(path))
+        return Window(reader.about, nmon_samples.samples_of(reader, wanted.cpus), wanted)
+    host = sysstat.parse(_converted(path) if kind == "sar" else _text_of(path))
+    about = sysstat.about(host)
+    if kind not in ("sar", "json", about.format):
+        raise CpuFileError(f"this is a file of {about.format}, and format is {kind}")
+    try:
+        return Window(about, sysstat.samples_of(host, wanted.cpus, day), wanted)
+    except OverflowError as error:
+        raise CpuFileError("its times lie beyond the calendar") from error
+
+
+def _begin(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read(64)
+
+
+def _kind(begin: bytes) -> str:
+    if begin.startswith(b"AAA,"):
+        return "nmon"
+    if begin.startswith(sysstat.MAGIC):
+        return "sar"
+    if begin.lstrip().startswith(b"{"):
+        return "json"
+    raise CpuFileError("this is neither a file of nmon (AAA in its first line), nor JSON of mpstat or sadf, nor of sar")
+
+
+def lines_of(path: str) -> Iterator[str]:
+    """The lines of a file with their ends."""
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        yield from iter(lambda: stream.readline(LONGEST_LINE), "")
+
+
+def _text_of(path: str) -> str:
+    if os.path.getsize(path) > LARGEST_JSON:
+        raise CpuFileError(f"it has more than {LARGEST_JSON} bytes: sadf -j FILE -- -u ALL has CPU times alone")
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read(LARGEST_JSON)
+
+
+def _converted(path: str) -> str:
+    """The JSON of a binary file of sar, by this controller's own sadf."""
+    sadf = shutil.which("sadf")
+    if sadf is None:
+        raise CpuFileError(f"this is a binary file of sar, and the controller has no sadf: {HOW_TO_CONVERT}")
+    argv = [sadf, "-j", os.path.abspath(path), "--", "-u", "ALL", "-P", "ALL"]
+    environment = {**os.environ, "LC_ALL": "C", "S_TIME_FORMAT": "ISO"}
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SADF_TIMEOUT, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CpuFileError(f"{sadf} did not end within {SADF_TIMEOUT:g} s") from error
+    if done.returncode != 0:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "without a word"
+        raise CpuFileError(f"{sadf} could not read it ({said}): {HOW_TO_CONVERT}")
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of nmon, of AIX (topas_nmon) and of Linux, as a stream of snapshots.
+
+Comma-separated lines whose first field is a section. AAA describes the run, ZZZZ begins a snapshot, BBBP holds the
+output of commands. A section has a header line with the names of its columns, then a line a snapshot, which can be
+shorter or longer; a later header replaces it, anywhere in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import NamedTuple
+
+from . import cpu_window
+from .cpu_window import CpuFileError
+
+SECTIONS = frozenset({"CPU_ALL", "PCPU_ALL", "LPAR", "NET"})
+"""The sections that are read; a file has about thirty others, some with a line a process."""
+
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_DATE = re.compile(r"(\d{1,2})-([A-Za-z]{3})-(\d{4})")
+# Linux writes AAA,time with a point before the seconds.
+_TIME = re.compile(r"(\d{1,2}):(\d{2})[:.](\d{2})")
+_NUMBER = re.compile(r"-?\d+(\.\d*)?")
+_SNAPSHOT = re.compile(r"T\d+")
+# Lines of lparstat -i.
+_LPAR_TYPE = re.compile(r"\bType\s*:\s*(Dedicated|Shared)")
+_LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d+)")
+
+
+class Snapshot(NamedTuple):
+    """What nmon wrote at one moment (local time, without zone) about the time since the snapshot before."""
+
+    name: str
+    line: int
+    at: datetime
+    sections: dict[str, dict[str, float]]
+    """By section and column; a figure that is missing or no number is left out."""
+
+
+@dataclass
+class About(cpu_window.About):
+    """What a file says about itself; filled while it is read, all but ``dedicated_cpus`` before the first snapshot."""
+
+    format: str = "nmon"
+    has_network: bool = True
+    interval_s: float | None = None
+    begun: datetime | None = None
+    dedicated_cpus: int | None = None
+    """Processors of a dedicated AIX partition, from lparstat -i."""
+
+
+def parse_date(text: str) -> date | None:
+    """``13-AUG-2017``, whose month is English in every locale."""
+    match = _DATE.fullmatch(text.strip())
+    if not match or match[2].upper() not in _MONTHS:
+        return None
+    try:
+        return date(int(match[3]), _MONTHS.index(match[2].upper()) + 1, int(match[1]))
+    except ValueError:
+        return None
+
+
+def parse_time(text: str) -> time | None:
+    """``16:09:56``, or ``07:23.04`` as Linux writes it in one place."""
+    match = _TIME.fullmatch(text.strip())
+    try:
+        return time(int(match[1]), int(match[2]), int(match[3])) if match else None
+    except ValueError:
+        return None
+
+
+class Reader:
+    """One file; ``lines`` with their ends, because a last line without one was cut off while it was written."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.about = About()
+        self._lines = lines
+        self._columns: dict[str, list[str]] = {}
+        self._aaa: dict[str, list[str]] = {}
+        self._lpar_type = ""
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Every snapshot, when the next one begins or the file ends. CpuFileError for what cannot be understood."""
+        current: Snapshot | None = None
+        for number, line in enumerate(self._lines, 1):
+            if number == 1 and not line.startswith("AAA,"):
+                raise CpuFileError("this is no file of nmon: its first line does not begin with AAA")
+            if not line.endswith("\n"):
+                break
+            section, _comma, rest = line.rstrip("\r\n").partition(",")
+            if section == "ZZZZ":
+                if current is not None:
+                    yield current
+                current = _begin(rest.split(","), number)
+            elif section in SECTIONS:
+                self._data(section, rest.split(","), current)
+            elif section == "AAA":
+                self._describe(rest.split(","), number)
+            elif section == "BBBP":
+                self._command(rest)
+        if current is not None:
+            yield current
+
+    def _data(self, section: str, fields: list[str], current: Snapshot | None) -> None:
+        if not _SNAPSHOT.fullmatch(fields[0]):
+            self._columns[section] = [name.strip() for name in fields[1:]]
+        elif current is not None and fields[0] == current.name:
+            pairs = zip(self._columns.get(section, ()), fields[1:], strict=False)
+            current.sections[section] = {
+                name: float(text) for name, text in pairs if name and _NUMBER.fullmatch(text.strip())
+            }
+
+    def _describe(self, fields: list[str], number: int) -> None:
+        if len(fields) < 2:  # AAA,SubprocessorMode Unknown
+            return
+        key, values = fields[0], [field.strip() for field in fields[1:]]
+        known = self._aaa.setdefault(key, values)
+        if key == "host" and known != values:
+            raise CpuFileError(
+                f"line {number}: several files in one, of {known[0]} and of {values[0]}; give one of them"
+            )
+        about = self.about
+        if key == "host":
+            about.host = known[0]
+        elif key == "version":
+            about.version = known[0]
+        elif key == "AIX":
+            about.system, about.level = "AIX", known[0]
+        elif key == "OS":
+            about.system, about.level = known[0], known[1] if len(known) > 1 else None
+        elif key == "interval" and _NUMBER.fullmatch(known[0]):
+            about.interval_s = float(known[0])
+        elif key in ("time", "date"):
+            day, clock = parse_date(self._aaa.get("date", [""])[0]), parse_time(self._aaa.get("time", [""])[0])
+            about.begun = datetime.combine(day, clock) if day and clock else None
+
+    def _command(self, rest: str) -> None:
+        found = _LPAR_TYPE.search(rest)
+        if found:
+            self._lpar_type = found[1]
+        found = _LPAR_CPUS.search(rest)
+        if found and self._lpar_type == "Dedicated":
+            self.about.dedicated_cpus = int(found[1])
+
+
+def _begin(fields: list[str], number: int) -> Snapshot:
+    clock = parse_time(fields[1]) if len(fields) > 1 else None
+    day = parse_date(fields[2]) if len(fields) > 2 else None
+    if clock is None or day is None or not _SNAPSHOT.fullmatch(fields[0]):
+        raise CpuFileError(f"line {number}: ZZZZ has no snapshot, time and date such as T0001,23:02:43,14-OCT-2014")
+    return Snapshot(fields[0], number, datetime.combine(day, clock), {})

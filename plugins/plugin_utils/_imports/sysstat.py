@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON of sysstat as samples of CPU time: ``mpstat -o JSON`` with an interval, and ``sadf -j`` of a file of sar.
+
+Both have percentages of all CPUs. mpstat's guest time is beside user time and is counted as such; its times are local
+and without a day each. sadf has its times in UTC unless it was asked for others, and says so.
+"""
+
+# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from statistics import median
+from typing import Any
+
+from .cpu_window import GAP, About, CpuFileError, Sample, Used
+
+MAGIC = (b"\x96\xd5", b"\xd5\x96")
+"""How a binary file of sar begins, as written by machines of either byte order."""
+
+_LOADS = ("cpu-load", "cpu-load-all")
+"""Releases before 11 call the load with all its parts (sar -u ALL) cpu-load-all."""
+_USER = ("usr", "user", "nice", "guest", "gnice")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ([AP]M))?")
+_HALF_A_DAY = timedelta(hours=12)
+_NOTHING = 1.0
+"""Percent: a CPU that is offline has 0 in every column."""
+
+
+def parse(text: str) -> Mapping[str, Any]:
+    """The one host in a JSON text of sysstat; CpuFileError for anything else."""
+    try:
+        hosts = json.loads(text)["sysstat"]["hosts"]
+        host = hosts[0]
+        statistics = host["statistics"]
+    except json.JSONDecodeError as error:
+        raise CpuFileError(f"this is no whole JSON ({error.msg}, line {error.lineno})") from error
+    # a ValueError: a number of thousands of digits
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
+        raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
+    if len(hosts) > 1 or not isinstance(host, dict) or not isinstance(statistics, list):
+        raise CpuFileError("this JSON is not sysstat's: sysstat.hosts has to hold one host with a list of statistics")
+    return host
+
+
+def is_mpstat(host: Mapping[str, Any]) -> bool:
+    """mpstat's timestamps are texts, sadf's are objects."""
+    return any(isinstance(item, dict) and isinstance(item.get("timestamp"), str) for item in host["statistics"])
+
+
+def about(host: Mapping[str, Any]) -> About:
+    """What a file says about itself."""
+    mpstat = is_mpstat(host)
+    stamps = [_stamp(item) for item in host["statistics"] if not mpstat]
+    return About(
+        format="mpstat" if mpstat else "sadf",
+        host=_text(host.get("nodename")),
+        system=_text(host.get("sysname")),
+        level=_text(host.get("release")),
+        utc=bool(stamps) and all(stamp.get("utc") in (1, True) for stamp in stamps),
+    )
+
+
+def samples_of(host: Mapping[str, Any], cpus: float | None = None, day: str | None = None) -> Iterator[Sample]:
+    """The samples of a host; ``cpus`` and ``day`` (of the first report of mpstat) where the user says them."""
+    times = _mpstat_times(host, day) if is_mpstat(host) else _sadf_times(host)
+    usual = median((end - begin).total_seconds() for begin, end in times) if times else 0.0
+    before: datetime | None = None
+    for item, (since, end) in zip(host["statistics"], times, strict=True):
+        # Whole seconds: an interval can begin a second before the last one ended.
+        if end <= since or (before is not None and since < before - timedelta(seconds=1)):
+            raise CpuFileError(f"the clock goes back from {before or since} to {end}; give a part of the file")
+        begin = max(since, before or since)
+        loads = _loads(item)
+        figures = loads.get("all")
+        if figures is None:
+            raise CpuFileError(f"the report of {end} has no load of all CPUs together ({', '.join(_LOADS)})")
+        yield Sample(
+            begin,
+            end,
+            {"cpu-load": _used(figures, cpus or _online(loads) or _number(host.get("number-of-cpus")))},
+            _shares(figures),
+            gap=(end - begin).total_seconds() > GAP * usual,
+        )
+        before = end
+
+
+def _used(figures: Mapping[str, float], cpus: float | None) -> Used | None:
+    shares = _shares(figures)
+    if not cpus or "user" not in shares or "system" not in shares:
+        return None
+    parts = {name: shares[name] * cpus / 100.0 for name in ("user", "system", "softirq", "steal") if name in shares}
+    busy = sum(value for name, value in parts.items() if name != "steal")
+    return Used(busy, cpus=cpus, **parts)
+
+
+def _shares(figures: Mapping[str, float]) -> dict[str, float]:
+    """Percentages by the names of samples. Without a column of their own, interrupts are in system time."""
+    found = {}
+    users = [figures[name] for name in _USER if name in figures]
+    if "usr" in figures or "user" in figures:
+        found["user"] = sum(users)
+    for name, columns in (("system", ("sys", "system")), ("wait", ("iowait",)), ("idle", ("idle",))):
+        known = [figures[column] for column in columns if column in figures]
+        if known:
+            found[name] = known[0]
+    if "irq" in figures and "soft" in figures:
+        found["softirq"] = figures["irq"] + figures["soft"]
+    if "steal" in figures:
+        found["steal"] = figures["steal"]
+    return found
+
+
+def _loads(item: Any) -> dict[str, dict[str, float]]:
+    """The figures of a report by CPU, of those that are numbers."""
+    found = {}
+    loads = next((item[name] for name in _LOADS if name in item), None) if isinstance(item, dict) else None
+    for entry in loads if isinstance(loads, list) else ():
+        if isinstance(entry, dict):
+            values = {name: _number(value) for name, value in entry.items()}
+            found[str(entry.get("cpu"))] = {name: value for name, value in values.items() if value is not None}
+    return found
+
+
+def _online(loads: Mapping[str, Mapping[str, float]]) -> float | None:
+    """How many CPUs did something, where each has a report. sysstat's own number counts those that are offline."""
+    single = [sum(figures.values()) for name, figures in loads.items() if name.isdigit()]
+    return float(sum(total > _NOTHING for total in single)) if single else None
+
+
+def _sadf_times(host: Mapping[str, Any]) -> list[tuple[datetime, datetime]]:
+    found = []
+    for item in host["statistics"]:
+        stamp = _stamp(item)
+        interval = _number(stamp.get("interval"))
+        try:
+            end = datetime.fromisoformat(f"{stamp['date']} {stamp['time']}")
+        except (KeyError, ValueError) as error:
+            raise CpuFileError(
+                "a report has no timestamp with date, time and interval: make it with sadf -j"
+            ) from error
+        if not interval or interval < 0:
+            raise CpuFileError(f"the report of {end} has no interval")
+        found.append((end - timedelta(seconds=interval), end))
+    return found
+
+
+def _stamp(item: Any) -> Mapping[str, Any]:
+    stamp = item.get("timestamp") if isinstance(item, dict) else None
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def _mpstat_times(host: Mapping[str, Any], day: str | None) -> list[tuple[datetime, datetime]]:
+    """A report is about the time since the one before, the first one about as long as the others."""
+    ends: list[datetime] = []
+    today = _day(host, day)
+    for item in host["statistics"]:
+        clock = _clock(item.get("timestamp") if isinstance(item, dict) else None)
+        end = datetime.combine(today, datetime.min.time()) + clock
+        if ends and ends[-1] - end > _HALF_A_DAY:
+            today += timedelta(days=1)
+            end += timedelta(days=1)
+        ends.append(end)
+    if len(ends) < 2:
+        raise CpuFileError("it has one report, which is about the time since the system started: mpstat 10 -o JSON")
+    usual = median((later - earlier).total_seconds() for earlier, later in zip(ends, ends[1:], strict=False))
+    begins = [ends[0] - timedelta(seconds=max(usual, 0.0)), *ends]
+    return list(zip(begins, ends, strict=False))
+
+
+def _day(host: Mapping[str, Any], day: str | None) -> date:
+    said = day or host.get("date")
+    try:
+        return date.fromisoformat(str(said))
+    except ValueError as error:
+        if day:
+            raise CpuFileError(f"date is {day!r}; a day such as 2026-11-20 belongs there") from error
+        raise CpuFileError(
+            f"its date {said!r} can be read in more than one way: give date, or record with S_TIME_FORMAT=ISO"
+        ) from error
+
+
+def _clock(text: Any) -> timedelta:
+    match = _CLOCK.fullmatch(text.strip()) if isinstance(text, str) else None
+    if not match or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3]) > 60:
+        raise CpuFileError(f"the timestamp {text!r} is no time of day such as 16:30:00")
+    hour = int(match[1])
+    if match[4]:
+        hour = hour % 12 + (12 if match[4] == "PM" else 0)
+    return timedelta(hours=hour, minutes=int(match[2]), seconds=int(match[3]))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
