@@ -28,7 +28,8 @@ SCHEMA = "zpower.sap_tuning/journal/1"
 _CHECKPOINT = "checkpoint-"
 _CHECKPOINT_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 # of a folder that cannot be removed: something lies in it, or somebody else was faster
-_LEFT = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EROFS, errno.EACCES, errno.ENOTDIR)
+_LEFT = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTDIR)
+_REFUSED = (errno.EROFS, errno.EACCES)
 _MODE = 0o700
 _LONGEST_WHY = 300
 
@@ -146,12 +147,16 @@ class Journal:
 
     def checkpoints(self):
         """The journals of this tuning's checkpoints that are not taken back yet, the newest first."""
+        found = [journal for journal in self._of_checkpoints() if journal.entries]
+        return sorted(found, key=lambda journal: journal.since(), reverse=True)
+
+    def _of_checkpoints(self):
         found = []
         for folder in self._host.glob(self._base, _CHECKPOINT + "*"):
             checkpoint = os.path.basename(folder)[len(_CHECKPOINT) :]
             if _CHECKPOINT_NAME.match(checkpoint) and self._host.exists(os.path.join(folder, self.name + ".json")):
                 found.append(Journal(self._host, self.name, self._base, checkpoint))
-        return sorted(found, key=lambda journal: journal.since(), reverse=True)
+        return found
 
     def in_the_way(self):
         """Why nothing may be set with this journal now, a sentence; empty where no other checkpoint stands."""
@@ -269,12 +274,22 @@ class Journal:
 
     def littered(self):
         """Whether a killed run left something in the journals' folders that the end of a run would have removed."""
-        if self.leftovers():
+        if self.leftovers() or self._emptied():
             return True
         if self._stands():
             return False
         empty = [folder for folder in self._folders() if self._is_ours(folder) and not self._host.listdir(folder)]
         return bool(empty) or self._host.exists(self._lock_path)
+
+    def sweep(self):
+        """Try again to remove folders whose removal was refused when the last entry went."""
+        for journal in self._emptied():
+            with contextlib.suppress(HostError):
+                journal.save()
+
+    def _emptied(self):
+        """The journals of this tuning that have no entry left and only note folders."""
+        return [journal for journal in [self] + self._of_checkpoints() if journal.made and not journal.entries]
 
     # what is written
 
@@ -294,7 +309,7 @@ class Journal:
         self.made += self._to_make([folder for folder in folders if folder not in self.made])
         try:
             self._make_folder(self.folder)
-            self._save()
+            self.save()
         except HostError as error:
             raise HostError(
                 "nothing was changed: the journal could not be written (%s)" % error, error.errno
@@ -318,15 +333,15 @@ class Journal:
         """Drop what was taken back."""
         for key in keys:
             self.entries.pop(key, None)
-        self._save()
+        self.save()
 
-    def _save(self):
+    def save(self):
+        """Write the journal; without entries it goes, and before it the folders that this collection made."""
         if not self.entries:
-            for folder in self.made:
-                _remove_folder(self._host, folder)
-            self.made = []
-            self._host.remove(self.path)
-            return
+            self.made = [folder for folder in self.made if not _remove_folder(self._host, folder)]
+            if not self.made:
+                self._host.remove(self.path)
+                return
         self.machine = machine_of(self._host) or self.machine
         data = {"schema": SCHEMA, "tuning": self.name, "knobs": self.entries}
         if self.machine is not None:
@@ -342,11 +357,14 @@ def _entry(subject, knob, first):
 
 
 def _remove_folder(host, folder):
-    """Remove a folder if nothing lies in it."""
+    """Remove a folder if nothing lies in it. False if that is refused: no write access, a read-only file system."""
     path = host.path(folder)
     try:
         os.rmdir(path)
         sync_folder(os.path.dirname(path))
     except OSError as error:
+        if error.errno in _REFUSED:
+            return False
         if error.errno not in _LEFT:
             raise refused("cannot remove %s" % folder, error) from error
+    return True

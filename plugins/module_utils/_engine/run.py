@@ -180,6 +180,7 @@ class Run:
         for path in self.journal.leftovers():
             with contextlib.suppress(HostError):
                 self.tuning.host.remove(path)
+        self.journal.sweep()
 
     def _clean_up(self):
         """The same for a run that has nothing else to do."""

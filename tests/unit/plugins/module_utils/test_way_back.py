@@ -438,6 +438,24 @@ def test_an_empty_folder_that_was_there_before_stays(host):
     assert whole(host, *EVERYTHING) == before
 
 
+@pytest.mark.parametrize("checkpoint", [None, "trial"])
+def test_a_folder_whose_removal_was_refused_goes_with_the_next_run(host, monkeypatch, checkpoint):
+    before, rmdir = whole(host, *EVERYTHING), os.rmdir
+    run(host, checkpoint=checkpoint)
+
+    def refuse(path):
+        if path.endswith("/rules.d"):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        rmdir(path)
+
+    monkeypatch.setattr(os, "rmdir", refuse)
+    assert not run(host, state="restored", checkpoint=checkpoint)["failed"]
+    assert host.exists("/etc/udev/rules.d") and mask(host, "hsi0") == "0"
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    run(host, state="restored")
+    assert whole(host, *EVERYTHING) == before
+
+
 class Both(SmcHost):
     """A host for both tunings."""
 
