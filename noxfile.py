@@ -33,6 +33,8 @@ COLLECTIONS = CACHE / "collections"
 LINK = COLLECTIONS / "ansible_collections" / "zpower" / "sap_tuning"
 OLDEST_CORE = "ansible-core==2.16.19"
 OLDEST_PYTHONS = ["3.12", "3.11"]  # ansible-core 2.16 knows 3.10 to 3.12, molecule wants 3.11
+# Whole files, because tests of one file share servers and names.
+TWO_WORKERS = ["-n", "2", "--dist", "loadfile"]
 TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 SHIPPED = {"COPYING", "FILES.json", "LICENSES", "MANIFEST.json", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"}
@@ -158,7 +160,8 @@ def unit(session: nox.Session, on: str) -> None:
     """Unit tests: all of them on both ansible-core, those of the code for targets on old Pythons too."""
     if on in ("newest", "oldest"):
         folder = controller(session, on)
-        session.run(str(folder / "python"), "-m", "pytest", "-q", "tests/unit", *session.posargs, env=shell(folder))
+        arguments = ["-q", *TWO_WORKERS, "tests/unit", *session.posargs]
+        session.run(str(folder / "python"), "-m", "pytest", *arguments, env=shell(folder))
         return
     folder = environment(session, f"target-{on}", [on], "requirements-targets.txt")
     core = OLDEST_CORE if on == "3.6" else installed_core(session)
@@ -171,7 +174,7 @@ def unit(session: nox.Session, on: str) -> None:
         beside.rename(library)
     tests = [path for path in TARGET_TESTS if (HERE / path).is_dir()]
     env = shell(PYTHONPATH=str(library), PYTHONDONTWRITEBYTECODE="1")
-    session.run(str(folder / "python"), "-m", "pytest", "-q", *tests, *session.posargs, env=env)
+    session.run(str(folder / "python"), "-m", "pytest", "-q", *TWO_WORKERS, *tests, *session.posargs, env=env)
 
 
 def installed_core(session: nox.Session) -> str:

@@ -12,8 +12,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils._imports import cpu_files
-from ..plugin_utils._imports.cpu_window import CpuFileError, Wanted, Window
 from ..plugin_utils._records import cpu_annex, cpu_schema, record_files
+from ..plugin_utils._records.cpu_window import CpuFileError, Wanted, Window
 
 ARGUMENTS: dict[str, Any] = {
     "src": {"type": "path", "required": True},

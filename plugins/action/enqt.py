@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..module_utils._measure.locks import enqueue
-from ..plugin_utils._records.measuring_action import MeasuringAction, whole
+from ..plugin_utils._actions.measuring import MeasuringAction, whole
 
 workload_name: Callable[[str, str, int], str] = enqueue.workload_name
 

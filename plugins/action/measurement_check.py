@@ -12,8 +12,8 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ..plugin_utils._actions.measuring import check_writable
 from ..plugin_utils._records import record_files
-from ..plugin_utils._records.measuring_action import check_writable
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""

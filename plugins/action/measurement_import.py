@@ -14,11 +14,11 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 
+from ..plugin_utils._actions.measuring import collection_version
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
 from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._records import record_files
-from ..plugin_utils._records.measuring_action import collection_version
 
 ARGUMENTS: dict[str, Any] = {
     "change": {"type": "str"},

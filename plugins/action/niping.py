@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..module_utils._measure.net import engines, niping_request
-from ..plugin_utils._records.measuring_action import MeasuringAction, whole
+from ..plugin_utils._actions.measuring import MeasuringAction, whole
 
 workload_name: Callable[[str, int, int], str] = engines.workload_name
 

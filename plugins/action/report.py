@@ -17,14 +17,14 @@ from ansible import context
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ..plugin_utils._actions.reporting import told, writing
 from ..plugin_utils._compare import comparing
+from ..plugin_utils._compare.next_steps import IMPORTED
 from ..plugin_utils._experiment.plan_files import read as read_plan
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report import RENDERERS
 from ..plugin_utils._report.files import Written, write_report
-from ..plugin_utils._report.next_steps import IMPORTED
 from ..plugin_utils._report.text import PairKey, Report, Runs, natural, one_line, plural, verdict_word
-from ..plugin_utils._report.writing import told, writing
 
 ARGUMENTS: dict[str, Any] = {
     "results": {"type": "path", "default": "results"},

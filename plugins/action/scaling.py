@@ -10,10 +10,10 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from ..plugin_utils._actions import series
+from ..plugin_utils._actions.reporting import told
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_scaling import FORMATS
-from ..plugin_utils._report.writing import told
-from ..plugin_utils._series import series
 from ..plugin_utils._series.scaling import reader, scaling
 
 ARGUMENTS: dict[str, Any] = {

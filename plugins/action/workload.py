@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..module_utils._measure.net import network_options, tools
-from ..plugin_utils._records.measuring_action import MeasuringAction
+from ..module_utils._measure.net import network_options
+from ..module_utils._measure.round import tools
+from ..plugin_utils._actions.measuring import MeasuringAction
 
 network_names: Callable[..., list[str]] = network_options.names
 

@@ -215,9 +215,9 @@ ansible_facts:
         round: 1, record: results/smc-2026-11/app1/before-1-enqt-sd_benchmark-ascs.json}}}
 """
 
-from ..module_utils._measure import entry_point
 from ..module_utils._measure.errors import MeasureError
 from ..module_utils._measure.locks import enq_request, locktable
+from ..module_utils._measure.round import entry_point
 
 ARGUMENTS = dict(
     tool=dict(type="str", choices=["auto", "enqt", "enq_admin", "locktable"], default="auto"),

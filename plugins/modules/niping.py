@@ -185,9 +185,9 @@ ansible_facts:
 
 import os
 
-from ..module_utils._measure import entry_point
 from ..module_utils._measure.errors import MeasureError
 from ..module_utils._measure.net import niping, niping_request
+from ..module_utils._measure.round import entry_point
 
 ARGUMENTS = dict(
     tool=dict(type="str", choices=["auto", "niping", "pingpong"], default="auto"),

@@ -269,9 +269,9 @@ ansible_facts:
 
 import os
 
-from ..module_utils._measure import entry_point
 from ..module_utils._measure.errors import MeasureError
-from ..module_utils._measure.net import network_options, tools
+from ..module_utils._measure.net import network_options
+from ..module_utils._measure.round import entry_point, tools
 
 ARGUMENTS = dict(
     workload=dict(type="str", choices=["network", "fio", "openssl"], required=True),

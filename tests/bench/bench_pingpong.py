@@ -28,8 +28,9 @@ if not LINK.exists():
     LINK.symlink_to(Path("../../../.."))
 sys.path.insert(0, str(COLLECTIONS))
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire  # noqa: E402
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, pingpong  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import serving, wire  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import serving  # noqa: E402
 
 SIZES = (14, 500, 1000, 4000)  # sockperf's smallest message has 14 bytes
 ROUNDS = 3

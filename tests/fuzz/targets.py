@@ -36,16 +36,18 @@ from ansible_collections.zpower.sap_tuning.plugins.action import (
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins, netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
     facts,
     hardware,
     other_settings,
+    routes,
     services,
     smc_facts,
     smc_sockets,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio, openssl, scratch
@@ -57,13 +59,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
     sockperf,
     uperf,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import nmon, sysstat
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError
 from kinds import faster
 from records_factory import Plan, change_tunings, make_change, write_change
 
@@ -212,7 +213,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("_platform.parse_sysinfo", of_text(hardware.parse_sysinfo, SYSINFO), ()),
     (
         "_platform.parse_option",
-        of_text(hardware.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
+        of_text(running_kernel.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
         (),
     ),
     ("_platform_facts.parse_os_release", of_text(facts.parse_os_release, OS_RELEASE), ()),
@@ -345,8 +346,8 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("counters retransmits", of_text(counters.parse_retransmits, strings("module_utils/test_measure_counters")), ()),
     ("counters rps", of_text(counters.parse_received_rps, strings("module_utils/test_measure_counters")), ()),
     ("counters process", of_text(counters.parse_process, strings("module_utils/test_measure_counters"), 100), ()),
-    ("routes", of_text(fingerprint.parse_routes4, strings("module_utils/test_measure_ends")), ()),
-    ("routes of IPv6", of_text(fingerprint.parse_routes6, strings("module_utils/test_measure_ends")), ()),
+    ("routes", of_text(routes.parse_routes4, strings("module_utils/test_measure_ends")), ()),
+    ("routes of IPv6", of_text(routes.parse_routes6, strings("module_utils/test_measure_ends")), ()),
     ("mounts", of_text(scratch.parse_mount, strings("module_utils/test_measure_scratch"), "8:1"), ()),
     ("ps etime", of_text(processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "]), ()),
     ("control protocol", of_bytes(wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}']), (*OWN, EOFError)),

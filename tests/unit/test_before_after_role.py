@@ -29,10 +29,10 @@ QUICK = {
     "measure_control": False,
 }
 ON_TREE = """\
-    from ansible_collections.zpower.sap_tuning.plugins.module_utils import _face
-    from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import Host
+    from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+    from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 
-    _face.Host = lambda: Host(module._remote_tmp + "/../tree")
+    entry_point.Host = lambda: Host(module._remote_tmp + "/../tree")
 """
 
 

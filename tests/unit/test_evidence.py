@@ -81,7 +81,7 @@ def test_a_neighbour_is_flagged_and_not_credited(verdict, comparison, right):
 
 
 def test_the_words_are_those_of_the_report():
-    text = (FOLDER.parents[1] / "plugins" / "plugin_utils" / "_cpu_cost.py").read_text(encoding="utf-8")
+    text = (FOLDER.parents[1] / "plugins" / "plugin_utils" / "_compare" / "cpu_cost.py").read_text(encoding="utf-8")
     assert cases.NOT_ALONE in text and cases.NOT_CREDITED in text
 
 

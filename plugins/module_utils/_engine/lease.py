@@ -20,7 +20,6 @@ from .._host import daemon
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused
 from .._host.lock import Lock
-from .._measure.errors import MeasureError
 
 LEASE = "lease.json"
 LONGEST = 7 * 24 * 3600
@@ -77,7 +76,7 @@ class Lease:
             return
         try:
             daemon.spawn(lambda say_ready: self._watch(terms.take_back, say_ready), (), READY_TIMEOUT_S)
-        except (MeasureError, OSError) as error:
+        except (HostError, OSError) as error:
             self.end()
             why = os.strerror(error.errno) if isinstance(error, OSError) else error
             raise HostError(

@@ -14,8 +14,8 @@ import select
 import signal
 import time
 
-from .._measure.errors import MeasureError
 from .descriptors import keep_only
+from .errors import HostError
 
 
 def stand_apart(descriptors):
@@ -57,7 +57,7 @@ def _detach(keep):
 def spawn(main, keep, timeout):
     """Run main(say_ready) in a daemon; return the dict that main gave to say_ready.
 
-    keep: the descriptors that the daemon needs (listening sockets). MeasureError with main's own sentence when it fails
+    keep: the descriptors that the daemon needs (listening sockets). HostError with main's own sentence when it fails
     before it is ready, or when that takes longer than timeout seconds.
     """
     answer, write_end = os.pipe()
@@ -97,12 +97,12 @@ def _read_answer(descriptor, timeout):
     while b"\n" not in data:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-            raise MeasureError("the process in the background was not ready within %g s" % timeout)
+            raise HostError("the process in the background was not ready within %g s" % timeout)
         more = os.read(descriptor, 65536)
         if not more:
-            raise MeasureError("the process in the background ended before it was ready")
+            raise HostError("the process in the background ended before it was ready")
         data += more
     details = json.loads(data.decode("utf-8"))
     if "error" in details:
-        raise MeasureError(details["error"])
+        raise HostError(details["error"])
     return details

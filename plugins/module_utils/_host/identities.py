@@ -151,6 +151,14 @@ class Identity(namedtuple("Identity", "name uid gid groups home")):
         return kept
 
 
+def uid_of(name):
+    """The id of a user, or None where there is none of this name."""
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return None
+
+
 class Deputy:
     """A child process that works as another user. Raises HostError where this process may not become that user."""
 
@@ -205,7 +213,6 @@ class Deputy:
 
     def _serve(self, requests, answers):
         # what has begun is brought to its end, whatever ends the session
-        os.setsid()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)

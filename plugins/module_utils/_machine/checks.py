@@ -10,8 +10,8 @@ import socket
 
 from .._engine.journal import journals
 from .._host.drop_ins import own_files
-from .._measure.fingerprint import route_interface
 from . import facts, hardware, smc_checks
+from .routes import route_interface
 
 STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
 GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}

@@ -5,7 +5,7 @@
 import platform
 import re
 
-from .._host import cpu_lists
+from .._host import cpu_lists, kernel
 from .._host.host import HostError
 from .._sap.instances import instances
 from .._sap.sapcontrol import SapControl
@@ -67,7 +67,7 @@ def _linux(host):
         "dispatching": hardware.dispatching(host, [polarizations.get(cpu) for cpu in online or []]),
         "polarization": _polarization(polarizations, present),
         "topology": _topology(host, sysinfo, groups),
-        "kernel": hardware.release(host),
+        "kernel": kernel.release(host),
         "kernel_parameters": kernel_parameters(host.read("/proc/cmdline")),
         "distribution": distribution(host),
         "interfaces": hardware.interfaces(host) if host.exists(hardware.NET) else None,
@@ -192,7 +192,7 @@ def _topology(host, sysinfo, groups):
     magnitudes = sysinfo.magnitudes._asdict() if sysinfo and sysinfo.magnitudes else {}
     found = {level: magnitudes.get(level) for level in ("drawers", "books", "sockets", "cores")}
     found["facility"] = hardware.has_topology_facility(host) if host else None
-    found["s390_topology"] = hardware.number(host.value("/proc/sys/s390/topology")) if host else None
+    found["s390_topology"] = kernel.number(host.value("/proc/sys/s390/topology")) if host else None
     found["scheduler"] = groups or dict.fromkeys(("drawers", "books", "sockets", "cores"))
     return found
 
@@ -201,8 +201,8 @@ def _hiperdispatch(host):
     folder = hardware.CPUS + "/hiperdispatch/"
     return {
         "enabled": {"0": False, "1": True}.get(host.value("/proc/sys/s390/hiperdispatch")),
-        "steal_threshold": hardware.number(host.value(folder + "hd_steal_threshold")),
-        "delay_factor": hardware.number(host.value(folder + "hd_delay_factor")),
+        "steal_threshold": kernel.number(host.value(folder + "hd_steal_threshold")),
+        "delay_factor": kernel.number(host.value(folder + "hd_delay_factor")),
     }
 
 

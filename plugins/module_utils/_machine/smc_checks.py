@@ -10,8 +10,8 @@ import socket
 import struct
 from collections import namedtuple
 
-from .._measure.fingerprint import plain_address
 from . import smc_facts, smc_sockets
+from .routes import plain_address
 
 SOURCES = ("Linux kernel, net/smc", "RFC 7609 (SMC-R version 1)", "smc-tools: smcss, smc_run")
 MOST_PEERS = 20

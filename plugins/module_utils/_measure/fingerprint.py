@@ -2,120 +2,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What must not differ between two phases: the machine, its kernel, and the interface that leads to the peer."""
 
-import array
-import contextlib
-import fcntl
-import ipaddress
 import os
 import platform
-import socket
-import struct
 
 from .._aix import smc
 from .._aix.devices import Lsattr, Lsdev
 from .._aix.system import is_aix
 from .._host.host import Host, HostError
 from .._machine.hardware import parse_sysinfo, receive_queues
+from .._machine.routes import plain_address, readable_value, route_interface
 
-_SIOCGIFCONF = 0x8912
-_IFF_LOOPBACK, _IFF_NOARP = 0x8, 0x80
-_RTF_UP, _RTF_REJECT = 0x1, 0x200
 _MAX_QUEUES = 16
-
-
-def _value(host, path):
-    try:
-        return host.value(path)
-    except HostError:
-        return None
-
-
-def parse_routes4(text):
-    """/proc/net/route as a list of (network, metric, interface).
-
-    Rejecting and inactive routes are left out, and lines that are no route.
-    """
-    routes = []
-    for line in text.splitlines()[1:]:
-        with contextlib.suppress(ValueError, IndexError, struct.error):
-            fields = line.split()
-            flags = int(fields[3], 16)
-            if not flags & _RTF_UP or flags & _RTF_REJECT:
-                continue
-            # The kernel prints addresses as numbers in the machine's own byte order.
-            address, mask = (ipaddress.IPv4Address(struct.pack("=I", int(fields[column], 16))) for column in (1, 7))
-            network = ipaddress.IPv4Network("%s/%s" % (address, mask), strict=False)
-            routes.append((network, int(fields[6]), fields[0]))
-    return routes
-
-
-def parse_routes6(text):
-    """/proc/net/ipv6_route as a list of (network, metric, interface), as parse_routes4()."""
-    routes = []
-    for line in text.splitlines():
-        with contextlib.suppress(ValueError, IndexError):
-            fields = line.split()
-            if int(fields[8], 16) & _RTF_REJECT:
-                continue
-            network = ipaddress.IPv6Network((int(fields[0], 16), int(fields[1], 16)), strict=False)
-            routes.append((network, int(fields[5], 16), fields[9]))
-    return routes
-
-
-def best_route(routes, address):
-    """The interface of the longest prefix that holds the address, of the smallest metric among equals; or None."""
-    fitting = [route for route in routes if address in route[0]]
-    if not fitting:
-        return None
-    return min(fitting, key=lambda route: (-route[0].prefixlen, route[1]))[2]
-
-
-def _owners4():
-    """{IPv4 address: interface} of this network namespace, secondary addresses too (ioctl SIOCGIFCONF)."""
-    try:
-        buffer = array.array("B", bytes(64 * 1024))
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            request = struct.pack("iP", len(buffer), buffer.buffer_info()[0])
-            length = struct.unpack("iP", fcntl.ioctl(sock.fileno(), _SIOCGIFCONF, request))[0]
-    except OSError:
-        return {}
-    data, step = buffer.tobytes()[:length], 40 if struct.calcsize("P") == 8 else 32
-    owners = {}
-    for offset in range(0, len(data) - step + 1, step):
-        # An address may carry a label of its own, "eth0:sap": the interface stands before the colon.
-        name = data[offset : offset + 16].split(b"\0", 1)[0].decode("utf-8", "replace").split(":")[0]
-        owners[socket.inet_ntoa(data[offset + 20 : offset + 24])] = name
-    return owners
-
-
-def route_interface(local, peer, root="/"):
-    """The interface by which local (this end's address on a connection) reaches peer; None where it cannot be said.
-
-    The interface that owns the local address, because policy routes show there; but a service address may lie on a
-    loopback or dummy interface, and then the routing table decides. Linux only.
-    """
-    try:
-        own, other = (ipaddress.ip_address(text.split("%")[0]) for text in (local, peer))
-    except ValueError:
-        return None
-    if own == other or other.is_loopback:
-        return "lo" if os.path.isdir(Host(root).path("/sys/class/net/lo")) else None
-    host = Host(root)
-    if other.version == 6:
-        return best_route(parse_routes6(_value(host, "/proc/net/ipv6_route") or ""), other)
-    by_route = best_route(parse_routes4(_value(host, "/proc/net/route") or ""), other)
-    owner = _owners4().get(str(own)) if platform.system() == "Linux" and root == "/" else None
-    if owner is None:
-        return by_route
-    flags = int(_value(host, "/sys/class/net/%s/flags" % owner) or "0", 16)
-    return by_route or owner if flags & (_IFF_LOOPBACK | _IFF_NOARP) else owner
 
 
 def _rps_cpus(host, interface):
     """{"rx-0": mask} as the kernel prints it, of the first 16 receive queues; None without that knob."""
     masks = {}
     for name in receive_queues(host, interface)[:_MAX_QUEUES]:
-        mask = _value(host, "/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
+        mask = readable_value(host, "/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
         if mask is not None:
             masks[name] = mask
     return masks or None
@@ -139,15 +43,6 @@ def smc_r(host):
     return "off"
 
 
-def plain_address(text):
-    """An address without zone, and an IPv4 address that was mapped into IPv6 as itself."""
-    try:
-        address = ipaddress.ip_address(text.split("%")[0])
-    except ValueError:
-        return text
-    return str(getattr(address, "ipv4_mapped", None) or address)
-
-
 def fingerprint(local, peer, root="/"):
     """A record's fingerprint of this end; local and peer are the numeric addresses of a connection between the ends.
 
@@ -157,16 +52,16 @@ def fingerprint(local, peer, root="/"):
     host, names = Host(root), os.uname()
     local, peer = plain_address(local), plain_address(peer)
     interface = route_interface(local, peer, root)
-    mtu = _value(host, "/sys/class/net/%s/mtu" % interface) if interface else None
+    mtu = readable_value(host, "/sys/class/net/%s/mtu" % interface) if interface else None
     result = {
         "hostname": names.nodename,
         "system": names.sysname,
         "arch": names.machine,
         "kernel": names.release if names.sysname != "AIX" else "%s.%s" % (names.version, names.release),
-        "machine": parse_sysinfo(_value(host, "/proc/sysinfo") or "").type or names.machine,
+        "machine": parse_sysinfo(readable_value(host, "/proc/sysinfo") or "").type or names.machine,
         "cpus_online": os.cpu_count(),
         "python": platform.python_version(),
-        "boot_id": _value(host, "/proc/sys/kernel/random/boot_id"),
+        "boot_id": readable_value(host, "/proc/sys/kernel/random/boot_id"),
         "interface": interface,
         "mtu": int(mtu) if mtu and mtu.isdigit() else None,
         "address": local,

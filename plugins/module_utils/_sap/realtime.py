@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 
-from .._machine.hardware import kernel_option, number
+from .._host.kernel import kernel_option, number
 from . import parameters, rtprio
 from .processes import running, serves, text
 

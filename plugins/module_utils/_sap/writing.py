@@ -11,7 +11,7 @@ from collections import Counter
 
 from .._engine.tuning import explained
 from .._host.host import TEMPORARY, HostError
-from .._host.identities import Identity, too_open
+from .._host.identities import Identity, too_open, uid_of
 from .._host.lock import Busy, Lock
 from .sapcontrol import NOT_READ, SapPfPar
 
@@ -40,7 +40,7 @@ def write(host, path, old, new, checkers=()):
     if way.loose is not None:
         raise HostError("%s was not changed: %s" % (path, too_open(way.loose)), errno.EPERM)
     for instance in checkers if way.owner is not None else ():
-        if Identity.of_name(instance.user).uid != way.owner:
+        if uid_of(instance.user) not in (None, way.owner):
             raise HostError(
                 "%s was not changed: its folder belongs to %s, who may not run sappfpar of %s to check it; give the "
                 "folder to %s (chown)" % (path, Identity.of_uid(way.owner).name, instance.user, instance.user),

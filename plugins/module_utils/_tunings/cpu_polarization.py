@@ -11,7 +11,7 @@ import re
 import time
 
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject
-from .._host import cpu_lists
+from .._host import cpu_lists, kernel
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine import hardware
@@ -172,7 +172,7 @@ class CpuPolarization(SystemTuning):
         """The mode in which the kernel boots by itself; None where its configuration cannot be read."""
         if not self.has_sysctl:
             return "horizontal"  # CONFIG_SCHED_TOPOLOGY_VERTICAL came with the sysctl
-        option = hardware.kernel_option(self.host, "CONFIG_SCHED_TOPOLOGY_VERTICAL")
+        option = kernel.kernel_option(self.host, "CONFIG_SCHED_TOPOLOGY_VERTICAL")
         return None if option is None else "vertical" if option == "y" else "horizontal"
 
     def boot(self, subject, stored):

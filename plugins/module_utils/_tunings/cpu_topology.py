@@ -8,7 +8,7 @@ Kernel: arch/s390/kernel/topology.c; commits 1b25fda05334 (topology=on) and 51dc
 import re
 
 from .._engine.tuning import RUNNING, STORED, Knob, Subject
-from .._host import cpu_lists
+from .._host import cpu_lists, kernel
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine import hardware
@@ -72,7 +72,7 @@ class CpuTopology(SystemTuning):
             return "not_applicable", "the machine tells this Linux its real topology (an LPAR), which is better"
         if not self.host.exists(FILE):
             return "unsupported", "the kernel %s has no s390.topology; %s" % (
-                hardware.release(self.host) or "of this host",
+                kernel.release(self.host) or "of this host",
                 FIRST_KERNELS,
             )
         return None, ""

@@ -9,9 +9,9 @@ import operator
 import re
 
 from .._engine.tuning import RUNNING, STORED, Knob, Subject
+from .._host import kernel
 from .._host.drop_ins import DropIn, effective_files, numbered_lines
 from .._host.host import HostError
-from .._machine import hardware
 from .._machine.other_settings import SystemKnob, at_boot, command_line
 from ._system import SystemTuning
 
@@ -96,7 +96,7 @@ class SmcSysctls(SystemTuning):
             return "not_applicable", "no value is asked for"
         if not self.host.exists("/proc/sys/net"):
             return "not_applicable", "net.smc is of Linux; AIX has the tuning smc_r"
-        release = hardware.release(self.host) or "of this host"
+        release = kernel.release(self.host) or "of this host"
         if not self.host.exists(FOLDER):
             return "unsupported", (
                 "there is no net.smc: the module smc is not loaded (modprobe smc), or the kernel %s does not have its "
@@ -128,7 +128,7 @@ class SmcSysctls(SystemTuning):
 
     def _loads(self):
         """Whether the kernel has SMC at boot also without our file."""
-        release = hardware.release(self.host) or ""
+        release = kernel.release(self.host) or ""
         builtin = self.host.read("/lib/modules/%s/modules.builtin" % release) or ""
         if any(line.endswith("/smc.ko") for line in builtin.splitlines()):
             return True

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._records.round import MUST_MATCH, SHOWN, Items, Round
 from .._statistics.ranks import median
-from .verdict import beyond
+from .._statistics.verdict import beyond
 
 WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric", "metric_unit", "better", "unit")
 NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "workload.better")

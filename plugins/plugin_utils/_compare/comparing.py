@@ -8,18 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ...module_utils._measure.rounds import LOCAL_PEER
 from .._experiment import outcomes
 from .._records.record_files import Loaded
-from .._records.round import Round, time_text
-from .._report.next_steps import Whole, next_steps
-from .._report.published import published_for
+from .._records.round import LOCAL_PEER, Round, time_text
+from .._statistics.verdict import Limits
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
 from .flags import SIDES
+from .next_steps import Whole, next_steps
 from .pair import Comparison, compare_pair
+from .published import published_for
 from .summary import count, evidence, headline, method, overall, overall_of_experiment
-from .verdict import Limits
 
 SCHEMA = "zpower.sap_tuning/report/1"
 PHASES = ("before", "after")

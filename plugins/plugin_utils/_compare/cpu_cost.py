@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._records import kpi
 from .._records.round import Round
 from .._statistics.ranks import holm, short
-from . import kpi
+from .._statistics.verdict import Estimate, Limits, beyond, estimate, moved
 from .flags import SIDES, States
-from .verdict import Estimate, Limits, beyond, estimate, moved
 
 SECONDARY_P = 0.05
 MOVED_POINTS = 5.0

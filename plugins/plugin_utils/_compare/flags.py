@@ -11,10 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from .._records.kpi import Kpi, idle_pct
 from .._records.round import Round
 from .._statistics.ranks import median, trend, two_clusters, variation_pct
-from .kpi import Kpi, idle_pct
-from .verdict import Better
+from .._statistics.verdict import Better
 
 MOST_VARIATION_PCT = 10.0
 MOST_TIES_PCT = 30.0

@@ -11,10 +11,7 @@ from typing import Any
 
 from .._records.round import Round
 from .._statistics.ranks import median, short, variation_pct
-from .comparability import Difference, differences, unequal_work, ways
-from .cpu_cost import CpuCost, cpu_cost
-from .flags import States, alternates, flags, guards
-from .verdict import (
+from .._statistics.verdict import (
     IMPROVED,
     INCONCLUSIVE,
     NO_DATA,
@@ -27,6 +24,9 @@ from .verdict import (
     moved,
     resolution,
 )
+from .comparability import Difference, differences, unequal_work, ways
+from .cpu_cost import CpuCost, cpu_cost
+from .flags import States, alternates, flags, guards
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._statistics.ranks import median
-from .pair import Comparison
-from .verdict import (
+from .._statistics.verdict import (
     IMPROVED,
     INCONCLUSIVE,
     NO_DATA,
@@ -20,6 +19,7 @@ from .verdict import (
     VERDICTS,
     Limits,
 )
+from .pair import Comparison
 
 UNDECIDED = (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA)
 """Of several that stand beside decided comparisons, the first one names the whole."""

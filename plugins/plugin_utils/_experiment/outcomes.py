@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._compare.verdict import FEWEST_ROUNDS, IMPROVED, UNCHANGED
 from .._records.round import Round
 from .._statistics.ranks import median
+from .._statistics.verdict import FEWEST_ROUNDS, IMPROVED, UNCHANGED
 from .plans import Plan, Step, done, steps
 
 

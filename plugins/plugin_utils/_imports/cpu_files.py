@@ -9,8 +9,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 
+from .._records.cpu_window import CpuFileError, Wanted, Window
 from . import nmon_samples, sysstat
-from .cpu_window import CpuFileError, Wanted, Window
 from .nmon import Reader
 
 FORMATS = ("nmon", "sadf", "mpstat", "sar")

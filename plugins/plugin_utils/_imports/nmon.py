@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import NamedTuple
 
-from . import cpu_window
-from .cpu_window import CpuFileError
+from .._records import cpu_window
+from .._records.cpu_window import CpuFileError
 
 SECTIONS = frozenset({"CPU_ALL", "PCPU_ALL", "LPAR", "NET"})
 """The sections that are read; a file has about thirty others, some with a line a process."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from .cpu_window import GAP, CpuFileError, Sample, Used
+from .._records.cpu_window import GAP, CpuFileError, Sample, Used
 from .nmon import About, Reader, Snapshot
 
 _SHARES = {"user": "User%", "system": "Sys%", "wait": "Wait%", "idle": "Idle%", "steal": "Steal%"}

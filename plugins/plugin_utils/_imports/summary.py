@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._compare import kpi
+from .._records import kpi
 from .._records.round import Reducer, Round
 from .._statistics.ranks import PRINTED, median, short
 

@@ -17,7 +17,7 @@ from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from .cpu_window import GAP, About, CpuFileError, Sample, Used
+from .._records.cpu_window import GAP, About, CpuFileError, Sample, Used
 
 MAGIC = (b"\x96\xd5", b"\xd5\x96")
 """How a binary file of sar begins, as written by machines of either byte order."""

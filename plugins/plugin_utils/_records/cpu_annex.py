@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from .._compare.kpi import CpuSum, add, units_of
-from .._imports.cpu_window import CpuFileError, Window, quoted
 from .cpu_schema import CPU, FORMATS, MOST_FILES, MOST_INTERVALS
+from .cpu_window import CpuFileError, Window, quoted
+from .kpi import CpuSum, add, units_of
 from .round import microseconds
 
 LEAST_WINDOW_S = 10.0

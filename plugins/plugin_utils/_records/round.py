@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from .._compare.kpi import CpuSum, background, cpu_sum, units_of
-from .._compare.verdict import Better
 from .._statistics.ranks import median
+from .._statistics.verdict import Better
+from .kpi import CpuSum, background, cpu_sum, units_of
 
 ROUND_TRIP: tuple[str, str, Better] = ("av2_us", "µs", "lower")
 """The metric of records that do not name theirs: the first ones, which were all of niping's kind."""
@@ -29,6 +29,8 @@ MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface",
 SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r")
 """Fingerprint items of each end that are shown where they differ, and decide nothing."""
 
+# the peer of a record whose tool has no server, as the measuring modules write it
+LOCAL_PEER = "local"
 EPOCH = datetime(1970, 1, 1)
 ERROR_LENGTH = 500
 

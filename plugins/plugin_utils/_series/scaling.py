@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
-from .._compare.verdict import Better, Estimate, estimate
 from .._records.round import Round
 from .._statistics.ranks import median, short
+from .._statistics.verdict import Better, Estimate, estimate
 
 SCHEMA = "zpower.sap_tuning/scaling/1"
 KNEE_SHARE = 0.10

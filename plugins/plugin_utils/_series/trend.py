@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from .._compare.verdict import NO_DATA, Better, estimate
 from .._statistics.ranks import short
+from .._statistics.verdict import NO_DATA, Better, estimate
 
 SCHEMA = "zpower.sap_tuning/trend/1"
 

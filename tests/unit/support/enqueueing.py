@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue, locktable
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from measuring import OPTIONS, PATIENCE, free_port, listens, wait_until
 

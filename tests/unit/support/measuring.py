@@ -11,11 +11,16 @@ import subprocess
 import sys
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.ends import Ends
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workload import Outcome, Workload, calibrate
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads.ends import Ends
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads.workload import (
+    Outcome,
+    Workload,
+    calibrate,
+)
 
 # The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]

@@ -54,6 +54,9 @@ class SapHost(Host):
         self.start("00")
         self.start("01")
 
+    def twin(self):
+        return self
+
     def fill(self, path, data):
         os.makedirs(os.path.dirname(self.path(path)), exist_ok=True)
         with open(self.path(path), "wb") as stream:

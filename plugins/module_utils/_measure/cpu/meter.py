@@ -22,9 +22,8 @@ import time
 
 from ..._host.descriptors import keep_only
 from ..._host.host import Host, HostError
-from .. import processes
+from .. import processes, wire
 from ..errors import MeasureError
-from ..server import wire
 from .aix_cpu import Reports, Totals, count_processors
 
 INTERVAL = 1

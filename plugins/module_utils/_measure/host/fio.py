@@ -12,10 +12,10 @@ import os
 import re
 from collections import namedtuple
 
-from .. import programs
 from ..errors import MeasureError
-from ..options import check_limits, check_lists, filled
-from ..workload import Metric, Outcome, Workload
+from ..workloads import programs
+from ..workloads.options import check_limits, check_lists, filled
+from ..workloads.workload import Metric, Outcome, Workload
 from . import scratch
 
 TOOL = "fio"

@@ -8,10 +8,10 @@ processes. Rates are those of wall-clock time (-elapsed): the default, CPU time,
 
 import re
 
-from .. import programs
 from ..errors import MeasureError
-from ..options import check_limits, check_lists, filled
-from ..workload import Metric, Outcome, Workload
+from ..workloads import programs
+from ..workloads.options import check_limits, check_lists, filled
+from ..workloads.workload import Metric, Outcome, Workload
 
 TOOL = "openssl"
 CIPHERS = ["aes-%s-%s" % (bits, mode) for mode in ("gcm", "xts", "cbc") for bits in ("128", "256")]

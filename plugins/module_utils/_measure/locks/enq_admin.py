@@ -11,9 +11,9 @@ import re
 import time
 from collections import namedtuple
 
-from .. import programs, releasing
 from ..errors import MeasureError
-from ..workload import Outcome
+from ..workloads import programs, releasing
+from ..workloads.workload import Outcome
 from . import enqueue
 
 TOOL = "enq_admin"

@@ -12,8 +12,9 @@ import threading
 import time
 
 from ..._host.identities import Identity
-from .. import processes, programs
+from .. import processes
 from ..errors import MeasureError
+from ..workloads import programs
 
 _MOST_BYTES = 256 * 1024
 # What a program gets to give back its locks by itself after SIGTERM.

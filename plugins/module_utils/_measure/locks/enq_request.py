@@ -5,9 +5,9 @@
 import os
 
 from ..._host.host import Host
-from .. import entry_point, programs
+from .. import wire
 from ..errors import MeasureError
-from ..server import wire
+from ..workloads import options, programs
 from . import enq_admin, enq_statistics, enqt, enqueue, locktable
 from .enq_programs import Runner
 from .locktable_load import LockTable
@@ -19,7 +19,7 @@ _LIMITS = (("users", 1, 1000), ("locks_per_user", 1, 1000 * 1000), ("processes",
 
 def check(params):
     """MeasureError for the first option of the module enqt's own that is out of its limits."""
-    entry_point.within(params, _LIMITS)
+    options.within(params, _LIMITS)
 
 
 def find_server(params):

@@ -10,8 +10,8 @@ import os
 import re
 
 from ..._sap.sapcontrol import parse_answer
-from .. import programs
 from ..errors import MeasureError
+from ..workloads import programs
 
 TIMEOUT = 15.0
 # {field of the web service: metric}; they count from the start of the server on.

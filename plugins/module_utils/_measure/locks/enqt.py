@@ -10,9 +10,9 @@ output of 8, 10 and 12 is not documented. Rates are read by their meaning, numbe
 import re
 import time
 
-from .. import programs, releasing
 from ..errors import MeasureError
-from ..workload import Outcome
+from ..workloads import programs, releasing
+from ..workloads.workload import Outcome
 from . import enqueue
 
 TOOL = "enqt"

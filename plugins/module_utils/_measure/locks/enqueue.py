@@ -12,7 +12,7 @@ from ..._host.host import HostError
 from ..._sap import instances
 from ..._sap.processes import running
 from ..errors import MeasureError
-from ..workload import Metric, Workload
+from ..workloads.workload import Metric, Workload
 
 LOADS = ("sd_benchmark", "create_locks", "verify_entries", "live_statistics")
 

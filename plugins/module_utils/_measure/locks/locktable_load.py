@@ -14,11 +14,11 @@ import socket
 import time
 from collections import namedtuple
 
+from .. import wire
 from ..errors import MeasureError, explain
 from ..net import clients
-from ..net.transport import TCP, keep_time, link_of
-from ..server import wire
-from ..workload import Outcome
+from ..transport import TCP, keep_time, link_of
+from ..workloads.workload import Outcome
 from . import enqueue, locktable
 
 # What the client processes do: asked is an enqueue.Asked.

@@ -12,9 +12,9 @@ import signal
 import time
 from collections import namedtuple
 
+from .. import transport, wire
 from ..errors import MeasureError, explain
-from ..server import wire
-from . import pingpong, transport
+from . import pingpong
 
 CONNECT_TIMEOUT = 10.0
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """N bytes there and back, L times: the workload of niping and of pingpong."""
 
-from .. import programs
-from ..workload import Outcome, Workload, calibrate
-from . import niping, pingpong, transport
+from .. import transport
+from ..workloads import programs
+from ..workloads.workload import Outcome, Workload, calibrate
+from . import niping, pingpong
 from .clients import Clients, Job
 
 

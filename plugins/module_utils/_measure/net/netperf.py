@@ -4,7 +4,7 @@
 
 import re
 
-from .. import programs
+from ..workloads import programs
 from . import network
 
 TOOL, SERVER = "netperf", "netserver"

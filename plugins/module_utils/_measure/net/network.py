@@ -5,10 +5,11 @@
 import math
 from collections import namedtuple
 
-from .. import programs
+from .. import transport
 from ..errors import MeasureError
-from ..workload import Metric, Outcome, Workload, calibrate
-from . import pingpong, transport
+from ..workloads import programs
+from ..workloads.workload import Metric, Outcome, Workload, calibrate
+from . import pingpong
 from .clients import Clients, Job
 
 # request bytes there and response bytes back; or with stream "in" or "out", as the client sees it, messages of request

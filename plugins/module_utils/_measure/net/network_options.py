@@ -5,10 +5,10 @@
 import functools
 import os
 
-from .. import options, programs
+from .. import transport, wire
 from ..errors import MeasureError
-from ..server import wire
-from . import network, pingpong, transport
+from ..workloads import options, programs
+from . import network, pingpong
 
 MOST_CONNECTIONS = 250
 

@@ -10,8 +10,8 @@ what was printed.
 import re
 from collections import namedtuple
 
-from .. import programs
 from ..errors import MeasureError
+from ..workloads import programs
 
 TOOL = "niping"
 

@@ -4,10 +4,10 @@
 
 import functools
 
-from .. import entry_point
+from .. import transport, wire
 from ..errors import MeasureError
-from ..server import wire
-from . import engines, niping, pingpong, transport
+from ..workloads import options
+from . import engines, niping, pingpong
 
 # The sizes of the published measurements.
 DEFAULT_BYTES = (1, 500, 1000, 1400, 1500, 4000, 10000)
@@ -15,7 +15,7 @@ DEFAULT_BYTES = (1, 500, 1000, 1400, 1500, 4000, 10000)
 
 def check(params):
     """MeasureError for the first option of the module niping's own that is out of its limits."""
-    entry_point.within(params, (("loops", 0, pingpong.MAX_LOOPS), ("connections", 1, 250)))
+    options.within(params, (("loops", 0, pingpong.MAX_LOOPS), ("connections", 1, 250)))
     if not params["bytes"]:
         raise MeasureError("bytes is empty; name at least one size")
     for size in params["bytes"]:

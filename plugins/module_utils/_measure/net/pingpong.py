@@ -14,7 +14,7 @@ import time
 from collections import namedtuple
 
 from ..errors import MeasureError
-from .transport import keep_time
+from ..transport import keep_time
 
 TOOL = "pingpong"
 VERSION = "1"

@@ -5,8 +5,8 @@
 import re
 import socket
 
-from .. import programs
 from ..errors import MeasureError
+from ..workloads import programs
 from . import network
 
 TOOL = SERVER = "sockperf"

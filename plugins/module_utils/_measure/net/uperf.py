@@ -13,8 +13,8 @@ import tempfile
 from collections import namedtuple
 from xml.sax.saxutils import quoteattr
 
-from .. import programs
 from ..errors import MeasureError
+from ..workloads import programs
 from . import network
 
 TOOL = SERVER = "uperf"

@@ -14,10 +14,12 @@ import time
 
 from ..._host import daemon
 from ..._host.descriptors import close_others
-from .. import processes, programs
+from ..._host.errors import HostError
+from .. import processes, transport, wire
 from ..errors import MeasureError
-from ..net import pingpong, transport
-from . import serving, wire
+from ..net import pingpong
+from ..workloads import programs
+from . import serving
 
 READY_TIMEOUT = 20.0
 PROGRAM_READY_TIMEOUT = 5.0
@@ -196,6 +198,8 @@ def start(
 
     try:
         answer = daemon.spawn(main, keep, READY_TIMEOUT)
+    except HostError as error:
+        raise MeasureError(str(error)) from error
     finally:
         for listener in listeners + engine_listeners:
             listener.close()

@@ -10,11 +10,12 @@ import signal
 import socket
 import time
 
+from .. import transport, wire
 from ..cpu import counters, meter
 from ..errors import MeasureError
 from ..fingerprint import fingerprint
-from ..net import pingpong, transport
-from . import admission, wire
+from ..net import pingpong
+from . import admission
 
 FIRST_PORT, LAST_PORT = 3298, 3397
 MAX_PROCESSES = 1100

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import niping
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import measuring_action, record_files
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import measuring as measuring_action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from measuring import ALONE, Quiet, plan
 
 SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}

@@ -13,7 +13,8 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible_collections.zpower.sap_tuning.plugins.action import report as action
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, writing
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import reporting
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from records_factory import Plan, change_tunings, load, make_change, make_record, write_change
 
 CHANGE = "rps-2026-11"
@@ -163,7 +164,7 @@ def test_a_broken_record_is_a_warning_and_a_problem(results: Path) -> None:
     for number in range(7):
         (results / CHANGE / "app1" / f"\x1b[31m{number}.txt").write_text("")
     result = run({"results": str(results), "change": CHANGE})
-    assert len(result["warnings"]) == writing.PROBLEMS_SHOWN + 1
+    assert len(result["warnings"]) == reporting.PROBLEMS_SHOWN + 1
     assert result["warnings"][-1] == "3 more problems stand in the files"
     assert "\x1b" not in "".join(result["warnings"])
     report = json.loads((results / CHANGE / "report.json").read_text())

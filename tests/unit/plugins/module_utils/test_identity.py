@@ -22,8 +22,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import ide
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.identities import Identity
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, programs
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -136,8 +137,8 @@ def _what_am_i(_host):
 def test_the_process_ends_with_the_one_that_it_works_for(host):
     code = (
         "import os, sys; sys.path.insert(0, %r)\n"
-        "from ansible_collections.zpower.sap_tuning.plugins.module_utils import _identity\n"
-        "print(_identity.deputy(%d).pid, flush=True); os.kill(os.getpid(), 9)"
+        "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import identities\n"
+        "print(identities.deputy(%d).pid, flush=True); os.kill(os.getpid(), 9)"
     ) % (os.path.abspath(_host.__file__).split("ansible_collections")[0], THEM.pw_uid)
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False)
     pid = int(done.stdout)

@@ -13,11 +13,11 @@ import tempfile
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import locktable
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, niping_request
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
 from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, wait_until
 
 

@@ -10,6 +10,7 @@ import socket
 import sys
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes as routes_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
 
@@ -203,10 +204,10 @@ def test_the_longest_prefix_and_the_smallest_metric_win():
         row("eth9", "10.1.2.0", "255.255.255.0", "0200"),
         row("eth8", "10.1.3.0", "255.255.255.0", "0201"),
     ]
-    routes = fingerprint.parse_routes4("\n".join(rows) + "\n")
+    routes = routes_of.parse_routes4("\n".join(rows) + "\n")
     for address, interface in (("10.1.2.3", "hsi0"), ("10.1.3.3", "hsi0"), ("192.0.2.1", "eth0")):
-        assert fingerprint.best_route(routes, ipaddress.ip_address(address)) == interface
-    assert fingerprint.best_route(routes[1:], ipaddress.ip_address("192.0.2.1")) is None
+        assert routes_of.best_route(routes, ipaddress.ip_address(address)) == interface
+    assert routes_of.best_route(routes[1:], ipaddress.ip_address("192.0.2.1")) is None
 
 
 def test_routes_of_ipv6():
@@ -218,17 +219,17 @@ def test_routes_of_ipv6():
         "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
         "00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n"
     )
-    routes = fingerprint.parse_routes6(text)
-    assert fingerprint.best_route(routes, ipaddress.ip_address("fd00::1")) == "eth0"
-    assert fingerprint.best_route(routes, ipaddress.ip_address("fd00::aa")) == "lo"
-    assert fingerprint.best_route(routes, ipaddress.ip_address("2001:db8::1")) is None
+    routes = routes_of.parse_routes6(text)
+    assert routes_of.best_route(routes, ipaddress.ip_address("fd00::1")) == "eth0"
+    assert routes_of.best_route(routes, ipaddress.ip_address("fd00::aa")) == "lo"
+    assert routes_of.best_route(routes, ipaddress.ip_address("2001:db8::1")) is None
 
 
 def test_loopback_is_an_interface_too():
     prints = fingerprint.fingerprint("127.0.0.1", "127.0.0.1")
     assert prints["interface"] == "lo" and prints["mtu"] > 1000
     assert fingerprint.fingerprint("::ffff:127.0.0.1", "127.0.0.1")["address"] == "127.0.0.1"
-    assert fingerprint.route_interface("no address", "127.0.0.1") is None
+    assert routes_of.route_interface("no address", "127.0.0.1") is None
 
 
 def test_queues_of_the_route_in_number_order(tmp_path):

@@ -10,9 +10,10 @@ import threading
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.descriptors import keep_only
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, programs
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from measuring import STANDIN, listens, server, wait_until
 
 

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import releasing
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import (
     enq_request,
@@ -17,6 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks i
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enqt import Enqt
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
 from enqueueing import ENQT, STARTS, agent_of, asked, ends_soon, record_of, standin
 from measuring import PATIENCE, errors, wait_until
 

@@ -8,9 +8,9 @@ import shutil
 import signal
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio, scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from measuring import ALONE, UNIT, errors, plan, wait_until
 
 FIXTURES = os.path.join(UNIT, "fixtures", "fio")

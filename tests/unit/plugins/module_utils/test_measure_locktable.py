@@ -10,10 +10,11 @@ import threading
 import time
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import locktable
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.locktable_load import LockTable, Session
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent
 from enqueueing import asked, lock_table, record_of
 from measuring import PATIENCE, errors, listens, wait_until
 

@@ -7,10 +7,10 @@ import socket
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, network_options, tools
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, network_options
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, tools
 from measuring import OPTIONS, PATIENCE, errors, server, target
 
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}

@@ -14,7 +14,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
     netperf,
@@ -22,9 +22,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
     network_options,
     qperf,
     sockperf,
-    tools,
     uperf,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, tools
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from measuring import OPTIONS, UNIT, errors, free_port, listens
 

@@ -7,9 +7,9 @@ import re
 import stat
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from measuring import STANDIN, UNIT
 
 FIXTURES = os.path.join(UNIT, "fixtures", "niping")

@@ -6,9 +6,9 @@ import os
 import shutil
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import openssl
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from measuring import ALONE, UNIT, errors, plan
 
 FIXTURES = os.path.join(UNIT, "fixtures", "openssl")

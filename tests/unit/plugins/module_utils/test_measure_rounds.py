@@ -9,9 +9,10 @@ import signal
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import entry_point, rounds, workload
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, rounds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import workload
 from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server, signal_later
 
 CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s", "process_s"}

@@ -11,8 +11,9 @@ import socket
 import measuring
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, transport
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 
 NO_SMC = "0x03010000 (the peer does not support SMC)"

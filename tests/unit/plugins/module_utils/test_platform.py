@@ -8,6 +8,7 @@ import os
 import captured
 import pytest
 import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import hardware, services
 
@@ -126,13 +127,13 @@ def test_polarizations_of_all_present_cpus_in_their_order(host):
 
 
 def test_release_by_either_file(host):
-    assert hardware.release(host) is None
+    assert running_kernel.release(host) is None
     grow(host, {"/proc/version": "Linux version 6.1.0-50-s390x (someone) (gcc) #1 SMP\n"})
-    assert hardware.release(host) == "6.1.0-50-s390x"
+    assert running_kernel.release(host) == "6.1.0-50-s390x"
     grow(host, {"/proc/sys/kernel/osrelease": "6.1.0-51-s390x\n"})
-    assert hardware.release(host) == "6.1.0-51-s390x"
+    assert running_kernel.release(host) == "6.1.0-51-s390x"
     grow(host, {"/proc/sys/kernel/osrelease": "", "/proc/version": "garbage"})
-    assert hardware.release(host) is None
+    assert running_kernel.release(host) is None
 
 
 @pytest.mark.parametrize(
@@ -151,14 +152,14 @@ def test_release_by_either_file(host):
 )
 def test_kernel_option(host, path, line, value):
     grow(host, {"/proc/sys/kernel/osrelease": "6.12.1\n"})
-    assert hardware.kernel_option(host, OPTION) is None
+    assert running_kernel.kernel_option(host, OPTION) is None
     text = "CONFIG_64BIT=y\n%s\n" % line
     if path.endswith(".gz"):
         with gzip.open(host.path(path), "wb") as stream:
             stream.write(text.encode("ascii"))
     else:
         grow(host, {path: text})
-    assert hardware.kernel_option(host, OPTION) == value
+    assert running_kernel.kernel_option(host, OPTION) == value
 
 
 @pytest.mark.parametrize("damage", ["no gzip", "cut", "bits", "folder", "fifo"])
@@ -175,13 +176,13 @@ def test_a_damaged_kernel_configuration_is_none(host, damage):
             packed[40:80] = b"\xff" * 40
         with open(path, "wb") as stream:
             stream.write(b"CONFIG_X=y\n" if damage == "no gzip" else bytes(packed))
-    assert hardware.kernel_option(host, OPTION) is None
+    assert running_kernel.kernel_option(host, OPTION) is None
 
 
 def test_the_configuration_of_another_kernel_is_not_taken(host):
     grow(host, {"/proc/sys/kernel/osrelease": "x/../../secret\n", "/secret": OPTION + "=y\n"})
     grow(host, {"/boot/config-6.1.0": OPTION + "=y\n"})
-    assert hardware.kernel_option(host, OPTION) is None
+    assert running_kernel.kernel_option(host, OPTION) is None
 
 
 # interfaces

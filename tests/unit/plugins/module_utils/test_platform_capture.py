@@ -11,8 +11,8 @@ import sys
 import captured
 import pytest
 import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import hardware
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import sysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
@@ -71,7 +71,7 @@ def test_what_was_taken_gives_the_same_facts(machine, tmp_path):
         ("/sapmnt/C11/profile/C11_D00_app1", None, "SAPC11_00.service"),
     ]
     assert [setting.value for setting in sysctls(again, "s390.topology")] == ["1"]
-    assert hardware.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
+    assert running_kernel.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
     assert capture("--root", str(tmp_path / "again")) == taken
 
 

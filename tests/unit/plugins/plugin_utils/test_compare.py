@@ -18,7 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     compare_change,
     iter_runs,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.verdict import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import (
     Estimate,
     Limits,
     decide,

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.kpi import CpuSum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, Wanted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, cpu_schema, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, Wanted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from hypothesis import given, settings
 from hypothesis import strategies as st

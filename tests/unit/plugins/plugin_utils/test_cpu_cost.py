@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.kpi import CpuSum, kpi
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
 from comparing import BETTER, SAME, main, records_of, report_of, spoil
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -11,10 +11,10 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import measuring
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import measuring_action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError
 
 DEEP = "[" * 100_000
 ROW = {"phase": "before", "started": "2026-11-09T22:00:00+01:00", "elapsed_s": 9399, "units": 60000000}
@@ -46,4 +46,4 @@ def test_a_damaged_record_in_the_place_of_an_import(tmp_path: Path, text: str) -
 def test_a_round_that_is_nested_too_deeply_gives_no_loops(tmp_path: Path) -> None:
     (tmp_path / "before-1-x-y.json").write_text(DEEP)
     (tmp_path / "before-2-x-y.json").write_text(json.dumps({"schema": 1}))
-    assert measuring_action.calibrated_loops(tmp_path, "app2") == {}
+    assert measuring.calibrated_loops(tmp_path, "app2") == {}

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.kpi import Kpi, add, cpu_sum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of
@@ -21,6 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows im
     from_yaml,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import Kpi, add, cpu_sum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import validate
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.kpi import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import (
     CpuSum,
     add,
     background,

@@ -16,8 +16,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     Options,
     compare_change,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import command, following
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as all_steps
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.next_steps import command, following
 from experiments import make_plan, make_records, make_tunings
 from published_studies import study
 

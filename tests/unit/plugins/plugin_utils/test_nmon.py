@@ -6,15 +6,15 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader, parse_date, parse_time
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon_samples import samples_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
     SMC_R_HIDES,
     CpuFileError,
     Wanted,
     Window,
     cpu_seconds,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader, parse_date, parse_time
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon_samples import samples_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

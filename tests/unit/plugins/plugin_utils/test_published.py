@@ -10,7 +10,7 @@ import published_studies as studies
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.published import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.published import (
     BY_SET,
     BY_TUNING,
     SMC_R_AV2_MS,

@@ -12,8 +12,8 @@ import random
 from collections import Counter
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.verdict import judge
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import mann_whitney, median
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import judge
 from records_factory import Plan, order, run_values
 
 EXPERIMENTS = 1000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files, sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, Wanted, Window
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, Wanted, Window
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

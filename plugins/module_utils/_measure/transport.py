@@ -6,8 +6,8 @@ import contextlib
 import socket
 import struct
 
-from ..._machine import smc_sockets
-from ..errors import MeasureError
+from .._machine import smc_sockets
+from .errors import MeasureError
 
 TCP, SMC = "tcp", "smc"
 

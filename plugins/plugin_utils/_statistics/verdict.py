@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal, NamedTuple
 
-from .._statistics import ranks as stats
+from . import ranks as stats
 
 IMPROVED = "IMPROVED"
 REGRESSED = "REGRESSED"

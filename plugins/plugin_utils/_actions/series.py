@@ -15,7 +15,7 @@ from .._compare import comparing
 from .._records import record_files
 from .._report.files import Written, write_formats
 from .._report.text import Report, one_line
-from .._report.writing import writing
+from .reporting import writing
 
 PHASES = ("before", "after")
 

@@ -12,13 +12,13 @@ import socket
 import time
 from collections import namedtuple
 
-from .cpu import counters, meter
-from .ends import Ends, Window
-from .errors import MeasureError, sentence
-from .fingerprint import fingerprint
-from .net import engines
-from .processes import utc_now
-from .server import agent
+from ..cpu import counters, meter
+from ..errors import MeasureError, sentence
+from ..fingerprint import fingerprint
+from ..net import engines
+from ..processes import utc_now
+from ..server import agent
+from ..workloads.ends import Ends, Window
 
 SCHEMA = "zpower.sap_tuning/measurement/1"
 CONTROL_BYTES = 1000

@@ -15,11 +15,12 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 
-from ...module_utils._measure import options, rounds
+from ...module_utils._measure.round import rounds
+from ...module_utils._measure.workloads import options
+from .._records import record_files
+from .._records.round import ROUND_TRIP
 from .._report.text import one_line, shorten
 from .._statistics.ranks import median
-from . import record_files
-from .round import ROUND_TRIP
 
 FACT = "zpower_measurements"
 LONGEST_MESSAGE = 4000

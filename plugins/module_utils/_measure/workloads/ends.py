@@ -4,8 +4,8 @@
 
 import os
 
-from .cpu import counters
-from .errors import MeasureError
+from ..cpu import counters
+from ..errors import MeasureError
 
 
 class Ends:

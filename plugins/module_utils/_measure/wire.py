@@ -8,8 +8,8 @@ import socket
 import time
 from collections import namedtuple
 
-from ..errors import MeasureError, ServerGone, explain
-from ..net import transport
+from . import transport
+from .errors import MeasureError, ServerGone, explain
 
 # Sockets load the codec of host names only when they need it; a server outlives the files it was started from.
 codecs.lookup("idna")

@@ -12,8 +12,8 @@ import os
 import select
 import time
 
-from .._host import daemon
-from . import processes
+from ..._host import daemon
+from .. import processes
 
 _LOOK_EVERY_S = 0.5
 _TRIES, _BETWEEN_TRIES_S = 3, 2.0

@@ -3,7 +3,7 @@
 """The tools of the module workload: one import and one entry each, because only what is imported reaches a host."""
 
 from ..host import fio, openssl
-from . import netperf, network_options, qperf, sockperf, uperf
+from ..net import netperf, network_options, qperf, sockperf, uperf
 
 # Programs for the network workloads. Each file has TOOL, SERVER, version, server_argv and Workload.
 NETWORK = {tool.TOOL: tool for tool in (netperf, qperf, sockperf, uperf)}

@@ -12,8 +12,9 @@ import tempfile
 import time
 from collections import namedtuple
 
-from . import processes, releasing
-from .errors import MeasureError
+from .. import processes
+from ..errors import MeasureError
+from . import releasing
 
 _CONTENT_BYTES = 64 * 1024
 _ASK_TIMEOUT = 15.0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Options of a tool whose lists span its workloads: every value of each with every value of the others."""
 
-from .errors import MeasureError
+from ..errors import MeasureError
 
 
 def whole(name, value):
@@ -45,3 +45,10 @@ def check_limits(tool, options, limits):
         for value in values:
             if not 1 <= value <= limits[name]:
                 raise MeasureError("%s.%s has %s; it has to be from 1 to %d" % (tool, name, value, limits[name]))
+
+
+def within(params, limits):
+    """MeasureError for the first option that is out of its limits: (name, lowest, highest)."""
+    for name, low, high in limits:
+        if not low <= params[name] <= high:
+            raise MeasureError("%s is %s; it has to be from %s to %s" % (name, params[name], low, high))

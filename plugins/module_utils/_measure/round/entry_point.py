@@ -4,10 +4,12 @@
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .. import wire
+from ..errors import MeasureError
+from ..server import agent
+from ..workloads import options
+from ..workloads.workload import MAX_LOOPS
 from . import rounds
-from .errors import MeasureError
-from .server import agent, wire
-from .workload import MAX_LOOPS
 
 SESSION = dict(
     tool=dict(type="str", required=True),
@@ -63,16 +65,9 @@ _LIMITS = (
 )
 
 
-def within(params, limits):
-    """MeasureError for the first option that is out of its limits: (name, lowest, highest)."""
-    for name, low, high in limits:
-        if not low <= params[name] <= high:
-            raise MeasureError("%s is %s; it has to be from %s to %s" % (name, params[name], low, high))
-
-
 def check(params):
     """MeasureError for the first common option that is out of its limits."""
-    within(params, _LIMITS)
+    options.within(params, _LIMITS)
     if params["timeout"] < params["run_seconds"]:
         raise MeasureError("timeout is shorter than run_seconds; every run would fail")
     for name, loops in (params["calibrated"] or {}).items():

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_high
 from typing import Any, NamedTuple
 
-from .._compare.comparability import NEVER_DECLARED
-from .._compare.pair import Comparison
-from .._compare.verdict import IMPROVED, REGRESSED, UNCHANGED
+from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
+from .comparability import NEVER_DECLARED
+from .pair import Comparison
 
 MOST_ROUNDS = 50
 """More rounds than this are nothing to plan for."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 
-from .files import Written
-from .text import Report, one_line
+from .._report.files import Written
+from .._report.text import Report, one_line
 
 PROBLEMS_SHOWN = 5
 

@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The running Linux kernel: its release and how it was configured; whole numbers in its files."""
+
+import gzip
+import os
+import re
+import stat
+import zlib
+
+_MOST_CONFIG = 16 * 1024 * 1024
+
+
+def number(text):
+    """The whole number that a text is, or None."""
+    return int(text) if text is not None and re.match(r"^-?[0-9]{1,18}$", text.strip()) else None
+
+
+def release(host):
+    """The kernel release, such as 6.12.107+deb13-s390x, or None."""
+    text = host.value("/proc/sys/kernel/osrelease")
+    if text:
+        return text
+    words = (host.read("/proc/version") or "").split()
+    return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else None
+
+
+def parse_option(text, name):
+    """The value of an option (CONFIG_...) in a kernel's configuration; n where it is not set."""
+    match = re.search(r"(?m)^%s=(.*)$" % re.escape(name), text)
+    return match.group(1).strip().strip('"') if match else "n"
+
+
+def kernel_option(host, name):
+    """y, m, n or another value of an option (CONFIG_...) of the running kernel; None where it tells none."""
+    kernel = release(host)
+    for path in ("/boot/config-%s", "/usr/lib/modules/%s/config", "/lib/modules/%s/config"):
+        text = host.read(path % kernel) if kernel and "/" not in kernel else None
+        if text:
+            return parse_option(text, name)
+    text = _unpacked(host.path("/proc/config.gz"))
+    return None if text is None else parse_option(text, name)
+
+
+def _unpacked(path):
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with gzip.open(path, "rb") as stream:
+            return stream.read(_MOST_CONFIG).decode("utf-8", "replace")
+    except (OSError, EOFError, zlib.error):
+        return None
