@@ -52,7 +52,9 @@ def parse_routes6(text):
             fields = line.split()
             if int(fields[8], 16) & _RTF_REJECT:
                 continue
-            network = ipaddress.IPv6Network((int(fields[0], 16), int(fields[1], 16)), strict=False)
+            # as text: Python 3.6 takes any number for a prefix
+            address = ipaddress.IPv6Address(int(fields[0], 16))
+            network = ipaddress.IPv6Network("%s/%d" % (address, int(fields[1], 16)), strict=False)
             routes.append((network, int(fields[5], 16), fields[9]))
     return routes
 
