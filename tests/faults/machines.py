@@ -8,6 +8,7 @@ They are those of the unit tests, made to survive a process: what these keep in 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -331,7 +332,9 @@ class AixTree(AixHost):
                 injection.step("chdev", *argv[2:3])
             except OSError as error:
                 raise HostError(f"cannot run chdev: {error.strerror}", error.errno) from error
-        with injection.paused():
+        with injection.paused(), self.memory.open() as devices:
+            # as the database of AIX: one command at a time, and none is half done for others
+            fcntl.flock(devices, fcntl.LOCK_EX)
             for name, (stored, in_force) in json.loads(self.memory.read_text()).items():
                 self.devices[name].stored, self.devices[name].in_force = stored, in_force
             result = super().run(argv, timeout, user, env)
@@ -339,7 +342,11 @@ class AixTree(AixHost):
         return result
 
     def keep(self) -> None:
-        self.memory.write_text(json.dumps(self.values()))
+        # in place, and so under its lock
+        with self.memory.open("a+") as devices:
+            devices.seek(0)
+            devices.truncate()
+            devices.write(json.dumps(self.values()))
 
 
 class Aix(Machine):

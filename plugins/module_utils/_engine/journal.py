@@ -230,8 +230,7 @@ class Journal:
     def _make_folder(self, path):
         folder = self._host.path(path)
         try:
-            if not os.path.isdir(folder):
-                os.makedirs(folder, _MODE)
+            os.makedirs(folder, _MODE, exist_ok=True)
         except OSError as error:
             raise refused("cannot keep a journal in %s" % path, error) from error
 

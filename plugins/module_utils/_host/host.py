@@ -212,8 +212,8 @@ class Host:
         folder = os.path.dirname(target)
         temporary = None
         try:
-            if not os.path.isdir(folder):
-                os.makedirs(folder, 0o755)
+            # another tuning may be making it too
+            os.makedirs(folder, 0o755, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(prefix="%s%s." % (TEMPORARY, os.path.basename(target)), dir=folder)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
