@@ -48,7 +48,7 @@ LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
 
 
 def loaded_runs(loaded: record_files.Loaded) -> Runs:
-    """The runs of a change, made anew for whoever asks."""
+    """The runs of a change, made again for whoever asks."""
 
     def runs(keys: Collection[PairKey] | None) -> Iterator[dict[str, Any]]:
         records = [r for r in loaded.records if keys is None or (r.host, r.peer, r.workload.name) in keys]
@@ -138,7 +138,7 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
 
 
 def measured_by(loaded: record_files.Loaded) -> str:
-    """The playbook that measures such a change; empty where all of its figures were measured elsewhere."""
+    """The playbook that measures such a change; empty if all of its figures were measured elsewhere."""
     if loaded.experiment:
         return "experiment"
     if loaded.records and all(item.workload.tool == IMPORTED for item in loaded.records):

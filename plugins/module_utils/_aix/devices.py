@@ -13,7 +13,7 @@ from .._host.host import HostError
 
 # One line of lsdev -C. text: location and description, which the line does not tell apart.
 Device = namedtuple("Device", "name state text")
-# What a line of lsattr -El tells for certain. settable: whether chdev may change it, None where the line does not say.
+# What a line of lsattr -El tells for certain. settable: whether chdev may change it, None if the line does not say.
 Attribute = namedtuple("Attribute", "name settable")
 
 _BUSY = "0514-062"
@@ -73,7 +73,7 @@ def parse_legal(out):
 
 
 def allows(legal, value):
-    """Whether lines of lsattr -R allow a value; None where they are not understood, and so chdev has to say."""
+    """Whether lines of lsattr -R allow a value; None if they are not understood, and so chdev has to say."""
     if value in legal:
         return True
     ranges = [match for match in map(_RANGE.match, legal) if match]
@@ -139,7 +139,7 @@ class Lsattr:
         raise HostError(said)
 
     def in_force(self, device, attribute):
-        """The value with which the device was last configured, or None where this AIX does not say."""
+        """The value with which the device was last configured, or None if this AIX does not say."""
         result = self.host.run(["lsattr", "-Pl", device, "-a", attribute, "-F", "value"], timeout=_LOOK_S)
         return parse_value(result.out) if result.rc == 0 else None
 

@@ -27,7 +27,7 @@ def parse_level(out):
 
 
 def level(host):
-    """The Level of this AIX, or None where oslevel does not tell: -s can print nothing, and then -r is asked."""
+    """The Level of this AIX, or None if oslevel does not tell: -s can print nothing, and then -r is asked."""
     for option in ("-s", "-r"):
         try:
             result = host.run(["oslevel", option], timeout=_TIMEOUT_S)

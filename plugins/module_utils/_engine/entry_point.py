@@ -44,7 +44,7 @@ def run_tuning(module, tuning_class):
 
 
 def _terms(host, params, tuning_class):
-    """The Terms of the lease that is asked for, None where none is. Raises InputError."""
+    """The Terms of the lease that is asked for, None if none is. Raises InputError."""
     seconds = params["lease"]
     if seconds is None:
         return None

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The journal: the first value each knob had before this collection touched it, kept on the target.
 
-One file a tuning below /var/lib/zpower_sap_tuning (AIX: /var/adm/zpower_sap_tuning), folder 0700, file 0600. It is
+One file per tuning below /var/lib/zpower_sap_tuning (AIX: /var/adm/zpower_sap_tuning), folder 0700, file 0600. It is
 written before the first change, so that a run killed at any moment leaves enough behind to go back.
 
 A checkpoint is a second journal, in the folder checkpoint-<name> below: what stood when it began, for a while that is
@@ -114,7 +114,7 @@ def _is_value(value):
 class Journal:
     """First values and what was set over them, by the key of the knob.
 
-    An entry has subject and family (of the Knob), first (the value found, None where absent), ours (what was set over
+    An entry has subject and family (of the Knob), first (the value found, None if absent), ours (what was set over
     it), since (UTC) and identity (of the Subject, if it has one). ``ours`` holds every value this collection has set or
     was about to set: a run killed between the journal and the write must not look as if someone else had changed the
     knob.
@@ -159,7 +159,7 @@ class Journal:
         return found
 
     def in_the_way(self):
-        """Why nothing may be set with this journal now, a sentence; empty where no other checkpoint stands."""
+        """Why nothing may be set with this journal now, a sentence; empty if no other checkpoint stands."""
         for other in self.checkpoints():
             if other.checkpoint != self.checkpoint:
                 ends = other.lease.ends()
@@ -172,7 +172,7 @@ class Journal:
         return ""
 
     def since(self):
-        """When the oldest entry was made (UTC); empty where there is none."""
+        """When the oldest entry was made (UTC); empty if there is none."""
         return min((str(entry.get("since", "")) for entry in self.entries.values()), default="")
 
     def foreign(self):

@@ -33,7 +33,7 @@ _SUFFIX = ".guardian"
 _LEFT = ("drifted", "pending_restart")
 
 # What a call asks for: seconds from now (0 ends the lease), and take_back(due), with which the guardian takes the
-# tuning's part of the checkpoint back. That takes the lock, does nothing and returns None where due() is not true under
+# tuning's part of the checkpoint back. That takes the lock, does nothing and returns None if due() is not true under
 # it, and otherwise returns the result of the run.
 Terms = namedtuple("Terms", "seconds take_back")
 
@@ -54,7 +54,7 @@ class Lease:
         self._guardian_path = os.path.join(folder, name + _SUFFIX)
 
     def ends(self):
-        """When the host takes the tuning back by itself (UTC), or None where no guardian waits for that."""
+        """When the host takes the tuning back by itself (UTC), or None if no guardian waits for that."""
         return (self._load() or {}).get("ends") if self._guardian() else None
 
     def grant(self, terms):
@@ -109,7 +109,7 @@ class Lease:
         return found
 
     def _load(self):
-        """The lease as it was granted last, None where there is none."""
+        """The lease as it was granted last, None if there is none."""
         text = self._host.read(self._path)
         if text is None:
             return None
@@ -121,7 +121,7 @@ class Lease:
             return {"until": 0.0, "ends": "once"}
 
     def _guardian(self):
-        """The process id of the guardian that lives, None where there is none. Leaves no file behind."""
+        """The process id of the guardian that lives, None if there is none. Leaves no file behind."""
         try:
             descriptor = os.open(self._host.path(self._guardian_path), os.O_RDONLY)
         except OSError as error:
@@ -175,7 +175,7 @@ class Lease:
                 time.sleep(RETRY_S)
 
     def _left(self):
-        """The seconds that the lease still has; None where it was ended."""
+        """The seconds that the lease still has; None if it was ended."""
         lease = self._load()
         return None if lease is None else lease["until"] - time.monotonic()
 

@@ -41,7 +41,7 @@ class Knob:
 
     key: its name in the journal, unique on the host. item: its name in tables ("rx-0"). family: knobs of one family had
     the same first value where the journal does not know better (receive queues that came later). now and wanted are the
-    kernel's or the file's own text, None where absent; a knob whose wanted equals now is left alone.
+    kernel's or the file's own text, None if absent; a knob whose wanted equals now is left alone.
 
     follows: the knob shows what the stored ones were at the last restart of what Tuning.restart names; it is not in the
     journal. due: this run does that restart; a knob that follows and is not due makes its subject pending_restart.
@@ -195,5 +195,5 @@ class Tuning(ABC):
         return text
 
     def explain(self, knob, now):
-        """Why the machine shows now and not what was written; empty where nothing is known."""
+        """Why the machine shows now and not what was written; empty if nothing is known."""
         return ""

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drop-in files that keep a value over a reboot: one file a tuning, one marked block a subject.
+"""Drop-in files that keep a value over a reboot: one file per tuning, one marked block a subject.
 
 Lines outside the blocks belong to whoever wrote them and stay where they are.
 """
@@ -35,7 +35,7 @@ class DropIn:
         return [subject for subject in dict.fromkeys(named) if self.block(subject) is not None]
 
     def block(self, subject):
-        """The text of the subject's block (its lines, joined), or None where there is none."""
+        """The text of the subject's block (its lines, joined), or None if there is none."""
         before, lines, after = self._split(subject)
         return None if lines is None else "\n".join(lines)
 

@@ -85,13 +85,13 @@ class Host:
         return os.path.exists(self.path(path))
 
     def read(self, path):
-        """The text of a file, or None where it does not exist (or vanishes, as devices do)."""
+        """The text of a file, or None if it does not exist (or vanishes, as devices do)."""
         data = self.data(path)
         return None if data is None else data.decode("utf-8", "replace")
 
     @as_owner
     def data(self, path, follow=True):
-        """The bytes of a file, or None where it does not exist. follow: False refuses a link in its place.
+        """The bytes of a file, or None if it does not exist. follow: False refuses a link in its place.
 
         Raises HostError for what is no regular file, and never waits for one (FIFO); /dev/null is empty.
         """
@@ -166,7 +166,7 @@ class Host:
 
     @as_owner
     def listdir(self, path):
-        """The sorted names in a folder; empty where there is none."""
+        """The sorted names in a folder; empty if there is none."""
         try:
             return sorted(os.listdir(self.path(path)))
         except OSError as error:
@@ -352,7 +352,7 @@ class Host:
 
     @staticmethod
     def _become(identity):
-        """What the child does to become the user; None where this process is that user."""
+        """What the child does to become the user; None if this process is that user."""
         if os.geteuid() == identity.uid:
             return None
         if os.geteuid() != 0:
@@ -361,7 +361,7 @@ class Host:
 
 
 def _attribute(descriptor, name):
-    """The extended attribute of an open file, None where it has none."""
+    """The extended attribute of an open file, None if it has none."""
     try:
         return os.getxattr(descriptor, name)
     except OSError:

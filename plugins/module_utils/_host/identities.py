@@ -152,7 +152,7 @@ class Identity(namedtuple("Identity", "name uid gid groups home")):
 
 
 def uid_of(name):
-    """The id of a user, or None where there is none of this name."""
+    """The id of a user, or None if there is none of this name."""
     try:
         return pwd.getpwnam(name).pw_uid
     except KeyError:

@@ -32,7 +32,7 @@ def parse_option(text, name):
 
 
 def kernel_option(host, name):
-    """y, m, n or another value of an option (CONFIG_...) of the running kernel; None where it tells none."""
+    """y, m, n or another value of an option (CONFIG_...) of the running kernel; None if it tells none."""
     kernel = release(host)
     for path in ("/boot/config-%s", "/usr/lib/modules/%s/config", "/lib/modules/%s/config"):
         text = host.read(path % kernel) if kernel and "/" not in kernel else None

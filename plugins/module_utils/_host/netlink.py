@@ -33,7 +33,7 @@ def dump_generic(family, command):
 
 
 def family(name):
-    """The number of a family of generic netlink; None where the kernel has none of this name now.
+    """The number of a family of generic netlink; None if the kernel has none of this name now.
 
     The kernel may load a module for the name, as for the program that would ask instead.
     """

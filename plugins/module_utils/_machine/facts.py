@@ -107,7 +107,7 @@ def _lpar(sysinfo):
 
 
 def online_cpus(host):
-    """The online CPUs, or None where the kernel does not tell."""
+    """The online CPUs, or None if the kernel does not tell."""
     text = host.value(hardware.CPUS + "/online")
     try:
         return cpu_lists.parse_list(text) if text else None
@@ -116,7 +116,7 @@ def online_cpus(host):
 
 
 def _deconfigured(host, present):
-    """The present CPUs that are deconfigured; None where CPUs cannot be, as everywhere but on Z."""
+    """The present CPUs that are deconfigured; None if CPUs cannot be, as everywhere but on Z."""
     states = {cpu: host.value("%s/cpu%d/configure" % (hardware.CPUS, cpu)) for cpu in present}
     if not any(states.values()):
         return None
@@ -137,7 +137,7 @@ def _cpu_counts(online, present, deconfigured):
 
 
 def _groups(host, cpus):
-    """{level: how many groups the CPUs form at it, as the scheduler sees them}; None where the kernel has no such one.
+    """{level: how many groups the CPUs form at it, as the scheduler sees them}; None if the kernel has no such one.
 
     A CPU that goes offline meanwhile has no topology any more and does not count.
     """
@@ -222,7 +222,7 @@ def kernel_parameters(text):
 
 
 def distribution(host):
-    """{id, version, name}; None where no os-release file tells."""
+    """{id, version, name}; None if no os-release file tells."""
     text = host.read("/etc/os-release") or host.read("/usr/lib/os-release")
     return parse_os_release(text) if text else None
 

@@ -15,14 +15,14 @@ from .._host.kernel import number
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"
 
-# lpar is None where the text tells none; hypervisors begin with the innermost; magnitudes is None without the topology
-# facility; threads: how many an IFL of this machine can have, None where the text does not say
+# lpar is None if the text tells none; hypervisors begin with the innermost; magnitudes is None without the topology
+# facility; threads: how many an IFL of this machine can have, None if the text does not say
 Sysinfo = namedtuple("Sysinfo", "type model lpar hypervisors magnitudes threads")
 # characteristics: words such as Shared; cpus: {"Configured": 4, "Dedicated": 0, ...}, with SMT these are cores
 Lpar = namedtuple("Lpar", "number name characteristics cpus")
 # name: of the guest, program: "z/VM 6.1.0"
 Hypervisor = namedtuple("Hypervisor", "name program")
-# the most drawers, books in one, sockets in one book, cores in one socket; None where the machine has no such level
+# the most drawers, books in one, sockets in one book, cores in one socket; None if the machine has no such level
 Magnitudes = namedtuple("Magnitudes", "drawers books sockets cores")
 
 _GENERATIONS = {
@@ -89,7 +89,7 @@ def _magnitudes(text):
 
 
 def sysinfo(host):
-    """The Sysinfo of a host; None where it is no Linux on Z."""
+    """The Sysinfo of a host; None if it is no Linux on Z."""
     text = host.read("/proc/sysinfo")
     return parse_sysinfo(text) if text else None
 
@@ -135,7 +135,7 @@ def cpu_numbers(host):
 
 
 def dispatching(host, polarizations):
-    """horizontal or vertical; polarizations: the texts of the online CPUs. None where neither is known.
+    """horizontal or vertical; polarizations: the texts of the online CPUs. None if neither is known.
 
     The CPUs have the first word: kernels before 6.14 show 0 after a boot on a machine that is vertical already. While
     the CPUs show nothing yet, or not the same, the kernel's own file decides.
@@ -196,12 +196,12 @@ def receive_queues(host, interface):
 
 
 def driver_of(host, interface):
-    """The name of its driver; None where it has none, as virtual interfaces."""
+    """The name of its driver; None if it has none, as virtual interfaces."""
     return _link(host, "%s/%s/device/driver" % (NET, interface))
 
 
 def bus_id(host, interface):
-    """The name of its device on the bus: 0.0.0600 of a qeth group, 0000:00:03.0 on PCI; None where it has no device.
+    """The name of its device on the bus: 0.0.0600 of a qeth group, 0000:00:03.0 on PCI; None if it has no device.
 
     A virtio device is numbered as it is found, so the device below it counts.
     """

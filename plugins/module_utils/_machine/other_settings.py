@@ -14,7 +14,7 @@ from collections import namedtuple
 from .._host.drop_ins import assignments, effective_files, numbered_lines
 from .._host.host import HostError
 
-# file, line: where it stands. text: the line. value: what it sets, None where that is not plain text.
+# file, line: where it stands. text: the line. value: what it sets, None if that is not plain text.
 Setting = namedtuple("Setting", "file line text value")
 
 # key{attribute} operator "value", as udev(7) has them
@@ -283,7 +283,7 @@ def at_boot(subject, name, stored, conflicts, same):
     """(value of name after the next boot, [why it is not what is stored]).
 
     stored: the stored value or None. conflicts: in the order in which they act. same(one, other) compares two values.
-    The value is None where nothing sets it.
+    The value is None if nothing sets it.
     """
     value, last = stored, None
     for other in conflicts:

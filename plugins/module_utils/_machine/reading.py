@@ -59,7 +59,7 @@ class ReadingHost(Host):
         return found
 
     def _target(self, path):
-        """The text of a link of the captured machine, None where path is none."""
+        """The text of a link of the captured machine, None if path is none."""
         if path not in self._targets:
             try:
                 self._targets[path] = os.readlink(os.path.join(self.root, path.lstrip("/")))

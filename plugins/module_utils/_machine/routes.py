@@ -86,7 +86,7 @@ def _owners4():
 
 
 def route_interface(local, peer, root="/"):
-    """The interface by which local (this end's address on a connection) reaches peer; None where it cannot be said.
+    """The interface by which local (this end's address on a connection) reaches peer; None if it cannot be said.
 
     The interface that owns the local address, because policy routes show there; but a service address may lie on a
     loopback or dummy interface, and then the routing table decides. Linux only.

@@ -15,7 +15,7 @@ _ACT_ONCE = ("sapconf", "saptune")
 def services(host):
     """[{service, enabled, running, version, detail}] of those that are enabled or run.
 
-    running is None where it cannot be told: without control groups, and for those that leave no process.
+    running is None if it cannot be told: without control groups, and for those that leave no process.
     """
     found = []
     for service in sorted(_DETAILS):

@@ -25,7 +25,7 @@ Look = namedtuple("Look", "wanted running verdict reason sources restart remarks
 def look(host, system, peers):
     """The Look at the connections to peers (names or addresses); without peers at all SMC sockets.
 
-    None where nothing is asked for and the kernel has no SMC now.
+    None if nothing is asked for and the kernel has no SMC now.
     """
     there = system == "Linux" and smc_sockets.is_there(host)
     if not peers and not there:

@@ -33,7 +33,7 @@ _END, _SERVER_COUNT, _CLIENT_COUNT, _REASON, _REASON_COUNT = 1, 2, 3, 4, 5
 
 
 def smc(host):
-    """The fact smc: {devices, ueids, sockets, stats}; None where the kernel has no SMC now, and below a captured root.
+    """The fact smc: {devices, ueids, sockets, stats}; None if the kernel has no SMC now, and below a captured root.
 
     A part that the kernel does not tell is None: kernels before 5.11 tell of no devices, and counters came later.
     """

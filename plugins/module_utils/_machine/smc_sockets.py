@@ -80,7 +80,7 @@ _REASONS = {
 }
 
 # One AF_SMC socket. mode: SMCR, SMCD, TCP, or None without a connection. reason, peer_reason: why it fell back, the
-# codes of this end and of the peer, 0 where there is none and None where the kernel does not tell.
+# codes of this end and of the peer, 0 where there is none and None if the kernel does not tell.
 SmcSocket = namedtuple("SmcSocket", "state mode reason peer_reason local local_port peer peer_port inode")
 
 
@@ -92,7 +92,7 @@ def in_words(code):
 
 
 def why(found):
-    """Why a socket fell back to TCP, in words; None where it did not or nothing is known."""
+    """Why a socket fell back to TCP, in words; None if it did not or nothing is known."""
     if found.mode != "TCP":
         return None
     own, other = in_words(found.reason), in_words(found.peer_reason)
@@ -145,7 +145,7 @@ def stream(family):
 
 
 def of_socket(sock):
-    """The SmcSocket of an open AF_SMC socket of this process, None where the kernel does not tell."""
+    """The SmcSocket of an open AF_SMC socket of this process, None if the kernel does not tell."""
     inode = os.fstat(sock.fileno()).st_ino
     try:
         return next((found for found in sockets() if found.inode == inode), None)

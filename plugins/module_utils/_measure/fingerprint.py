@@ -28,7 +28,7 @@ def _rps_cpus(host, interface):
 def smc_r(host):
     """AIX: "on" where a device lets TCP connections use RDMA, which network counters do not see; else "off".
 
-    None where the devices do not say. Whether a connection really uses it, the peer decides, too.
+    None if the devices do not say. Whether a connection really uses it, the peer decides, too.
     """
     try:
         devices = [one for one in Lsdev(host).devices() if smc.is_device(one.name)]

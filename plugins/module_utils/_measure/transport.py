@@ -60,7 +60,7 @@ def keep_time(sock, timeout):
 def link_of(transport, sock):
     """What a connection became: {mode: SMCR, SMCD or TCP, fallback: why TCP}; None for plain TCP sockets.
 
-    mode is None where the kernel does not tell.
+    mode is None if the kernel does not tell.
     """
     if transport == TCP:
         return None

@@ -122,14 +122,14 @@ def _first(host, folders, name):
 
 
 def _unit(host, sid, number):
-    """(name, path) of the systemd unit of an instance, both None where there is none."""
+    """(name, path) of the systemd unit of an instance, both None if there is none."""
     unit = "SAP%s_%s.service" % (sid, number)
     folder = _first(host, _UNITS, unit)
     return (unit, "%s/%s" % (folder, unit)) if folder else (None, None)
 
 
 def parse_enqueue(text):
-    """ENSA1 or ENSA2 by the lock server, or its replication, that a profile starts; None where it starts none."""
+    """ENSA1 or ENSA2 by the lock server, or its replication, that a profile starts; None if it starts none."""
     values = dict(_DIRECTIVE.findall(text))
     for name, value in values.items():
         if name.startswith("_"):

@@ -41,7 +41,7 @@ def serves(server, instance):
 
 
 def text(host, path):
-    """The text of a file; empty where there is none, its process has just ended, or this user may not read it."""
+    """The text of a file; empty if there is none, its process has just ended, or this user may not read it."""
     try:
         return host.read(path) or ""
     except HostError:

@@ -105,7 +105,7 @@ class Profile:
         return [Line(at + 1, self._lines[at][0], self._values[at]) for at in self._where.get(name, [])]
 
     def value(self, name):
-        """The value that counts, or None where no line assigns this name."""
+        """The value that counts, or None if no line assigns this name."""
         lines = self.active(name)
         return lines[-1].value if lines else None
 
@@ -114,7 +114,7 @@ class Profile:
         return {name: [at + 1 for at in self._where[name]] for name in self.names() if len(self._where[name]) > 1}
 
     def text(self, name):
-        """The journal text of what a parameter is here; None where no line assigns it."""
+        """The journal text of what a parameter is here; None if no line assigns it."""
         return json.dumps(self._items(name)) if name in self._where else None
 
     def wanted(self, name, value):

@@ -196,7 +196,7 @@ def _program(sid, name):
 
 
 def summary(processes):
-    """How work_processes() are scheduled, in a few words: "SCHED_RR 99"; None where there are none."""
+    """How work_processes() are scheduled, in a few words: "SCHED_RR 99"; None if there are none."""
     # real-time processes first: only they have a priority
     counts = Counter(
         (not priority, "%s %d" % (policy, priority) if priority else policy) for _pid, policy, priority in processes

@@ -16,7 +16,7 @@ from .processes import running, serves
 
 # What sapcontrol printed: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
 Answer = namedtuple("Answer", "function ok failure rows")
-# One line of GetProcessList. dispstatus is GREEN, YELLOW, RED or GRAY; pid is None where the process does not run.
+# One line of GetProcessList. dispstatus is GREEN, YELLOW, RED or GRAY; pid is None if the process does not run.
 Process = namedtuple("Process", "name description dispstatus textstatus starttime elapsedtime pid")
 # state is running, stopped, partial or unknown; reason says why it is one of the last two.
 Status = namedtuple("Status", "state processes reason")
@@ -82,7 +82,7 @@ def parse_script_value(text):
 
 
 def parse_values(text, names):
-    """{name: value} of ``sappfpar NAME ... pf=PROFILE``; None where sappfpar did not read the profile.
+    """{name: value} of ``sappfpar NAME ... pf=PROFILE``; None if sappfpar did not read the profile.
 
     One value a line, in the order of the names, an empty one for what is not set. HostError where the lines are not as
     many as the names, because then nobody knows which value belongs to which.
@@ -130,7 +130,7 @@ class SapControl:
         self.timeout = timeout
 
     def parameter(self, name):
-        """The value of a parameter in the running instance; None where the instance does not know the parameter."""
+        """The value of a parameter in the running instance; None if the instance does not know the parameter."""
         result, answer = self._ask("ParameterValue", name, "-format", "script")
         if not answer.ok and _NO_PARAMETER.search(answer.failure):
             return None
@@ -252,7 +252,7 @@ class SapPfPar:
         return found
 
     def check(self, path):
-        """What is wrong with the profile at path, one line each; empty where the kernel accepts it."""
+        """What is wrong with the profile at path, one line each; empty if the kernel accepts it."""
         result = self._run(["check"], path)
         return parse_check(result.rc, result.out + result.err)
 

@@ -27,7 +27,7 @@ class Interfaces:
     def choose(self, patterns, is_off=None):
         """([name], [why another is left out]). Raises InputError.
 
-        is_off: whether RPS of an interface is off already, where auto is to switch it off; None where it is to set it.
+        is_off: whether RPS of an interface is off already, where auto is to switch it off; None if it is to set it.
         """
         chosen, reasons = [], []
         for pattern in patterns:
@@ -58,7 +58,7 @@ class Interfaces:
     def identity(self, name):
         """What an interface is known by whatever its name: the bus id of its device, else its permanent address.
 
-        None where it has neither, as virtual interfaces. A VLAN has the address of the interface below it.
+        None if it has neither, as virtual interfaces. A VLAN has the address of the interface below it.
         """
         base = os.path.join(NET, name)
         bus_id = hardware.bus_id(self._host, name)

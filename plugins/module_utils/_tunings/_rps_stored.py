@@ -44,7 +44,7 @@ def rules(interface, queues, values):
     for queue in range(queues):
         writes = ", ".join('ATTR{queues/rx-%d/%s}="%s"' % (queue, name, values[name]) for name in sorted(values))
         writes = 'TEST=="queues/rx-%d/rps_cpus", %s' % (queue, writes)
-        # NAME is empty where nothing renames the interface
+        # NAME is empty if nothing renames the interface
         for match in ('NAME=="%s"' % interface, 'NAME=="", KERNEL=="%s"' % interface):
             lines.append('SUBSYSTEM=="net", ACTION!="remove", %s, %s' % (match, writes))
     writes = ", ".join('ATTR{%s}="%s"' % (name, values[name]) for name in sorted(values))
@@ -53,7 +53,7 @@ def rules(interface, queues, values):
 
 
 def values_of(text):
-    """The {"rps_cpus": "ff"} that a block of rules() sets, or None where it sets different values (edited by hand)."""
+    """The {"rps_cpus": "ff"} that a block of rules() sets, or None if it sets different values (edited by hand)."""
     found = {}
     for name, value in re.findall(r'ATTR\{(?:queues/rx-\d+/)?(rps_\w+)\}="([^"]*)"', text):
         if found.setdefault(name, value) != value:

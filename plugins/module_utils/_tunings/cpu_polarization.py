@@ -169,7 +169,7 @@ class CpuPolarization(SystemTuning):
         return "%s = %d" % (KEY, digit) if self.has_sysctl else "w %s - - - - %d" % (DISPATCHING, digit)
 
     def _kernel_default(self):
-        """The mode in which the kernel boots by itself; None where its configuration cannot be read."""
+        """The mode in which the kernel boots by itself; None if its configuration cannot be read."""
         if not self.has_sysctl:
             return "horizontal"  # CONFIG_SCHED_TOPOLOGY_VERTICAL came with the sysctl
         option = kernel.kernel_option(self.host, "CONFIG_SCHED_TOPOLOGY_VERTICAL")

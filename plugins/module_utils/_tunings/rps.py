@@ -164,7 +164,7 @@ class Rps(Tuning):
         return found
 
     def _current_queue(self, queue, entry, now):
-        """(key, entry) of a queue's value; now: the name that its interface has, None where it is gone."""
+        """(key, entry) of a queue's value; now: the name that its interface has, None if it is gone."""
         name, path, attribute, beside = queue.groups()
         identity = entry["identity"]
         if now is not None:

@@ -289,7 +289,7 @@ class SapProfile(Tuning):
         )
 
     def _to_be_scheduled(self, subject, knob):
-        """What the work processes are to be, None where some of them are; which of them SAP publishes nowhere."""
+        """What the work processes are to be, None if some of them are; which of them SAP publishes nowhere."""
         wanted = self._realtime(subject)
         if any(policy == wanted[realtime.SCHEDULER] for dummy, policy, dummy2 in knob.processes):
             return None

@@ -77,7 +77,7 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _medians(primary: str, good: list[Mapping[str, Any]]) -> dict[str, float | None]:
-    """The metric that decides, and tr2 beside av2; None where no run that counts has it."""
+    """The metric that decides, and tr2 beside av2; None if no run that counts has it."""
     names = [primary, *(["tr2_kib_per_s"] if primary == "av2_us" else [])]
     known = {name: [metrics[name] for metrics in good if metrics.get(name) is not None] for name in names}
     return {name: median(values) if values else None for name, values in known.items()}

@@ -172,7 +172,7 @@ class Knob:
 
     @property
     def took_effect(self) -> bool | None:
-        """None where no effect was wanted or nothing is known."""
+        """None if no effect was wanted or nothing is known."""
         if self.last is None or self.last["verdict"] in NO_EFFECT_WANTED:
             return None
         return self.blocks is None
@@ -215,7 +215,7 @@ class Tunings:
             knob.blocks = knob.blocks or f"{where} did not take effect before round {item['round']} ({verdict})"
 
     def blocks(self, hosts: Sequence[str]) -> str | None:
-        """Why the states of a pair of hosts may not be compared; None where they may, or no tuning was recorded."""
+        """Why the states of a pair of hosts may not be compared; None if they may, or no tuning was recorded."""
         if not self.hosts:
             return None
         knobs = [knob for host in hosts for _key, knob in sorted(self.hosts.get(host, {}).items())]

@@ -237,7 +237,7 @@ def _others_moved(useful: States, side: str, shared: bool) -> Iterator[_Doubt]:
 
 
 def _others_pct(rounds: Sequence[Round], shared: bool) -> float | None:
-    """Percent of all CPUs in neither the tool's processes nor interrupts; None where that is not known."""
+    """Percent of all CPUs in neither the tool's processes nor interrupts; None if that is not known."""
     total, server = _total(rounds, 0), _total(rounds, 1)
     if total is None or total.process_s is None or total.capacity_s <= 0:
         return None

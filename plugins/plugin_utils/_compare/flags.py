@@ -37,7 +37,7 @@ States = Mapping[str, Sequence[Round]]
 
 
 def alternates(rounds: Sequence[Round]) -> bool | None:
-    """Whether the start times show that the states took turns; None where a time or a state is missing.
+    """Whether the start times show that the states took turns; None if a time or a state is missing.
 
     ABBA with n rounds a state changes n times, ABAB more often, two blocks once.
     """

@@ -146,7 +146,7 @@ def _beside(states: States, sides: Mapping[str, Mapping[str, Any]], verdict: Ver
 
 
 def _unusable(states: States, useful: States, different: Sequence[Difference], blocked: str | None) -> Verdict | None:
-    """NO DATA or NOT COMPARABLE; None where there is something to compare."""
+    """NO DATA or NOT COMPARABLE; None if there is something to compare."""
     for phase in ("before", "after"):
         if not states[phase]:
             return Verdict(NO_DATA, f"there is no record of the state {phase}", "data")

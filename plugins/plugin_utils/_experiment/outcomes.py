@@ -124,7 +124,7 @@ def _of(label: str, entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
 
 
 def _end(entries: Sequence[Mapping[str, Any]], name: str, outermost: Any) -> float | None:
-    """The outermost end of the intervals; None where one of them has no end."""
+    """The outermost end of the intervals; None if one of them has no end."""
     ends = [item[name] for item in entries]
     return outermost(ends) if ends and None not in ends else None
 

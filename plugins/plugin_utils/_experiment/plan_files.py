@@ -19,7 +19,7 @@ UNFINISHED = "unfinished-"
 
 
 def read(results: Path | str, change: str) -> dict[str, Any] | None:
-    """The plan of a change; None where there is none, ValueError in one sentence where it cannot be used."""
+    """The plan of a change; None if there is none, ValueError in one sentence where it cannot be used."""
     path = record_files.change_folder(results, change) / FILE
     try:
         given = record_files.read_json(path)

@@ -97,7 +97,7 @@ def _order(names: Sequence[str], rounds: int, seed: int) -> Iterator[list[str]]:
 
 
 def different(there: Plan, wanted: Plan) -> str | None:
-    """What is not the same in two plans of one name, in one sentence; None where the second continues the first."""
+    """What is not the same in two plans of one name, in one sentence; None if the second continues the first."""
     for name in DEFINITION:
         if there[name] != wanted[name]:
             was, now = (_shown(name, item) for item in (there, wanted))
@@ -121,7 +121,7 @@ def done(experiment: Plan, tuned: Iterable[Step], measured: Iterable[Step]) -> s
 
 
 def validate(given: object, change: str) -> str | None:
-    """What is wrong with a plan read from a file, in one sentence; None where it is one of this change.
+    """What is wrong with a plan read from a file, in one sentence; None if it is one of this change.
 
     The whole plan follows from its factors, so it is sound where it can be made again from them.
     """

@@ -109,7 +109,7 @@ def _deciding(entries: Sequence[Entry], problems: list[str]) -> dict[tuple[str, 
 
 
 def _disagreement(group: Sequence[Entry]) -> str | None:
-    """Why these rows are not the runs of one round; None where they are."""
+    """Why these rows are not the runs of one round; None if they are."""
     first = group[0]
     for entry in group:
         for name, value in _whole_of(entry).items():

@@ -42,7 +42,7 @@ def _state(names: Sequence[str], records: Sequence[Record], rounds: Sequence[Rou
 
 
 def etr_per_h(runs: Iterable[Record]) -> float | None:
-    """Units of work per hour of elapsed time, as a ratio of sums; None where a run does not tell both."""
+    """Units of work per hour of elapsed time, as a ratio of sums; None if a run does not tell both."""
     units = elapsed = 0.0
     for run in runs:
         done, time = run["metrics"].get("units"), run["elapsed_s"]
@@ -54,7 +54,7 @@ def etr_per_h(runs: Iterable[Record]) -> float | None:
 
 
 def _end(runs: Sequence[Record], rounds: Sequence[Round], index: int) -> dict[str, Any] | None:
-    """CPU time and KPIs of one end; None where a run does not tell its CPU time."""
+    """CPU time and KPIs of one end; None if a run does not tell its CPU time."""
     given = [(run["cpu"] or {}).get(SIDES[index]) for run in runs]
     windows = [found for found in map(kpi.background, given) if found is not None]
     if not windows or len(windows) < len(given):

@@ -183,7 +183,7 @@ class Annex:
         self._unused: Counter[str] = Counter()
 
     def cpu_of(self, record: Mapping[str, Any], has_own: bool) -> Found | None:
-        """The CPU time of a record's counted runs; None where it has its own, or the annex does not tell."""
+        """The CPU time of a record's counted runs; None if it has its own, or the annex does not tell."""
         if self.end == "server" and record["workload"]["control"]:
             return None  # Both ends of a control are the client.
         self._peers.add(record["peer"])

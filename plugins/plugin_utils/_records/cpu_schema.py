@@ -23,7 +23,7 @@ _NEEDED = ("elapsed_s", "user_s", "system_s", "ncpu")
 
 
 def validate_cpu(record: object) -> str | None:
-    """What is wrong with an annex, in one sentence; None where it is sound."""
+    """What is wrong with an annex, in one sentence; None if it is sound."""
     try:
         _check(record)
     except ValueError as error:

@@ -32,7 +32,7 @@ class CpuFileError(ValueError):
 class Used(NamedTuple):
     """Processors in use, which is CPU seconds a second. ``busy`` is all but steal; parts where the file has them.
 
-    ``cpus``: how many processors there were; None where the file does not say.
+    ``cpus``: how many processors there were; None if the file does not say.
     """
 
     busy: float
@@ -113,7 +113,7 @@ def moment(text: str, first: datetime) -> datetime:
 
 @dataclass
 class Mean:
-    """A mean over time of what is known in some samples only; None where it is in none."""
+    """A mean over time of what is known in some samples only; None if it is in none."""
 
     total: float = 0.0
     seconds: float = 0.0

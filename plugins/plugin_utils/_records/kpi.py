@@ -34,7 +34,7 @@ class CpuSum(NamedTuple):
 
 
 class Kpi(NamedTuple):
-    """One end in one state. None where it cannot be known; ``net`` tells whether the background was taken off."""
+    """One end in one state. None if it cannot be known; ``net`` tells whether the background was taken off."""
 
     cpu_us_per_unit: float | None
     steal_pct: float | None
@@ -48,12 +48,12 @@ class Kpi(NamedTuple):
 
 
 def background(window: Mapping[str, Any] | None) -> CpuSum | None:
-    """The idle window of one end as sums; None where it was not taken or is incomplete."""
+    """The idle window of one end as sums; None if it was not taken or is incomplete."""
     return _window(window)
 
 
 def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
-    """Sum over the runs (as in a record) whose CPU window of ``side`` and work are complete; None where none is."""
+    """Sum over the runs (as in a record) whose CPU window of ``side`` and work are complete; None if none is."""
     sums = []
     for run in runs:
         units = units_of(run)
@@ -66,7 +66,7 @@ def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
 
 
 def units_of(run: Mapping[str, Any]) -> float | None:
-    """The units of work that a run did; None where nobody counted them."""
+    """The units of work that a run did; None if nobody counted them."""
     metrics = run["metrics"]
     units: float | None = metrics.get("units", metrics.get("round_trips"))
     return units
@@ -151,7 +151,7 @@ def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str 
 
 
 def _window(window: Mapping[str, Any] | None, run_s: float | None = 0.0, units: float = 0.0) -> CpuSum | None:
-    """The figures of one window with its work; None where a part is missing or impossible.
+    """The figures of one window with its work; None if a part is missing or impossible.
 
     A run whose length is not known took as long as its window.
 
@@ -181,7 +181,7 @@ def _window(window: Mapping[str, Any] | None, run_s: float | None = 0.0, units: 
 
 
 def _busy(window: Mapping[str, Any]) -> tuple[float | None, bool]:
-    """CPU seconds of a window, None where they are not known, and whether they are a share of the whole machine alone.
+    """CPU seconds of a window, None if they are not known, and whether they are a share of the whole machine alone.
 
     Imported figures may not tell user and system time apart (``busy_s``), or be percent of the machine (``busy_pct``).
     """

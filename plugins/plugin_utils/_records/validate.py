@@ -57,12 +57,12 @@ def check_slug(what: str, value: object) -> str:
 
 
 def validate(record: object) -> str | None:
-    """What is wrong with a measurement record, in one sentence; None where it is sound."""
+    """What is wrong with a measurement record, in one sentence; None if it is sound."""
     return _first_wrong(_measurement, record)
 
 
 def validate_tunings(record: object) -> str | None:
-    """What is wrong with a tunings file, in one sentence; None where it is sound."""
+    """What is wrong with a tunings file, in one sentence; None if it is sound."""
     return _first_wrong(_tunings, record)
 
 

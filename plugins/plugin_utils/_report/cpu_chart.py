@@ -21,7 +21,7 @@ def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
     """Each end of a comparison with its CPU time before and after on one axis, and its ITR in figures.
 
     ``rows`` as of :func:`costs.cpu_rows`; those without both figures have no place on the axis and none here.
-    Empty where none is left.
+    Empty if none is left.
     """
     drawn = [row for row in rows if _cost(row, "before") and _cost(row, "after")]
     if not drawn:

@@ -73,7 +73,7 @@ def pair_name(item: Item) -> str:
 def common_domain(items: Iterable[Item]) -> str:
     """``.example.com`` where all hosts with a domain have that one; a drawing has no room to repeat it in every row.
 
-    Empty where the names without it would be addresses or the same twice.
+    Empty if the names without it would be addresses or the same twice.
     """
     names = {str(item.get(end)) for item in items for end in ("host", "peer")}
     domains = {domain for _name, dot, domain in (name.partition(".") for name in names) if dot}
@@ -156,7 +156,7 @@ def levels_of(experiment: Item) -> list[dict[str, Any]]:
 
 
 def ways(item: Item) -> str:
-    """How the messages travelled before and after, ``tcp \u2192 smc: SMCR``; empty where all of it was TCP."""
+    """How the messages travelled before and after, ``tcp \u2192 smc: SMCR``; empty if all of it was TCP."""
     known = item.get("transport") or {}
     sides = [", ".join(map(str, known.get(side) or ())) for side in ("before", "after")]
     if set(sides) <= {"", "tcp"}:

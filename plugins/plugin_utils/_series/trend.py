@@ -142,7 +142,7 @@ def _whole(known: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]
 
 
 def gain(old: float | None, new: float | None, better: Better) -> float | None:
-    """How many times better ``new`` is than ``old``; None where one of them is not known."""
+    """How many times better ``new`` is than ``old``; None if one of them is not known."""
     if old is None or new is None:
         return None
     return old / new if better == "lower" else new / old

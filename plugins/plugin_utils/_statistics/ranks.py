@@ -141,7 +141,7 @@ def trend(values: Sequence[float]) -> float:
 
 
 def two_clusters(values: Sequence[float], share: float = 0.2, explained: float = 0.9) -> tuple[float, float] | None:
-    """Centres of the two clusters that values fall into; None where one cluster describes them as well.
+    """Centres of the two clusters that values fall into; None if one cluster describes them as well.
 
     The best split has to explain ``explained`` of the variance (an optimal split explains 64 % of a normal and 75 % of
     a uniform distribution) and to leave ``share`` of the values on each side, so that a few spikes are no cluster.

@@ -23,7 +23,7 @@ _ROUNDING = 2.0
 
 
 def count_processors(text):
-    """The available processors from `lsdev -Cc processor`; None where it names none."""
+    """The available processors from `lsdev -Cc processor`; None if it names none."""
     states = [line.split()[1] for line in text.splitlines() if len(line.split()) > 1]
     return states.count("Available") or None
 

@@ -78,7 +78,7 @@ def parse_process(text, ticks_per_second):
 
 
 def process_seconds(pids, root="/"):
-    """CPU seconds of these processes with all that descend from them; None where that cannot be known.
+    """CPU seconds of these processes with all that descend from them; None if that cannot be known.
 
     A parent is read before its children: what one of them used is then either still its own, or gone with it, which
     shows, and everything is read again.
@@ -101,7 +101,7 @@ def process_seconds(pids, root="/"):
 
 
 def _children(host, pid):
-    """Process ids of the living children; None where the process is gone, or the kernel does not list them."""
+    """Process ids of the living children; None if the process is gone, or the kernel does not list them."""
     found = []
     try:
         threads = host.listdir("/proc/%d/task" % pid)
@@ -175,7 +175,7 @@ def _seconds(first, last):
 
 
 def _grown(first, last):
-    """None where it shrank: a process has gone that nobody waited for, with its time."""
+    """None if it shrank: a process has gone that nobody waited for, with its time."""
     return None if first is None or last is None or last < first else round(last - first, 4)
 
 

@@ -34,7 +34,7 @@ TOOLS = ("lparstat", "vmstat")
 
 @contextlib.contextmanager
 def own():
-    """The Meter of this host as a context; None where the kernel has counters."""
+    """The Meter of this host as a context; None if the kernel has counters."""
     meter = start()
     try:
         yield meter

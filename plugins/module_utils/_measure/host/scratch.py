@@ -103,7 +103,7 @@ def _is_own_folder(path):
 
 
 def _locked(path):
-    """A descriptor that holds the lock of a folder; None where another process has it, or the system has none."""
+    """A descriptor that holds the lock of a folder; None if another process has it, or the system has none."""
     descriptor = None
     try:
         descriptor = os.open(path, os.O_RDONLY)

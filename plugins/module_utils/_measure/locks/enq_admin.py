@@ -42,7 +42,7 @@ def parse(text):
 
 
 def parse_table(text):
-    """[{column: text}] of the CSV table in an answer, whose lines end with a semicolon; empty where it has none."""
+    """[{column: text}] of the CSV table in an answer, whose lines end with a semicolon; empty if it has none."""
     rows, names = [], None
     for line in text.splitlines():
         cells = line.split(";")

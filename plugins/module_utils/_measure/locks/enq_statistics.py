@@ -108,7 +108,7 @@ def find_program(search_path, folders):
 
 
 def source(server, address, folders, runner):
-    """The Source for a server, or None where this host has no sapcontrol or the server's number is not known."""
+    """The Source for a server, or None if this host has no sapcontrol or the server's number is not known."""
     program = find_program(os.environ.get("PATH", ""), folders)
     if program is None or not server.number:
         return None

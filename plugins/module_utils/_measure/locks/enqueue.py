@@ -28,7 +28,7 @@ _NAME = re.compile(r"A?SCS[0-9]{2}\Z")
 
 
 def find_server(host, sid=None, instance=None, profile=None):
-    """The Server of this host, or of the system whose profiles it has; None where there is none and none was named.
+    """The Server of this host, or of the system whose profiles it has; None if there is none and none was named.
 
     MeasureError where what was named is not there, or where several could be meant.
     """
@@ -74,7 +74,7 @@ def _only_one(host, found, sid, instance, profile):
 
 
 def _server(host, path):
-    """The Server of a profile; kind is None where neither the profile nor a process tells it."""
+    """The Server of a profile; kind is None if neither the profile nor a process tells it."""
     match = _PROFILE.match(posixpath.basename(path))
     sid, instance, name = match.groups() if match else (None, None, None)
     text = host.read(path) or ""
@@ -89,7 +89,7 @@ def _server(host, path):
 
 
 def _assigned(text, name):
-    """The value of a parameter of a profile, the last one that is set; None where none is."""
+    """The value of a parameter of a profile, the last one that is set; None if none is."""
     found = re.findall(r"(?m)^[ \t]*%s[ \t]*=[ \t]*(\S+)" % re.escape(name), text)
     return found[-1] if found else None
 
@@ -114,7 +114,7 @@ def folders(server):
 
 
 def user_of(server):
-    """<sid>adm, as whom SAP's programs are to run; None where this process cannot become that user or is it already."""
+    """<sid>adm, as whom SAP's programs are to run; None if this process cannot become that user or is it already."""
     if server is None or server.sid is None or os.geteuid() != 0:
         return None
     try:

@@ -77,7 +77,7 @@ class Table:
         return "granted"
 
     def unlock(self, owner, name):
-        """Give a lock back once; False where the owner does not hold it."""
+        """Give a lock back once; False if the owner does not hold it."""
         holders = self._holders.get(name)
         mine = holders.get(owner) if holders else None
         if mine is None:
@@ -160,7 +160,7 @@ class Server:
             self._leave(client)
 
     def _serve(self, client):
-        """Answer what a client has sent; False where it goes, or has to go."""
+        """Answer what a client has sent; False if it goes, or has to go."""
         try:
             data = client.sock.recv(65536)
         except OSError:

@@ -228,7 +228,7 @@ def is_running(session):
 
 
 def _asked_to_stop(session):
-    """False where the server hangs, or another program answers at its port."""
+    """False if the server hangs, or another program answers at its port."""
     try:
         lines = wire.open_lines(local_target(session), 5.0)
     except OSError:

@@ -27,7 +27,7 @@ class Workload:
 
     bytes, loops, connections: 0, 0, 1 where they mean nothing. unit: one unit of work in words. params: {name: text,
     number or bool}, what else defines the workload and has to be equal in both states. family: the set that it is one
-    of. transport: tcp, smc, or None where no messages are sent.
+    of. transport: tcp, smc, or None if no messages are sent.
     """
 
     name = tool = version = ""
