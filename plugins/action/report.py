@@ -48,7 +48,7 @@ LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
 
 
 def loaded_runs(loaded: record_files.Loaded) -> Runs:
-    """The runs of a change, made again for whoever asks."""
+    """The runs of a change; each call returns a new iterator."""
 
     def runs(keys: Collection[PairKey] | None) -> Iterator[dict[str, Any]]:
         records = [r for r in loaded.records if keys is None or (r.host, r.peer, r.workload.name) in keys]
