@@ -158,7 +158,7 @@ class Journal:
                 found.append(Journal(self._host, self.name, self._base, checkpoint))
         return found
 
-    def in_the_way(self):
+    def blocking_checkpoint(self):
         """Why nothing may be set with this journal now, a sentence; empty if no other checkpoint stands."""
         for other in self.checkpoints():
             if other.checkpoint != self.checkpoint:

@@ -95,7 +95,7 @@ class Run:
         foreign = self.journal.foreign()
         if foreign and not self.force:
             raise HostError("nothing was changed: %s" % foreign)
-        sentence = self.journal.in_the_way()
+        sentence = self.journal.blocking_checkpoint()
         if sentence and not self.check_mode:
             raise HostError("nothing was changed: %s" % sentence)
         if sentence:

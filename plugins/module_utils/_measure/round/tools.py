@@ -9,5 +9,4 @@ from ..net import netperf, network_options, qperf, sockperf, uperf
 NETWORK = {tool.TOOL: tool for tool in (netperf, qperf, sockperf, uperf)}
 # Sets of workloads of one host alone, without a server. Each file has OPTIONS, names and workloads.
 LOCAL = {tool.TOOL: tool for tool in (fio, openssl)}
-SETS = ["network"] + sorted(LOCAL)
 OPTIONS = dict({name: tool.OPTIONS for name, tool in LOCAL.items()}, network=network_options.specification(NETWORK))
