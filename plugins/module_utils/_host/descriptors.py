@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Letting go of the open files that a process inherited."""
+"""How files are opened, and letting go of those that a process inherited."""
 
 import os
 
+# Opens no link. A system without this flag has only the rights of the folder's owner as a boundary.
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FALLBACK_DESCRIPTORS = 4096
 
 

@@ -19,6 +19,7 @@ import tempfile
 from collections import namedtuple
 
 from . import identities
+from .descriptors import NO_FOLLOW
 from .errors import HostError, refused
 
 # Files on their way to their place begin so, then comes the name of that place; no program takes them for its own.
@@ -108,7 +109,7 @@ class Host:
         target = self.way(path).target if follow else self.path(path)
         # a link is followed by way(): one that comes to lie there now is none that was looked at
         looked_at = os.geteuid() == 0 and not target.startswith(("/proc/", "/sys/"))
-        flags = os.O_RDONLY | os.O_NONBLOCK | (os.O_NOFOLLOW if looked_at or not follow else 0)
+        flags = os.O_RDONLY | os.O_NONBLOCK | (NO_FOLLOW if looked_at or not follow else 0)
         descriptor = os.open(target, flags)
         try:
             found = os.fstat(descriptor)
@@ -236,7 +237,7 @@ class Host:
     def _keep(self, path, old, new, temporary, mode):
         """Give the open file new, at temporary, owner, mode and attributes of the old one; mode if there is none."""
         try:
-            descriptor = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            descriptor = os.open(old, os.O_RDONLY | NO_FOLLOW | os.O_NONBLOCK)
         except OSError as error:
             if error.errno != errno.ENOENT:
                 raise

@@ -9,6 +9,7 @@ import os
 import stat
 import time
 
+from .descriptors import NO_FOLLOW
 from .host import HostError, refused
 
 
@@ -54,7 +55,7 @@ class Lock:
         while True:
             try:
                 # never what somebody else has put there: a link to another file, a FIFO that nobody reads
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW | os.O_NONBLOCK, 0o600)
             except OSError as error:
                 raise refused("cannot make %s" % self._path, error) from error
             try:

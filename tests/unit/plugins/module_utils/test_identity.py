@@ -200,6 +200,25 @@ def test_a_link_to_a_file_of_roots_is_not_read(host):
     assert facts.remarks == [said]
 
 
+def test_a_captured_tree_is_read_whatever_ids_are_in_it(host):
+    """Its owner is a user of another machine, who has no access to the folder that root unpacked it in."""
+    os.chmod(os.path.dirname(host.root), 0o700)
+    os.chmod(host.path(PROFILE), 0o600)
+    facts = ReadingHost(host.root)
+    assert facts.read(PROFILE) == OLD.decode() and facts.listdir(FOLDER) == ["PRD_D00_app1"]
+    assert facts.exists(PROFILE) and facts.remarks == []
+
+
+def test_facts_go_on_where_root_may_not_become_another_user(host, monkeypatch):
+    def refuse(uid):
+        raise HostError("no")
+
+    monkeypatch.setattr(identities, "deputy", refuse)
+    facts = ReadingHost()
+    assert (facts.exists(host.path(PROFILE)), facts.read(host.path(PROFILE))) == (False, None)
+    assert facts.listdir(host.path(FOLDER)) == [] and set(facts.remarks) == {"no"}
+
+
 @pytest.mark.parametrize("follow", [True, False])
 def test_a_fifo_is_refused_at_once(host, follow):
     put_in_place(host, PROFILE, os.mkfifo)
