@@ -123,7 +123,8 @@ def _write(descriptor: int, data: Any) -> int:
     plan = Plan.current
     if plan is not None and plan.applies() and _regular(descriptor):
         # the kernel takes a value wholly or not at all: no signal comes in the middle of its write(2)
-        of_kernel = os.readlink(f"/proc/self/fd/{descriptor}").startswith(("/sys/", "/proc/"))
+        found = os.fstat(descriptor)
+        of_kernel = (found.st_size, found.st_blocks) == (4096, 0)  # as sysfs shows its files
         half = None if of_kernel else lambda: _real_write(descriptor, bytes(data)[: len(data) // 2])
         plan.step("write", (descriptor,), half)
     return _real_write(descriptor, data)
