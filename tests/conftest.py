@@ -66,7 +66,7 @@ class Skips:
         said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         said = said[len("Skipped: ") :] if said.startswith("Skipped: ") else said
         if not any(
-            self._matches(report.nodeid, test) and self._matches(said, words) for test, words, _ in self.allowed
+            self._matches(report.nodeid, test) and self._matches(said, words) for test, words, _reason in self.allowed
         ):
             report.outcome = "failed"
             report.longrepr = "skipped (%s), which in CI is a failure: tests/allowed_skips.py does not list it" % said

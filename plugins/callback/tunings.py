@@ -39,7 +39,8 @@ from ansible.plugins.callback import CallbackBase
 
 _COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
 _MOST_ITEMS = 2  # that a cell names
-_LONGEST_CELL, _LONGEST_NOTE = 300, 2000
+_LONGEST_CELL = 300
+_LONGEST_NOTE = 2000
 _COLOURS = {"compliant": "green", "changed": "yellow", "failed": "red", "drifted": "red", "pending_restart": "yellow"}
 
 

@@ -32,7 +32,8 @@ FOLDER = Path(__file__).resolve().parent
 CHECKOUT = FOLDER.parents[1]
 sys.path[:0] = [str(CHECKOUT / "tests" / "unit"), str(CHECKOUT / "tests"), str(CHECKOUT / "molecule" / "shared")]
 
-import conftest  # noqa: E402, F401  (makes the checkout importable as a collection)
+# makes the checkout importable as a collection
+import conftest  # noqa: E402, F401  # pylint: disable=unused-import
 import injection  # noqa: E402
 import labs  # noqa: E402
 import machines  # noqa: E402
@@ -100,7 +101,7 @@ def cases(name: str, kind: str, chance: random.Random, sample: int, folder: Path
         machine = machines.make(machines.Together, folder)
         yield from together(machine, chance, sample)  # type: ignore[arg-type]
         return
-    chosen = next(one for one in machines.MACHINES if one.name == name)
+    chosen = {one.name: one for one in machines.MACHINES}[name]
     yield from KINDS[kind](Bench(machines.make(chosen, folder), chance), sample)
 
 

@@ -32,7 +32,8 @@ from typing import NamedTuple
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / "tests" / name) for name in ("unit", "faults", "")]
 
-import conftest  # noqa: E402, F401  (makes the checkout importable as a collection)
+# makes the checkout importable as a collection
+import conftest  # noqa: E402, F401  # pylint: disable=unused-import
 from reliability import write_table  # noqa: E402
 from targets import TARGETS, Target  # noqa: E402
 

@@ -128,11 +128,11 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("^<<$"))]}
 
-    def fetch_flow_collection_start(self, token_class: type[yaml.Token]) -> None:
+    def fetch_flow_collection_start(self, TokenClass: type[yaml.Token]) -> None:
         """PyYAML's time grows with the square of the depth before its own limit ends it."""
         if self.flow_level >= DEEPEST:
             raise RowsError("it is nested too deeply")
-        super().fetch_flow_collection_start(token_class)  # type: ignore[no-untyped-call]
+        super().fetch_flow_collection_start(TokenClass)  # type: ignore[no-untyped-call]
 
 
 def from_yaml(text: str) -> Table:

@@ -42,7 +42,7 @@ class Systemd(SapHost):
         assert argv == ["systemctl", "daemon-reload"] and user is None
         self.reloads.append(self.read(DROP_IN))
         if isinstance(self.says, HostError):
-            raise self.says
+            raise HostError(str(self.says), self.says.errno)
         return self.says
 
     def limits(self):
