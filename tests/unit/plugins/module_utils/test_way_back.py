@@ -313,10 +313,10 @@ def test_rollback_takes_out_a_rule_that_no_journal_knows_and_says_what_is_not_kn
 
 def test_a_moved_guest_shows_what_is_left_of_it(tmp_path):
     host = SmcHost(tmp_path)
-    smc = runner(smc_sysctls.SmcSysctls, **dict(dict.fromkeys(smc_sysctls.NAMES), wmem=262144))
-    smc(host)
+    unset = dict.fromkeys(smc_sysctls.NAMES)
+    params = dict(unset, wmem=262144, state="present", force=False)
+    runner(smc_sysctls.SmcSysctls, **params)(host)
     shutil.rmtree(host.path(smc_sysctls.FOLDER))
-    params = dict(dict.fromkeys(smc_sysctls.NAMES), wmem=262144, state="present", force=False)
     tuning = smc_sysctls.SmcSysctls(host, params)
     record = only(Run(tuning, Journal(host, tuning.name, FOLDER), "present", True, complete=True).run())
     assert record["verdict"] == "drifted" and "there is no net.smc" in record["reason"]
