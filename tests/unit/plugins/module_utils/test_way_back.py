@@ -313,9 +313,9 @@ def test_rollback_takes_out_a_rule_that_no_journal_knows_and_says_what_is_not_kn
 
 def test_a_moved_guest_shows_what_is_left_of_it(tmp_path):
     host = SmcHost(tmp_path)
-    unset = dict.fromkeys(smc_sysctls.NAMES)
-    params = dict(unset, wmem=262144, state="present", force=False)
-    runner(smc_sysctls.SmcSysctls, **params)(host)
+    params = {name: 262144 if name == "wmem" else None for name in smc_sysctls.NAMES}
+    params.update(state="present", force=False)
+    runner(smc_sysctls.SmcSysctls)(host, **params)
     shutil.rmtree(host.path(smc_sysctls.FOLDER))
     tuning = smc_sysctls.SmcSysctls(host, params)
     record = only(Run(tuning, Journal(host, tuning.name, FOLDER), "present", True, complete=True).run())
