@@ -144,7 +144,7 @@ def main() -> int:
     bad = sum(1 for case in found if case.found)
     print(f"faults: {len(found)} tried, {len(found) - bad} exact, {bad} not (seed {chosen.seed})")
     if not chosen.sample and not set(chosen.cases) - {"reboot"}:
-        about = f"seed {chosen.seed}, Linux {os.uname().release}, Python {sys.version.split()[0]}"
+        about = f"seed {chosen.seed}, Linux {os.uname().release.partition('-')[0]}, Python {sys.version.split()[0]}"
         write_table("faults", ROWS, TUNINGS, counts, about)
     return 1 if bad or not found else 0
 

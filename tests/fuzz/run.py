@@ -163,7 +163,7 @@ def main() -> int:
     tried = sum(row["inputs without a failure"][0] for row in counts.values())
     print(f"fuzz: {tried} inputs, {bad} failures (seed {chosen.seed})")
     if chosen.share == 1 and not chosen.cases:
-        about = f"seed {chosen.seed}, Linux {os.uname().release}, Python {sys.version.split()[0]}"
+        about = f"seed {chosen.seed}, Linux {os.uname().release.partition('-')[0]}, Python {sys.version.split()[0]}"
         write_table("fuzz", ROWS, ["inputs without a failure"], counts, about)
     return 1 if bad or not tried else 0
 
