@@ -313,9 +313,9 @@ class Profiles(Machine):
         host = SapHost(self.root)
         (self.root / "var/lib").mkdir(parents=True, exist_ok=True)
         self.add("/etc/machine-id", MACHINE_ID)
-        mark(Path(host.path(PROFILES)), 0o755, OWNER, False)
-        for name in host.listdir(PROFILES):
-            mark(Path(host.path(PROFILES), name), 0o644, OWNER, False)
+        # not through the host: its process that works as the owner would outlive this one's look at leftover processes
+        for path in [Path(host.path(PROFILES)), *Path(host.path(PROFILES)).iterdir()]:
+            mark(path, 0o755 if path.is_dir() else 0o644, OWNER, False)
         mark(Path(host.path(D00)), 0o640, OWNER, True)
         mark(Path(host.path(DEFAULT)), 0o664, OWNER, True)
         return host

@@ -7,6 +7,7 @@ groups, and no file of root left open. It does what it is told until this proces
 of that user look into it, because a process that gave up root cannot be traced (ptrace(2), "dumpable").
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -207,9 +208,10 @@ class Deputy:
         _deputies.pop((os.getpid(), self._identity.uid), None)
         for descriptor in (self._requests, self._answers):
             os.close(descriptor)
-        os.kill(self.pid, signal.SIGKILL)
-        # one that hangs in the kernel is left to init
-        os.waitpid(self.pid, os.WNOHANG)
+        # it may be gone, and one that hangs in the kernel is left to init
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, os.WNOHANG)
 
     def _serve(self, requests, answers):
         # what has begun is brought to its end, whatever ends the session
