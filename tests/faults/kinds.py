@@ -125,6 +125,11 @@ def chosen(cases: list[Any], sample: int, chance: random.Random) -> list[Any]:
     return cases if not sample or len(cases) <= sample else chance.sample(cases, sample)
 
 
+def helper_killed(outcome: Outcome) -> bool:
+    """A process that works as another user can kill only itself; the module then goes on and says so."""
+    return outcome.failed and "the process that worked as" in str(outcome)
+
+
 def kills(bench: Bench, sample: int) -> Iterator[Case]:
     """SIGKILL at each call that changes a file."""
     cases = []
@@ -134,8 +139,7 @@ def kills(bench: Bench, sample: int) -> Iterator[Case]:
     for moment, number, calls in chosen(cases, sample, bench.chance):
         bench.begin(moment.setup)
         outcome = bench.run(moment.call, Plan(number))
-        # a process that works as another user may kill only itself; the module then goes on and says so
-        killed = outcome.killed or (outcome.failed and "the process that worked as" in str(outcome))
+        killed = outcome.killed or helper_killed(outcome)
         found = bench.aftermath(outcome) or ("" if killed else f"was not killed: {outcome}")
         yield Case(bench.machine.tuning, "killed", f"{moment.name} call {number} ({calls[number - 1]})", found)
 
@@ -298,7 +302,7 @@ def together(machine: Together, chance: random.Random, sample: int) -> Iterator[
         plans = {tuning: Plan(at) if tuning is killed else None for tuning in machine.TUNINGS}
         started = {tuning: processes.start(lambda one=tuning: life(one), plans[tuning]) for tuning in machine.TUNINGS}  # type: ignore[misc]
         outcomes = {tuning: processes.finish(one) for tuning, one in started.items()}
-        words = {tuning: wrong(outcome, outcome.killed and tuning is killed) for tuning, outcome in outcomes.items()}
+        words = {tuning: wrong(outcome, tuning is killed) for tuning, outcome in outcomes.items()}
         for tuning in machine.TUNINGS:
             back = processes.run(lambda one=tuning: machine.one(one, {"state": "restored"}))  # type: ignore[misc]
             words[tuning] = words[tuning] or wrong(back, False)
@@ -314,7 +318,7 @@ def together(machine: Together, chance: random.Random, sample: int) -> Iterator[
 def wrong(outcome: Outcome, may_be_killed: bool) -> str:
     if outcome.raised:
         return f"raised {outcome.raised}"
-    if outcome.killed:
+    if outcome.killed or helper_killed(outcome):
         return "" if may_be_killed else "was killed"
     return str((outcome.result or {}).get("msg")) if outcome.failed else ""
 
