@@ -85,6 +85,15 @@ class Target:
     allowed: tuple[type[BaseException], ...] = OWN
 
 
+def open_folder(parent: Path) -> Path:
+    """A new folder that the owners of what is planted there can reach: their work is done with their rights."""
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    for one in (folder, parent, parent.parent):
+        if one.stat().st_mode & 0o077 == 0:
+            one.chmod(0o711)
+    return folder
+
+
 def strings(*names: str) -> list[bytes]:
     """Every longer text in these unit tests: what the tests of a parser have is a corpus for it."""
     found = []
@@ -392,7 +401,7 @@ def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
 
     def run(chance: random.Random, folder: Path) -> object:
         if not kept:
-            kept.append(machines.make(kind, Path(tempfile.mkdtemp(dir=folder.parent))))
+            kept.append(machines.make(kind, open_folder(folder.parent)))
         given = mutation.arguments(specification(kind.module), chance.choice(kept[0].requests), chance)
         return answered(kept[0].call(given, check=True))
 
@@ -473,7 +482,7 @@ def journal(kind: type[machines.Machine]) -> Callable[..., object]:
 
     def run(chance: random.Random, folder: Path) -> object:
         if not kept:
-            machine = machines.make(kind, Path(tempfile.mkdtemp(dir=folder.parent)))
+            machine = machines.make(kind, open_folder(folder.parent))
             machine.call(machine.requests[0])
             texts = {path: path.read_bytes() for path in machine.journals().glob("*.json")}
             kept.append((machine, texts, machine.memory.read_bytes() if machine.memory.exists() else None))

@@ -5,7 +5,7 @@
 Every path that the rest of the collection names is absolute (``/sys/class/net``); a Host maps it below its root, so
 that the same code reads a captured tree, a test's tree and the machine itself.
 
-As root, what lies in another user's folder is read and written with the rights of that user: see _identity.py.
+As root, what lies in another user's folder is read and written with the rights of that user: see identities.py.
 """
 
 import contextlib
