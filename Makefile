@@ -4,21 +4,22 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit sanity lint molecule bench evidence faults fuzz docs build lab-up lab-down env clean \
+.PHONY: help setup demo test test-all unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
         test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down
 
 HOSTS ?= 2
 SCENARIO ?= all
 CASES ?=
 SEED ?=
-# In CI the first failure ends the run: what it said is then the end of the log.
-NOX = tests/setup.sh test && .venv/bin/python -m nox $(if $(filter true,$(CI)),--stop-on-first-error) --session
-# How a person goes on from a lab that stands: its program, its inventory, its targets here.
+SHARE ?=
+NOX = tests/setup.sh test && .venv/bin/python tests/sessions.py
+# What to do with a lab that is up: its program, its inventory, its target here.
 STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it away: make lab-%s-down\n'
 
-# What `make test` runs, in this order: what fails soonest comes first.
+# Sessions start in this order, two at a time: the checks that fail soonest, then the longest. The two emulated labs of
+# test-all are apart, because one of them alone can use both CPUs.
 LINT = lint license-check extra-checks
-TESTS = $(LINT) unit docs lab installed sanity molecule campaigns browser demo
+TESTS = unit molecule sanity campaigns demo lab installed docs browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,18 +27,22 @@ help: ## list these targets
 setup: ## install everything the tests need: Debian packages, .venv, pinned Python requirements
 	@tests/setup.sh test
 
-demo: ## a true before/after report of RPS on two hosts of this machine, set-up included
+demo: ## an experiment with three levels of RPS on two hosts of this machine, set-up included; under 4 minutes if it is idle
 	@tests/setup.sh demo
 	@tests/demo/run
 
-test: ## every test, set-up included
-	@$(NOX) $(TESTS)
+test: ## every test but those on s390x kernels, set-up included
+	@$(NOX) $(LINT) $(TESTS)
+
+test-all: ## every test, also those on s390x kernels, set-up included
+	@tests/setup.sh kernels
+	@$(NOX) $(LINT) "kernels(lpar)" unit "kernels(guest)" $(TESTS)
 
 test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R
 	@tests/setup.sh kernels
-	@.venv/bin/python -m nox --session kernels -- $(SCENARIO)
+	@.venv/bin/python tests/sessions.py $(if $(filter all,$(SCENARIO)),"kernels(lpar)" "kernels(guest)","kernels($(SCENARIO))")
 
-unit: ## unit tests: code for targets on Python 3.6, 3.9 and 3.13, code for controllers on both ansible-core
+unit: ## unit tests: all on the newest ansible-core, parts on the oldest and on Python 3.6 and 3.9
 	@$(NOX) unit
 
 sanity: ## ansible-test sanity, on the newest and on the oldest supported ansible-core
@@ -47,7 +52,7 @@ lint: ## ansible-lint, ruff, yamllint, mypy, licences, changelog, role arguments
 	@$(NOX) $(LINT)
 
 molecule: ## the molecule scenarios; SCENARIO=name for one
-	@$(NOX) molecule -- $(SCENARIO)
+	@$(NOX) $(if $(filter all,$(SCENARIO)),molecule,"molecule(newest-$(SCENARIO))" "molecule(oldest-$(SCENARIO))")
 
 bench: ## figures, one line each, also in bench.json
 	@tests/setup.sh bench
@@ -56,6 +61,10 @@ bench: ## figures, one line each, also in bench.json
 evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, about 26 minutes; CASES='aa=2 slower' for some
 	@tests/setup.sh demo
 	@.venv/bin/python tests/evidence/run.py $(CASES)
+
+simulate: ## how often verdicts are right, simulated: about 25 minutes; SHARE=4 for 4 %, CASES='control guard' for some tables
+	@tests/setup.sh test
+	@.venv/bin/python tests/simulate/run.py $(if $(SHARE),--share $(SHARE),--write) $(CASES)
 
 faults: ## kills, errors, full disks, cut connections in every tuning: about 30 minutes; CASES='rps kill' for some, reboot by name
 	@tests/setup.sh $(if $(filter reboot,$(CASES)),kernels,demo)
@@ -67,6 +76,9 @@ fuzz: ## 10,000 damaged inputs for everything that reads what others wrote; CASE
 
 docs: ## check the documentation of all plugins and roles, and build it as HTML below build/docs
 	@$(NOX) docs
+
+generate: ## write the variables of the tunings' roles, and their tables, from the documentation of the modules
+	@.venv/bin/python tests/generate.py
 
 build: ## the archive for ansible-galaxy, below build/
 	@$(NOX) build

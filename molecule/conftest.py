@@ -80,7 +80,9 @@ def play(host):  # asked for so that the tests stay in their order: pytest would
     """Run a playbook of the collection: its exit status, what it printed, and the changed tasks of each host."""
 
     def run(name, *arguments):
-        done = ansible("ansible-playbook", f"zpower.sap_tuning.{name}", *arguments)
+        # all rows in the table, also compliant ones
+        verbose = ["-v"] if name in ("verify", "site", "rollback") else []
+        done = ansible("ansible-playbook", f"zpower.sap_tuning.{name}", *verbose, *arguments)
         text = done.stdout + done.stderr
         changed = {host: int(count) for host, count in re.findall(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)", text, re.M)}
         return done.returncode, text, changed
@@ -104,6 +106,17 @@ def told(play):
         return SAID[arguments]
 
     return run
+
+
+@pytest.fixture
+def about(name):
+    """The parts of a playbook's output that begin with a result of this host."""
+
+    def parts(text):
+        results = re.split(r"^(?=(?:ok|changed|fatal|failed|skipping|included|TASK|PLAY)\b)", text, flags=re.MULTILINE)
+        return "".join(part for part in results if f"[{name}]" in part.partition("\n")[0])
+
+    return parts
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""For all tests: property tests have the same examples everywhere, and in CI a skipped test fails (allowed_skips.py).
+"""For all tests: property tests use the same examples everywhere, and in CI a skipped test fails (allowed_skips.py).
 
 Runs on Python 3.6 too.
 """
@@ -12,7 +12,7 @@ import runpy
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples in every run, none stored, and no limit of time: what fails here fails everywhere.
+# The same examples in every run, none stored, and no time limit: a failure is reproducible everywhere.
 settings.register_profile(
     "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -31,12 +31,12 @@ class Skips:
 
     @staticmethod
     def _matches(text, pattern):
-        # parameters stand in brackets, which are no special characters here
+        # brackets around parameters are no special characters here
         return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config, items):
-        """Every entry names a test; that can be told only where all tests of its file were collected."""
+        """Every entry names a test; this is known only if all tests of its file were collected."""
         if any("::" in argument for argument in config.args):
             return
         files = {item.nodeid.split("::")[0] for item in items}

@@ -20,12 +20,13 @@ BEGIN, END = "<!-- rooms: begin -->", "<!-- rooms: end -->"
 # From the top to the bottom, each with its job.
 FACES = {
     "action": "actions on the controller: store records, write reports",
-    "callback": "the table of tunings",
-    "lookup": "names of the tunings",
+    "callback": "the table of tunings, the evidence of a run",
+    "lookup": "names of tunings, profiles that hosts share, progress",
     "modules": "options, documentation, `main()`",
 }
 CONTROLLER = {
     "_actions": "what several actions have in common",
+    "_evidence": "one run of a playbook: every host, waivers, differences",
     "_report": "one file per format",
     "_series": "many changes in their order; one metric over a number",
     "_compare": "records of a change → comparisons → verdicts",

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# setup.sh demo|test|bench|kernels: what the demo, the tests, the benchmarks or the tests on s390x kernels need on this
-# machine, as far as it is not there: Debian packages, .venv with pinned requirements, and the folder in which ansible
-# finds this checkout as a collection.
+# setup.sh demo|test|bench|kernels: install what is missing for the demo, the tests, the benchmarks or the tests on s390x
+# kernels: Debian packages, .venv with pinned requirements, and the folder in which ansible finds this checkout as a
+# collection.
 set -eu
 cd "$(dirname "$0")/.."
 level=$1
@@ -20,7 +20,7 @@ have() {
 
 command -v python3 >/dev/null || fail "python3 is missing; please install it (Debian package python3)."
 python=$(python3 tests/pythons.py 3.13 3.12 3.11) ||
-    fail "ansible-core needs Python 3.11, 3.12 or 3.13 on this machine, and none of them is here."
+    fail "ansible-core needs Python 3.11, 3.12 or 3.13, and this machine has none of them."
 
 missing=
 have ip || missing="$missing iproute2"
@@ -60,12 +60,34 @@ if [ -n "$missing" ]; then
     echo "setup: installing Debian packages:$missing"
     log=$(mktemp)
     install="$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing"
-    # A machine that was never updated knows no package: only then is the list of packages fetched.
+    # A machine that was never updated has no list of packages: fetch it only then.
     if ! $install >"$log" 2>&1; then
         $as_root apt-get update >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get update failed, see above."; }
         $install >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get could not install$missing, see above."; }
     fi
     rm -f "$log"
+fi
+
+# netperf is in Debian's section non-free, which apt of this machine need not know. Lists of its own leave that as it is,
+# and the package is only unpacked.
+fetch_netperf() (
+    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    # shellcheck disable=SC2016  # apt replaces these names
+    mirror=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' 'Component: main' |
+        sed -n "s/^$release //p" | head -n 1)
+    [ -n "$mirror" ] || return 1
+    rm -rf .cache/netperf
+    mkdir -p .cache/netperf/lists/partial .cache/netperf/archives/partial
+    cd .cache/netperf
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$keys] $mirror $release non-free" >sources.list
+    set -- -o "Dir::Etc::SourceList=$(pwd)/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$(pwd)/lists" \
+        -o "Dir::Cache=$(pwd)" -o APT::Sandbox::User=root -o Acquire::Languages=none
+    apt-get -qq "$@" update && apt-get -qq "$@" download netperf && dpkg -x netperf_*.deb new && mv new/usr usr
+)
+if [ "$level" = test ] && ! have netserver && [ ! -x .cache/netperf/usr/bin/netserver ]; then
+    echo "setup: unpacking Debian's netperf into .cache/netperf"
+    fetch_netperf || echo "setup: netperf could not be fetched: its tests are skipped, and in CI they fail." >&2
 fi
 
 wanted="-r requirements.txt"
@@ -86,7 +108,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$now" ]; then
     echo "$now" >"$stamp"
 fi
 
-# What the tests of the report run in the browser; its version is the one of the lock file.
+# axe-core for the tests in the browser, with the version of the lock file.
 if [ "$level" = test ]; then
     node=.cache/browser
     if ! cmp -s tests/browser/package-lock.json "$node/.installed"; then

@@ -3,7 +3,7 @@
 """A lab of N Linux hosts on this machine: one network namespace each, joined by a bridge, reached over SSH.
 
     lab up [--hosts N] [--sap]   start it, or bring a running one to N hosts
-    lab down                     take everything away; harmless where there is nothing
+    lab down                     remove everything; does nothing if there is no lab
     lab status                   which hosts answer
     lab inventory                the hosts as an Ansible inventory (JSON)
 
@@ -11,7 +11,7 @@ A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /s
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
 It sees no journal and no drop-in file that this collection keeps on the machine, and nothing of the machine's /usr/sap
 and /sapmnt. Hosts that are started with --sap each have their own /usr/sap, and all have one /sapmnt; both begin empty.
-Each host lets root log in, and the ordinary user `ansible`, for whom it has no sudo rule.
+Root can log in to each host, and so can the ordinary user `ansible`, which has no sudo rule.
 Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself
 gets one interface (zpsN) and the folder /run/zps-lab, which dies at a reboot just as the namespaces do. All of it
 carries the lab's name, and only what carries it is touched.
@@ -67,15 +67,15 @@ Subsystem sftp internal-sftp
 
 
 class Lab:
-    """One lab: its name, its folder, its network, and how it comes and goes. Other kinds of hosts are a subclass."""
+    """One lab: its name, its folder, its network, its start and its end. Other kinds of hosts are a subclass."""
 
     TOOLS = TOOLS
     STARTED_BY = "make lab-up"
-    PATIENCE = 30  # seconds until a host that was started must answer
+    PATIENCE = 180  # seconds until a host that was started must answer
     GREETING = 1  # seconds that a host which runs may take to answer
 
     def __init__(self, name, sap=False):
-        # Two checkouts on one machine have two labs, whatever they call them.
+        # Labs of two checkouts on one machine differ, even if they have the same name.
         checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
         self.name = f"{name}-{zlib.crc32(checkout.encode()) & 0xFFFF:04x}"
         self.folder = os.path.join(ROOT, self.name)
@@ -86,7 +86,7 @@ class Lab:
         self.control = os.path.join(self.folder, "control")
         self.sapmnt = os.path.join(self.folder, "sapmnt") if sap else None
 
-    # what is known about it
+    # its state
 
     def state(self):
         """{"slot": n, "hosts": n} as the last `up` left it, or None."""
@@ -138,14 +138,14 @@ class Lab:
         }
         return {"_meta": {"hostvars": hosts}, "sap_app_servers": {"hosts": list(hosts), "vars": self.connection()}}
 
-    # how it comes
+    # its start
 
     def prepare(self, action):
-        """What an action needs before anything of the lab is touched."""
+        """Check the needs of an action before anything of the lab is touched."""
         check_tools(self.TOOLS)
 
     def up(self, count):
-        """Bring the lab to `count` hosts, a broken lab or host made anew; they are on their way, see wait()."""
+        """Bring the lab to `count` hosts, and replace a broken lab or host; wait() waits until they answer."""
         state = self.state()
         if state is None or not self.switch_is_well(state["slot"]):
             self.down()
@@ -161,7 +161,7 @@ class Lab:
         self.save(state)
 
     def wait(self):
-        """Until every host answers; one that has ended already is not waited for."""
+        """Wait until every host answers; fail at once if one has ended."""
         addresses = self.addresses(self.running())
         until = time.monotonic() + self.PATIENCE
         while True:
@@ -184,8 +184,11 @@ class Lab:
         write(os.path.join(self.folder, "state.json"), json.dumps(state) + "\n")
 
     def switch_is_well(self, slot):
+        """Whether make_switch() came to its last step, which brings the cable up."""
         bridge = run(["ip", "-netns", self.switch, "link", "show", "switch"], check=False)
-        return bool(bridge) and os.path.exists(f"/sys/class/net/zps{slot}")
+        with contextlib.suppress(FileNotFoundError), open(f"/sys/class/net/zps{slot}/flags") as flags:
+            return bool(bridge) and bool(int(flags.read(), 16) & 1)
+        return False
 
     @staticmethod
     def free_slot():
@@ -232,7 +235,7 @@ class Lab:
         for name, address in addresses.items():
             run(["ip", "netns", "add", self.prefix + name])
             queues = f"numrxqueues {QUEUES} numtxqueues {QUEUES}"
-            # A host that is made anew keeps its hardware address: the others remember it for up to a minute.
+            # A replaced host keeps its hardware address: the others remember it for up to a minute.
             hardware = "02:7a:" + ":".join(f"{part:02x}" for part in ipaddress.ip_address(address).packed)
             peer = f"name {INTERFACE} address {hardware} netns {self.prefix + name}"
             cables.append(f"link add {name} {queues} type veth peer {peer} {queues}")
@@ -243,7 +246,7 @@ class Lab:
             self.start_host(name, address)
 
     def layer(self, name, address):
-        """Write what every host has of its own, sshd's files and its name, into its layer; returns that folder."""
+        """Write the host's own files, those of sshd and its name, into its layer; return that folder."""
         folder = os.path.join(self.folder, "hosts", name)
         ssh = "/etc/ssh/zps_"
         for source, target, mode in (("host_key", "host_key", 0o600), ("id_ed25519.pub", "authorized", 0o644)):
@@ -255,10 +258,10 @@ class Lab:
         return folder
 
     def start_host(self, name, address):
-        """Write what differs from the machine into the host's layer, and start its process 1."""
+        """Write the files that differ from the machine's into the host's layer, and start its process 1."""
         run(["ip", "-netns", self.prefix + name, "address", "add", f"{address}/22", "dev", INTERFACE])
         folder = self.layer(name, address)
-        # What the machine's own root loads at every login is no part of the lab, and slow in some places.
+        # The login files of the machine's root are no part of the lab, and slow on some machines.
         write(folder + "/root/.bashrc", "")
         with open("/etc/shadow") as handle:
             shadow = handle.read()
@@ -303,11 +306,11 @@ class Lab:
                 start_new_session=True,
             )
 
-    # how it goes
+    # its end
 
     def down(self):
-        """Remove every process, namespace, interface and file of this lab, also of one that was half made."""
-        # The hosts end while the cable still carries: so whoever talks to them hears it, and waits for nothing.
+        """Remove every process, namespace, interface and file of this lab, also of an incomplete one."""
+        # The hosts end before the cable, so that their clients notice it at once.
         self.remove_namespaces(self.namespaces())
         for link in json.loads(run(["ip", "-json", "link", "show"]) or "[]"):
             if link.get("ifalias") == self.prefix + "controller":
@@ -359,7 +362,7 @@ def arguments():
 
 
 def serve(lab, action, count):
-    """Do what was asked of a lab; returns the exit status."""
+    """Carry out an action on a lab; return the exit status."""
     if action == "inventory":
         may_be_down = lab.state() is None and os.environ.get("LAB_MAY_BE_DOWN")
         hosts = {"_meta": {"hostvars": {}}} if may_be_down else lab.inventory()
@@ -393,7 +396,7 @@ def main():
 
 
 def program(main_program):
-    """Run a lab's main program; what went wrong is one sentence."""
+    """Run a lab's main program; report an error as one sentence."""
     try:
         sys.exit(main_program())
     except (LabError, subprocess.TimeoutExpired) as problem:

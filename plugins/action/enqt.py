@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..module_utils._measure.locks import enqueue
-from ..plugin_utils._actions.measuring import MeasuringAction, whole
+from ..module_utils._measure.workloads import workload
+from ..modules.enqt import ARGUMENTS
+from ..plugin_utils._actions.measuring import MeasuringAction
 
-workload_name: Callable[[str, str, int], str] = enqueue.workload_name
+workload_name: Callable[[str, str, int], str] = workload.workload_name
 
 
 class ActionModule(MeasuringAction):
     MODULE = "zpower.sap_tuning.enqt"
+    OPTIONS = ARGUMENTS
 
-    def names(self, arguments: Mapping[str, Any]) -> list[str]:
-        session = arguments.get("session")
-        tool = str(session.get("tool")) if isinstance(session, Mapping) else ""
-        load = str(arguments.get("load") or enqueue.LOADS[0])
-        processes = whole("processes", arguments.get("processes") or 1)
-        return [workload_name(tool, load, processes)]
+    def names(self, options: Mapping[str, Any]) -> list[str]:
+        tool = (options["session"] or {}).get("tool", "")
+        return [workload_name(tool, options["load"], options["processes"])]

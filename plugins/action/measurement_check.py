@@ -5,41 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
+from ..modules.measurement_check import DOCUMENTATION
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import check_writable
 from ..plugin_utils._records import record_files
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""
-WORKLOADS = [*PEERS, "fio", "openssl"]
-
-ARGUMENTS: dict[str, Any] = {
-    "change": {"type": "str", "required": True},
-    "results": {"type": "path", "default": "results"},
-    "rounds": {"type": "int", "default": 6},
-    "workloads": {"type": "list", "elements": "str", "choices": WORKLOADS, "default": ["niping"]},
-    "peer": {"type": "str", "default": ""},
-    "enqueue_peer": {"type": "str", "default": ""},
-    "fio_directory": {"type": "str", "default": ""},
-    "new": {"type": "bool", "default": False},
-}
 
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-    _requires_connection = False
+class ActionModule(ControllerAction):
+    ARGUMENTS = argument_spec(DOCUMENTATION)
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        variables = task_vars or {}
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         host = str(variables["inventory_hostname"])
         known = (variables.get("groups") or {}).get("all") or ()
         try:
@@ -49,8 +34,45 @@ class ActionModule(ActionBase):
             peers = peers_of(options, host, {str(name) for name in known})
         except (OSError, ValueError) as error:
             raise AnsibleActionFail(str(error)) from None
-        measures = bool(peers or set(options["workloads"]) - set(PEERS))
-        return {**result, "changed": False, "host": host, "measures": measures, "peers": peers}
+        found = {"host": host, "peers": peers, **chosen(options), "at": time.time()}
+        asked = {
+            "rounds": options["rounds"],
+            "most": max(options["rounds"], options["max_rounds"]),
+            "minutes": options["max_minutes"],
+            "runs": options["runs"],
+            "throttle": options["throttle"],
+            "calibration": options["calibration"],
+        }
+        measures = bool(found["workloads"])
+        return {
+            "changed": False,
+            "measures": measures,
+            **found,
+            **asked,
+            "seconds": seconds(options, found["workloads"]),
+        }
+
+
+def seconds(options: Mapping[str, Any], workloads: Sequence[Mapping[str, str]]) -> float:
+    """About how long a round of this host takes: idle windows, warm-up and runs of its workloads and of the control."""
+    runs, total = options["runs"] + options["warmup"], 0.0
+    for kind in workloads:
+        each = options["enqueue_run_seconds" if kind["name"] == "enqueue" else "run_seconds"]
+        total += options["idle_seconds"] + runs * each * int(options["series"].get(kind["name"], 1))
+    return total + (runs * options["run_seconds"] if total and options["control"] else 0.0)
+
+
+def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The workloads that this host measures, with their task files, and those whose server stays for all rounds.
+
+    Servers that would share a fixed port start for one round each.
+    """
+    names = [name for name in options["workloads"] if name not in PEERS or options[PEERS[name]]]
+    servers = [name for name in names if name in PEERS]
+    staying = servers if not options["port"] or len(servers) < 2 else []
+    alone = set(servers).difference(staying)
+    workloads = [{"name": name, "tasks": "own_server" if name in alone else name} for name in names]
+    return {"workloads": workloads, "servers": staying}
 
 
 def check_tags(tags: list[str]) -> None:
@@ -81,6 +103,8 @@ def check_workloads(options: Mapping[str, Any]) -> None:
             f"measure_rounds is {rounds} and measure_workloads {workloads}; "
             "it takes at least one round and one workload"
         )
+    if 0 < options["max_rounds"] < rounds:
+        raise ValueError(f"measure_max_rounds is {options['max_rounds']}, less than measure_rounds, which is {rounds}")
     if "fio" in workloads and not options["fio_directory"]:
         raise ValueError("measure_fio_directory is empty: name a directory on the file system that is to be measured")
 

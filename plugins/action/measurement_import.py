@@ -11,46 +11,32 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 
-from ..plugin_utils._actions.measuring import collection_version
+from ..modules.measurement_import import DOCUMENTATION
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
 from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.collection import collection_version
 
-ARGUMENTS: dict[str, Any] = {
-    "change": {"type": "str"},
-    "src": {"type": "path"},
-    "format": {"type": "str", "choices": ["auto", "csv", "yaml"], "default": "auto"},
-    "delimiter": {"type": "str", "default": ","},
-    "rows": {"type": "list", "elements": "dict"},
-    "defaults": {"type": "dict", "default": {}},
-    "results": {"type": "path", "default": "results"},
-    "replace": {"type": "bool", "default": False},
-}
 PROBLEMS_SHOWN = 20
 
 
 class Store(NamedTuple):
-    """What storing would do: the records to write, those that take another one's place, and those that are there."""
+    """The records to write, those that replace others, and those that exist already."""
 
     new: list[dict[str, Any]]
     replacing: list[dict[str, Any]]
     there: list[dict[str, Any]]
 
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-    _requires_connection = False
+class ActionModule(ControllerAction):
+    ARGUMENTS = argument_spec(DOCUMENTATION)
+    RULES = {"mutually_exclusive": [("src", "rows")], "required_one_of": [("src", "rows")]}
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _result, options = self.validate_argument_spec(
-            argument_spec=ARGUMENTS, mutually_exclusive=[("src", "rows")], required_one_of=[("src", "rows")]
-        )
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if len(options["delimiter"]) != 1 or options["delimiter"] in '"\r\n':
             raise AnsibleActionFail(
                 f"delimiter is {options['delimiter']!r}; one character belongs there, which is no quotation mark and no"
@@ -71,7 +57,6 @@ class ActionModule(ActionBase):
                     path = record_files.record_path(results, record)
                     raise AnsibleActionFail(f"{path} could not be written: {reason}") from None
         return {
-            **result,
             "changed": bool(wanted),
             "created": len(store.new),
             "replaced": len(store.replacing),
@@ -115,7 +100,7 @@ def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]
 
 
 def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> Store:
-    """What there is to write. AnsibleActionFail where a record that is there says otherwise and may not be replaced."""
+    """The records to write. AnsibleActionFail if an existing record differs and may not be replaced."""
     store = Store([], [], [])
     places: set[Path] = set()
     for record in records:
@@ -136,7 +121,7 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
             continue
         except (OSError, ValueError, RecursionError) as error:
             reason = record_files.sentence(error)
-            raise AnsibleActionFail(f"{path} is there and cannot be read as a record: {reason}") from None
+            raise AnsibleActionFail(f"{path} exists and cannot be read as a record: {reason}") from None
         if _without_collector(known) == _without_collector(record):
             store.there.append(record)
             continue
@@ -153,23 +138,23 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
 
 
 def _check_left_over(imported: Imported, results: Path) -> None:
-    """AnsibleActionFail where an earlier import had more rows: its last ones would count beside those that moved up."""
+    """AnsibleActionFail if an earlier import had more rows, because its last ones would count as well."""
     for last in imported.last_in_order:
         left = record_files.record_path(results, {**last, "round": last["round"] + 1})
         if left.exists():
             raise AnsibleActionFail(
-                f"{left} is of an earlier import of more rows of this state, and would count beside these: remove it,"
+                f"{left} is from an earlier import with more rows of this state, and would count as well: remove it,"
                 " and the rounds after it, or give each row its round"
             )
 
 
 def _without_collector(record: Any) -> Any:
-    """Another version of the collection that reads the same rows finds them imported."""
+    """A record without its collector, because another version of the collection gives the same rows."""
     return {name: value for name, value in record.items() if name != "collector"} if isinstance(record, dict) else None
 
 
 def _difference(known: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Where two records are not the same, in words: the first run, else the first item."""
+    """The difference of two records in words: the first run, else the items."""
     old, new = known.get("runs"), record["runs"]
     if isinstance(old, list) and len(old) != len(new):
         return f"has {len(old)} runs there and {len(new)} here"

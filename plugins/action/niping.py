@@ -5,27 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..module_utils._measure.net import engines, niping_request
-from ..plugin_utils._actions.measuring import MeasuringAction, whole
+from ..module_utils._measure.net import engines
+from ..modules.niping import ARGUMENTS
+from ..plugin_utils._actions.measuring import MeasuringAction
 
 workload_name: Callable[[str, int, int], str] = engines.workload_name
 
 
-def expected_names(arguments: Mapping[str, Any]) -> list[str]:
-    """The workloads that a call with these arguments measures; ValueError where they are no numbers."""
-    session = arguments.get("session")
-    tool = str(session.get("tool")) if isinstance(session, Mapping) else ""
-    sizes = arguments.get("bytes") or niping_request.DEFAULT_BYTES
-    connections = whole("connections", arguments.get("connections") or 1)
-    sizes = sizes.split(",") if isinstance(sizes, str) else sizes if isinstance(sizes, Iterable) else [sizes]
-    return [workload_name(tool, whole("bytes", size), connections) for size in sizes]
-
-
 class ActionModule(MeasuringAction):
     MODULE = "zpower.sap_tuning.niping"
+    OPTIONS = ARGUMENTS
 
-    def names(self, arguments: Mapping[str, Any]) -> list[str]:
-        return expected_names(arguments)
+    def names(self, options: Mapping[str, Any]) -> list[str]:
+        tool = (options["session"] or {}).get("tool", "")
+        return [workload_name(tool, size, options["connections"]) for size in options["bytes"]]

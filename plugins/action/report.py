@@ -15,27 +15,17 @@ from typing import Any
 
 from ansible import context
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
-from ..plugin_utils._actions.reporting import told, writing
+from ..modules.report import DOCUMENTATION
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._actions.reporting import reading, report_result, writing
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED
 from ..plugin_utils._experiment.plan_files import read as read_plan
 from ..plugin_utils._records import record_files
-from ..plugin_utils._report import RENDERERS
 from ..plugin_utils._report.files import Written, write_report
 from ..plugin_utils._report.text import PairKey, Report, Runs, natural, one_line, plural, verdict_word
 
-ARGUMENTS: dict[str, Any] = {
-    "results": {"type": "path", "default": "results"},
-    "change": {"type": "str", "required": True},
-    "formats": {"type": "list", "elements": "str", "choices": list(RENDERERS), "default": list(RENDERERS)},
-    "fail_on": {"type": "str", "choices": ["never", "regressed", "inconclusive"], "default": "never"},
-    "material_pct": {"type": "float", "default": 5.0},
-    "expected_hosts": {"type": "list", "elements": "str"},
-    "expected_change": {"type": "list", "elements": "str", "default": []},
-    "repeat": {"type": "str"},
-}
 FAILING = {
     "never": (),
     "regressed": ("REGRESSED",),
@@ -43,7 +33,7 @@ FAILING = {
 }
 FAILED = "Failed or unreachable earlier in this run."
 NAMES_THE_CHANGE = re.compile(r"zpower_change=\S+")
-"""Every measurement needs another name, so this one is not missing from a command that measures again."""
+"""Every measurement needs its own name, so a command that measures again does not repeat this one."""
 LEFT_OUT = "Not in this play: left out by --limit or by the hosts of the play."
 
 
@@ -57,25 +47,21 @@ def loaded_runs(loaded: record_files.Loaded) -> Runs:
     return runs
 
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-    _requires_connection = False
+class ActionModule(ControllerAction):
+    ARGUMENTS = argument_spec(DOCUMENTATION)
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        variables = task_vars or {}
-        options["check"] = self._task.check_mode
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         folder, loaded = _load(options)
         limits = _limits(options, measured_by(loaded))
-        report = comparing.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
-        written = _write(report, loaded_runs(loaded), folder, options)
-        result.update(outcome(report, written))
+        with record_files.no_collection():
+            report = comparing.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
+            with writing("the report", folder):
+                written = write_report(report, loaded_runs(loaded), folder, options["formats"], self._task.check_mode)
+        result = outcome(report, written)
         if not loaded.records:
             result["msg"] = no_records(folder, options["change"])
         if not loaded.records and self._task.check_mode:
-            return result  # what a play in check mode has not measured proves nothing about the change
+            return result  # a play in check mode measures nothing, so this proves nothing about the change
         if report["verdict"] in FAILING[options["fail_on"]]:
             result["failed"] = True
             result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
@@ -83,7 +69,7 @@ class ActionModule(ActionBase):
 
 
 def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> comparing.Expected:
-    """The hosts that the report must account for: those given, else all that the play's own variables name."""
+    """The hosts that the report must account for: ``given``, else all that the play's own variables name."""
     if given:
         return comparing.Expected(hosts=given)
     play = [str(host) for host in variables.get("ansible_play_hosts_all") or ()]
@@ -95,9 +81,9 @@ def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> com
 
 
 def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after") -> str:
-    """The command that measures again, from the options of the run; extra variables stay out, they may be secret.
+    """The command that measures again, from the options of the run; without extra variables, which may be secret.
 
-    ``playbook``: what measures, where the run itself only reports.
+    ``playbook`` replaces the playbook of a run that only reports.
     """
     command = ["ansible-playbook"]
     for inventory in arguments.get("inventory") or ():
@@ -105,7 +91,7 @@ def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after")
     if arguments.get("subset"):
         command += ["--limit", str(arguments["subset"])]
     given = arguments.get("args") or ()
-    # of the command ansible it is the pattern of hosts, as text
+    # for the command ansible, args is the pattern of hosts, as text
     playbooks = [] if isinstance(given, str) else [str(name) for name in given]
     if not playbooks or playbooks[0].endswith(("zpower.sap_tuning.report", "playbooks/report.yml")):
         playbooks = [f"zpower.sap_tuning.{playbook}"]
@@ -118,7 +104,7 @@ def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after")
 
 
 def _relative(path: str) -> str:
-    """A path below the working directory as it was most likely typed: it means the same on another controller."""
+    """A path below the working directory as a relative one, which is valid on another controller, too."""
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:
@@ -126,15 +112,13 @@ def _relative(path: str) -> str:
 
 
 def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
-    results, change = Path(options["results"]), options["change"]
-    try:
+    results, change = options["results"], options["change"]
+    with reading(results, change):
         folder = record_files.change_folder(results, change)
         if not os.path.lexists(folder):
-            # no problem with a file: the report makes this folder, and has to be the same the next time
+            # The report makes this folder and has to be the same the next time, so its absence is no problem.
             return folder, record_files.Loaded(change)
         return folder, replace(record_files.load_change(results, change), experiment=read_plan(results, change))
-    except (OSError, ValueError) as error:
-        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
 
 
 def measured_by(loaded: record_files.Loaded) -> str:
@@ -157,15 +141,10 @@ def _limits(options: Mapping[str, Any], playbook: str) -> comparing.Options:
         raise AnsibleActionFail(f"an option cannot be used: {error}") from None
 
 
-def _write(report: Report, runs: Runs, folder: Path, options: Mapping[str, Any]) -> Written:
-    with writing("the report", folder):
-        return write_report(report, runs, folder, options["formats"], options["check"])
-
-
 def outcome(report: Report, written: Written) -> dict[str, Any]:
-    """What the task returns."""
+    """The result of the task."""
     return {
-        **told(report, written),
+        **report_result(report, written),
         "verdict": report["verdict"],
         "verdict_text": verdict_word(report),
         "counts": dict(report["counts"]),
@@ -175,7 +154,7 @@ def outcome(report: Report, written: Written) -> dict[str, Any]:
 
 
 def no_records(folder: Path, change: str) -> str:
-    """Why there is nothing to report on, and which changes there are instead."""
+    """A sentence for a change without records, with the existing changes."""
     results = folder.parent
     others = sorted(entry.name for entry in results.iterdir() if entry.is_dir()) if results.is_dir() else []
     known = [one_line(name) for name in others if name != change]

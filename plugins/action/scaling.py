@@ -8,33 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
+from ..modules.scaling import DOCUMENTATION
 from ..plugin_utils._actions import series
-from ..plugin_utils._actions.reporting import told
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._actions.reporting import report_result
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_scaling import FORMATS
 from ..plugin_utils._series.scaling import reader, scaling
 
-ARGUMENTS: dict[str, Any] = {
-    "results": {"type": "path", "default": "results"},
-    "change": {"type": "str", "required": True},
-    "x": {"type": "str", "default": "connections"},
-    "work": {"type": "str", "choices": ["each", "whole"], "default": "each"},
-    "workload": {"type": "str", "default": "*"},
-    "phases": {"type": "list", "elements": "str", "default": []},
-    "formats": {"type": "list", "elements": "str", "choices": list(FORMATS), "default": list(FORMATS)},
-}
 
+class ActionModule(ControllerAction):
+    ARGUMENTS = argument_spec(DOCUMENTATION)
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-    _requires_connection = False
-
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         x, change, phases = options["x"], options["change"], options["phases"]
         try:
             reader(x)
@@ -51,5 +38,4 @@ class ActionModule(ActionBase):
         folder = record_files.change_folder(options["results"], change)
         stem = f"scaling-{record_files.file_slug(x)}"
         written = series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
-        result.update(told(report, written), curves=len(report["curves"]))
-        return result
+        return {**report_result(report, written), "curves": len(report["curves"])}

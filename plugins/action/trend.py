@@ -5,41 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
+from ..modules.trend import DOCUMENTATION
 from ..plugin_utils._actions import series
-from ..plugin_utils._actions.reporting import told
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._actions.reporting import report_result
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_trend import FORMATS
-from ..plugin_utils._series.trend import Step, Wanted, trend
+from ..plugin_utils._series.trend import Step, trend
 
-ARGUMENTS: dict[str, Any] = {
-    "results": {"type": "path", "default": "results"},
-    "name": {"type": "str", "default": "trend"},
-    "changes": {"type": "list", "elements": "raw", "default": []},
-    "workload": {"type": "str", "default": "*"},
-    "metric": {"type": "str", "default": "*"},
-    "material_pct": {"type": "float", "default": 5.0},
-    "expected_change": {"type": "list", "elements": "str", "default": []},
-    "formats": {"type": "list", "elements": "str", "choices": list(FORMATS), "default": list(FORMATS)},
-}
 CHANGE: dict[str, str | None] = {"change": None, "label": "", "before": "before", "after": "after"}
 
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-    _requires_connection = False
+class ActionModule(ControllerAction):
+    ARGUMENTS = argument_spec(DOCUMENTATION)
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _result, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         try:
             name = record_files.check_slug("name", options["name"])
             limits = comparing.Options(
@@ -50,27 +37,28 @@ class ActionModule(ActionBase):
         results = options["results"]
         chosen = [change_of(item) for item in options["changes"]]
         check_once(chosen)
-        steps, problems = read(results, chosen, limits) if chosen else read_all(results, limits)
-        if not steps:
+        found = [step_of(item, series.load(results, item["change"]), limits) for item in chosen]
+        found = found or in_time_order(results, limits)
+        if not found:
             raise AnsibleActionFail(
                 f"{results} holds no change with records of both phases and their times; name them in their order"
             )
-        report = trend(name, steps, Wanted(options["workload"], options["metric"]))
-        report["problems"] = [*report["problems"], *problems]
+        steps = [step for step, _problems in found]
+        report = trend(name, steps, options["workload"], options["metric"])
+        report["problems"] = report["problems"] + [problem for _step, problems in found for problem in problems]
         written = series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
-        result.update(told(report, written), changes=[step.change for step in steps])
-        return result
+        return {**report_result(report, written), "changes": [step.change for step in steps]}
 
 
 def change_of(item: Any) -> dict[str, str]:
     """One entry of ``changes``, the name of a change or a dict; AnsibleActionFail with what would be right."""
-    # The number of a ticket is a name, too, and YAML makes an int of it.
+    # A ticket number is a name, too, and YAML reads it as an integer.
     named = isinstance(item, (str, int)) and not isinstance(item, bool)
     given = {"change": item} if named else item
     if not isinstance(given, Mapping) or not set(given) <= set(CHANGE) or not given.get("change"):
         raise AnsibleActionFail(
-            f"changes has {item!r}; an entry is the name of a change, or a dict of change and, where they are"
-            " wanted, label, before and after"
+            f"changes has {item!r}; an entry is the name of a change, or a dict of change and optionally"
+            " label, before and after"
         )
     found = {key: str(given.get(key) or default) for key, default in CHANGE.items()}
     found["label"] = str(given.get("label") or found["change"])
@@ -83,7 +71,7 @@ def change_of(item: Any) -> dict[str, str]:
 
 
 def check_once(chosen: list[dict[str, str]]) -> None:
-    """AnsibleActionFail for the same two states twice, whose gain the product of all changes would have twice."""
+    """AnsibleActionFail for the same two states twice, because the product of all changes would count them twice."""
     seen = set()
     for item in chosen:
         states = item["change"], item["before"], item["after"]
@@ -92,25 +80,14 @@ def check_once(chosen: list[dict[str, str]]) -> None:
         seen.add(states)
 
 
-def read(results: str, chosen: list[dict[str, str]], limits: comparing.Options) -> tuple[list[Step], list[str]]:
-    """The comparisons of each change, one change in memory at a time, and what was wrong with the records."""
-    found = [step_of(item, series.load(results, item["change"]), limits) for item in chosen]
-    return joined(found)
-
-
-def read_all(results: str, limits: comparing.Options) -> tuple[list[Step], list[str]]:
-    """The same for all changes that have both phases, in the order in which they were measured; each is read once."""
+def in_time_order(results: str, limits: comparing.Options) -> list[tuple[Step, list[str]]]:
+    """The steps of all changes that have both phases, in the order in which they were measured; each is read once."""
     found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in series.measured(results)]
-    return joined([item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))])
+    return [item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))]
 
 
 def step_of(item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options) -> tuple[Step, list[str]]:
-    """The comparisons of one change, and what was wrong with its records."""
+    """The comparisons of one change, and the problems of its records."""
     report = series.compared(loaded, item["before"], item["after"], limits)
     problems = [f"{item['change']}: {problem}" for problem in report["problems"]]
     return Step(item["change"], item["label"], report["comparisons"]), problems
-
-
-def joined(found: Sequence[tuple[Step, list[str]]]) -> tuple[list[Step], list[str]]:
-    """All steps, and all problems."""
-    return [step for step, _problems in found], [problem for _step, problems in found for problem in problems]

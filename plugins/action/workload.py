@@ -8,28 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..module_utils._measure.net import network_options
+from ..module_utils._measure.net import request
 from ..module_utils._measure.round import tools
+from ..modules.workload import ARGUMENTS
 from ..plugin_utils._actions.measuring import MeasuringAction
 
-network_names: Callable[..., list[str]] = network_options.names
-
-
-def expected_names(arguments: Mapping[str, Any]) -> list[str]:
-    """The workloads that a call with these arguments measures; TypeError or ValueError where one cannot be read."""
-    chosen = str(arguments.get("workload"))
-    given = arguments.get(chosen) or {}
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{chosen} has to be a dictionary of options")
-    if chosen in tools.LOCAL:
-        return [str(name) for name in tools.LOCAL[chosen].names(given)]
-    session = arguments.get("session")
-    tool = str(session.get("tool")) if isinstance(session, Mapping) else ""
-    return network_names(given, tool, tools.NETWORK)
+network_names: Callable[..., list[str]] = request.network_names
 
 
 class ActionModule(MeasuringAction):
     MODULE = "zpower.sap_tuning.workload"
+    OPTIONS = ARGUMENTS
 
-    def names(self, arguments: Mapping[str, Any]) -> list[str]:
-        return expected_names(arguments)
+    def names(self, options: Mapping[str, Any]) -> list[str]:
+        chosen = options["workload"]
+        given = options[chosen] or {}
+        if chosen in tools.LOCAL:
+            return [str(name) for name in tools.LOCAL[chosen].names(given)]
+        return network_names(given, (options["session"] or {}).get("tool", ""))

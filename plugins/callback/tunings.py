@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of tunings at the end of a run."""
+"""The table of tunings at the end of a run, and the evidence of verify, site and rollback."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ DOCUMENTATION = r"""
 ---
 name: tunings
 type: aggregate
-short_description: Table of tunings at the end of a run
+short_description: Table of tunings at the end of a run, and its evidence
 version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Prints one line for each tuning record of the run with its host, subject, running value, stored value, value of
-    the next
-    boot and verdict, and a line for each reason, conflict and remark.
-  - Loads by itself in the playbooks of this collection. For playbooks of your own, name C(zpower.sap_tuning.tunings) in
-    C(callbacks_enabled) of ansible.cfg.
+  - Prints a table of tuning records with their host, subject, running value, stored value, value of the next boot and
+    verdict. Hosts that failed, could not be reached or were not reached come first, then values that are not as
+    requested. Reasons, conflicts and remarks follow, each once with its hosts, and a line of totals.
+  - Compliant and not applicable records are only counted; C(-v) shows them.
+  - Plays with the variable C(zpower_evidence), as those of C(verify), C(site) and C(rollback), also write their
+    evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown, HTML, JUnit XML and
+    metrics. From the start of the play there are files that call the run unfinished.
+  - Loads automatically in the playbooks of this collection. For your own playbooks, name C(zpower.sap_tuning.tunings)
+    in C(callbacks_enabled) of ansible.cfg.
 options:
   format:
-    description: V(table) for people, V(json) for one line of JSON, V(none) for nothing.
+    description:
+      - V(table) prints for people, V(json) one line of JSON with the records, V(none) nothing.
+      - It does not matter for the evidence.
     type: str
     choices: [table, json, none]
     default: table
@@ -33,97 +39,91 @@ options:
 """
 
 import json
+import os
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
+from ansible import context
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
+from ansible.release import __version__ as ansible_core_version
+from ansible.template import Templar
 
-_COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
-_MOST_ITEMS = 2  # that a cell names
-_LONGEST_CELL = 300
-_LONGEST_NOTE = 2000
-_COLOURS = {"compliant": "green", "changed": "yellow", "failed": "red", "drifted": "red", "pending_restart": "yellow"}
+from ..lookup.tunings import COLLECTION, known_tunings
+from ..plugin_utils._evidence import files, table
+from ..plugin_utils._evidence.document import KINDS, Document, Run, build
+from ..plugin_utils._evidence.recording import Loss, Recording
+from ..plugin_utils._records.collection import collection_version
 
-
-def plain(text: object) -> str:
-    """Text from a host, cut to a length, without what moves the cursor or colours a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in cut(str(text), _LONGEST_NOTE))
-
-
-def cut(text: str, length: int) -> str:
-    """At most so many characters, the last of them an ellipsis where something is missing."""
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def dicts(value: object) -> list[dict[str, Any]]:
-    """The dicts of a list that a host has sent; none where it is no list."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def crowded(value: object) -> bool:
-    """Whether one place of a record has more different values than a cell names."""
-    return isinstance(value, dict) and len(value) > _MOST_ITEMS and len({str(text) for text in value.values()}) > 1
+VARIABLE = "zpower_evidence"
+NO_EVIDENCE = "site"
+"""As which kind plays without evidence are shown."""
+COLOURS = {
+    "compliant": "green",
+    "changed": "yellow",
+    "pending_restart": "yellow",
+    "failed": "red",
+    "drifted": "red",
+    "unreachable": "bright red",
+    "not_reached": "red",
+    "waived": "cyan",
+    "skipped": "cyan",
+}
 
 
-def short(value: object) -> str:
-    """One place of a record in one cell; receive queues that agree stand in it once: {rx-0: 3, rx-1: 3} is "3"."""
-    if not isinstance(value, dict):
-        return "-" if value is None else plain(value) or "empty"
-    distinct = list(dict.fromkeys(str(text) for text in value.values()))
-    if len(distinct) <= 1:
-        return plain(distinct[0]) or "empty" if distinct else "-"
-    if crowded(value):
-        return f"{len(value)} values"
-    return plain(", ".join(f"{item}={text}" for item, text in value.items()))
+def now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def arrow(before: object, after: object) -> str:
-    """ "0 → 3" for a value that changes; of many items only those that do."""
-    one, other = short(before), short(after)
-    if before == after:
-        return one
-    if not crowded(before) and not crowded(after):
-        return one if one == other else f"{one} → {other}"
-    old, new = (value if isinstance(value, dict) else {} for value in (before, after))
-    changed = [item for item in {**old, **new} if old.get(item) != new.get(item)]
-    cells = [f"{plain(item)}: {short(old.get(item))} → {short(new.get(item))}" for item in changed[:_MOST_ITEMS]]
-    more = [f"{len(changed) - _MOST_ITEMS} more"] if len(changed) > _MOST_ITEMS else []
-    return ", ".join(cells + more)
+def part(outcome: Any, name: str) -> Any:
+    """Host, task or result of the outcome of a task; in ansible-core 2.16 these names have an underscore."""
+    return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
 
 
-def row(host: str, record: dict[str, Any]) -> tuple[str, ...]:
-    """The cells of one tuning record."""
-    before, after = ((dicts([record.get(state)]) or [{}])[0] for state in ("before", "after"))
-    places = [arrow(before.get(place), after.get(place)) for place in ("running", "stored", "next_boot")]
-    cells = (plain(record.get("name")), plain(record.get("subject")), *places, plain(record.get("verdict")))
-    return (host, *(cut(cell, _LONGEST_CELL) for cell in cells))
+def message(result: object, task: Any) -> str:
+    """Why a task failed on a host."""
+    shown = result if isinstance(result, Mapping) else {}
+    items = shown.get("results")
+    failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
+    said = [str(part.get("msg") or "").removeprefix("Task failed: ") for part in (*failed[:1], shown)]
+    lines = str(shown.get("module_stderr") or "").strip().splitlines()
+    return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
 
 
-def table(rows: list[tuple[str, ...]]) -> list[str]:
-    """The rows below their header, in columns."""
-    lines = [_COLUMNS, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_COLUMNS))]
-    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-    return ["  ".join(line).rstrip() for line in padded]
+def gives_verdict(result: object) -> bool:
+    """Whether a failure is that of the action tunings for errors or drift, with the sentences in ``failing``."""
+    return isinstance(result, Mapping) and isinstance(result.get("failing"), list)
 
 
-def notes(host: str, record: dict[str, Any]) -> list[str]:
-    """What the table cannot hold: why a record is not simply as wanted, and who else would set the value."""
-    lines = []
-    if record.get("verdict") not in ("compliant", "changed") and record.get("reason"):
-        lines.append(f"{host}: {plain(record['reason'])}")
-    for other in dicts(record.get("conflicts")):
-        where = f"{plain(other.get('file'))} line {plain(other.get('line'))}"
-        value = f" to {plain(other['value'])}" if other.get("value") else ""
-        if other.get("effect"):
-            lines.append(f"{host}: {plain(other.get('what'))}, {where}, {plain(other['effect'])}")
-        else:
-            how = f"({plain(other.get('what'))}; wins at boot: {plain(other.get('wins'))})"
-            lines.append(f"{host}: {where} also sets {plain(record.get('subject'))}{value} {how}")
-    remarks = record.get("remarks")
-    return lines + [
-        f"{host}: {plain(record.get('subject'))}: {plain(remark)}"
-        for remark in (remarks if isinstance(remarks, list) else [])
-    ]
+def run_of(recording: Recording, ended: str | None) -> Run:
+    """This run, as the command line names it."""
+    given = context.CLIARGS
+    tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
+    return Run(
+        kind=recording.kind,
+        begun=recording.begun,
+        ended=ended,
+        collection=collection_version(COLLECTION),
+        ansible_core=ansible_core_version,
+        inventory=", ".join(map(str, given.get("inventory") or ())),
+        limit=str(given.get("subset") or "") or None,
+        tags=[] if tags == ["all"] else tags,
+        skip_tags=skipped,
+        check=recording.check or bool(given.get("check")),
+    )
+
+
+def variable(play: Any, host: Any, name: str) -> Any:
+    """A variable as the first host of the play has it; None if it is not set. Raises what a template raises."""
+    variables = play.get_variable_manager().get_vars(play=play, host=host)
+    return Templar(loader=play.get_loader(), variables=variables).template(variables.get(name))
+
+
+def results_folder(play: Any, host: Any) -> Path:
+    named = variable(play, host, "zpower_results")
+    return Path(os.path.expanduser(os.path.expandvars(str(named or "results"))))
 
 
 class CallbackModule(CallbackBase):
@@ -132,71 +132,174 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "zpower.sap_tuning.tunings"
     CALLBACK_NEEDS_ENABLED = True
 
-    # named by the user and loaded by a playbook of the collection: one table is enough
+    # a user may enable it in a playbook of the collection, which loads it too: only one of them prints and writes
     _owner: CallbackModule | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._records: dict[tuple[str, str, str], dict[str, Any]] = {}
         self._format = "table"
+        self._lost: dict[tuple[str, str], Loss] = {}  # by outcome and host
+        self._play: object = None
+        self._batch: list[str] = []
+        self._hosts: list[str] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._plain = Recording(NO_EVIDENCE, now())
+        self._current = self._plain
+        self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
+        self._folders: dict[str, Path] = {}
+
+    def _mine(self) -> bool:
+        cls = globals()["CallbackModule"]
+        cls._owner = cls._owner or self
+        return cls._owner is self
 
     def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
         super().set_options(task_keys=task_keys, var_options=var_options, direct=direct)
         self._format = self.get_option("format")
 
-    def _keep(self, outcome: Any) -> None:
-        result = getattr(outcome, "result", None) or outcome._result
-        host = getattr(outcome, "host", None) or outcome._host
-        records = result.get("tuning") if isinstance(result, dict) else None
-        for record in records if isinstance(records, list) else []:
-            if isinstance(record, dict) and {"name", "subject", "verdict"} <= record.keys():
-                if record["subject"] == "all" and record["verdict"] == "compliant":
-                    self._forget_predictions(str(host), str(record["name"]))
-                # the last word on a subject counts: before_after sets and takes back many times
-                self._records[str(host), str(record["name"]), str(record["subject"])] = record
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        if not self._mine():
+            return
+        inventory = play.get_variable_manager()._inventory
+        self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
+        if play._uuid == self._play:
+            return  # a later batch
+        self._play = play._uuid
+        hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
+        self._hosts = [str(host) for host in hosts]
+        kind = self._kind(play)
+        # verify with zpower_rollback looks whether everything is taken back
+        back = kind == "verify" and self._rolls_back(play, hosts)
+        kind = "rollback" if back else kind
+        self._current = self._recordings.get(kind, self._plain)
+        if kind and self._current is self._plain:
+            self._current = self._recordings[kind] = Recording(kind, now(), check=back)
+            self._make_folder(kind, play, hosts)
+        if kind:
+            self._current.plan(self._hosts)
+            # these files stay if the run is killed
+            self._write(self._document(self._current, None, set(self._lost.values())))
 
-    def _forget_predictions(self, host: str, name: str) -> None:
-        """Drop what was only looked at, as by an experiment: with nothing to take back it is no drift any more."""
-        for key, record in list(self._records.items()):
-            if key[:2] == (host, name) and record["verdict"] == "drifted":
-                del self._records[key]
+    def _kind(self, play: Any) -> str:
+        value = play.get_vars().get(VARIABLE)
+        kind = next((known for known in KINDS if value == known), "")
+        if value is not None and not kind:
+            self._display.warning(
+                f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}, and no evidence is written: one of"
+                f" {', '.join(KINDS)} belongs there"
+            )
+        return kind
 
-    def _found(self) -> tuple[list[tuple[tuple[str, str, str], dict[str, Any]]], dict[str, list[str]]]:
-        """The records with their keys, and for each host the tunings of which there was nothing to take back."""
-        told, unused = {}, set()
-        for key, record in sorted(self._records.items(), key=lambda item: item[0]):
-            if key[2] == "all" and record["verdict"] == "compliant":
-                unused.add(key[:2])
-            else:
-                told[key] = record
-        hosts: dict[str, list[str]] = {}
-        for host, name in unused - {key[:2] for key in told}:
-            hosts.setdefault(host, []).append(name)
-        return list(told.items()), {host: sorted(hosts[host]) for host in sorted(hosts)}
+    def _rolls_back(self, play: Any, hosts: list[Any]) -> bool:
+        try:
+            return bool(boolean(variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
+        except Exception:  # pylint: disable=broad-exception-caught  # the call on each host says what is wrong
+            return False
+
+    def _make_folder(self, kind: str, play: Any, hosts: list[Any]) -> None:
+        try:
+            results = results_folder(play, hosts[0] if hosts else None)
+            self._folders[kind] = files.new_folder(results, kind, self._current.begun)
+        except Exception as error:  # pylint: disable=broad-exception-caught  # templates raise anything in 2.16
+            self._cannot_write(kind, error)
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        self._keep(result)
+        if self._mine():
+            self._current.run(self._keep(result))
+
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        if self._mine():
+            self._current.skip(self._keep(result))
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        self._keep(result)
+        if not self._mine():
+            return
+        host, task = self._keep(result), part(result, "task")
+        if ignore_errors:
+            self._current.run(host)
+            return
+        said, drift = message(part(result, "result"), task), False
+        if gives_verdict(part(result, "result")):
+            # drift has rows, so only errors need a message
+            said, drift = self._current.errors(host) or said, self._current.only_drift(host)
+        # Ansible fails all hosts of the batch with a task that runs once
+        hosts = self._batch if task.run_once else [host]
+        self._lose(Loss("failed", said, host, hosts, drift))
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        if not self._mine():
+            return
+        host, task = self._keep(result), part(result, "task")
+        if task.ignore_unreachable:
+            self._current.run(host)
+        else:
+            self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
+
+    def _keep(self, outcome: Any) -> str:
+        host = str(part(outcome, "host"))
+        if self._current.keep(host, part(outcome, "result")) and self._current is self._plain:
+            # a play without evidence counts its hosts if it has to do with tunings
+            self._current.plan([*self._hosts, host])
+        return host
+
+    def _lose(self, loss: Loss) -> None:
+        self._lost[loss.outcome, loss.counted] = loss
+        self._current.lose(loss)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        cls = globals()["CallbackModule"]
-        if not self._records or self._format == "none" or cls._owner not in (None, self):
+        if not self._mine():
             return
-        cls._owner = self
-        found, unused = self._found()
+        ended, plain = now(), self._plain
+        real = {
+            loss
+            for (outcome, host), loss in self._lost.items()
+            if stats.summarize(host)["failures" if outcome == "failed" else outcome]
+        }
+        shown = [*self._recordings.values(), *([plain] if plain.planned else [])]
+        documents = [self._document(recording, ended, real) for recording in shown]
+        pages = ["" if one is plain else self._write(document) for one, document in zip(shown, documents, strict=True)]
+        self._forget()
         if self._format == "json":
-            self._display.display(json.dumps([{"host": key[0], **record} for key, record in found], sort_keys=True))
-            return
-        self._display.banner("TUNINGS")
-        header, *lines = table([row(plain(key[0]), record) for key, record in found])
+            self._print_json(shown)
+        elif self._format == "table":
+            for one, document, page in zip(shown, documents, pages, strict=True):
+                title = "" if len(shown) == 1 else " (other plays)" if one is plain else f" ({one.kind})"
+                self._print_table(f"TUNINGS{title}", document, page)
+
+    def _document(self, recording: Recording, ended: str | None, real: Collection[Loss]) -> Document:
+        run = run_of(recording, ended)
+        results = recording.results(real, {host: loss for loss in real for host in loss.hosts})
+        return build(run, recording.planned, results, recording.waived([*known_tunings(), "platform"]))
+
+    def _write(self, document: Document) -> str:
+        """Write the files; the path of the page, empty if they cannot be written."""
+        kind = document["run"]["kind"]
+        if kind not in self._folders:
+            return ""
+        try:
+            return files.write(document, self._folders[kind]).paths["html"]
+        except (OSError, ValueError) as error:
+            self._cannot_write(kind, error)
+            return ""
+
+    def _cannot_write(self, kind: str, error: Exception) -> None:
+        self._folders.pop(kind, None)
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
+        self._display.warning(f"the evidence of {kind} cannot be written: {said}")
+
+    def _print_json(self, recordings: Iterable[Recording]) -> None:
+        found = {}
+        for recording in recordings:
+            for host, record in recording.records():
+                found[host, str(record["name"]), str(record["subject"])] = {"host": host, **record}
         if found:
-            self._display.display(header)
-        for (_key, record), line in zip(found, lines, strict=True):
-            self._display.display(line, color=_COLOURS.get(str(record["verdict"])))
-        for key, record in found:
-            for note in notes(plain(key[0]), record):
-                self._display.display(note)
-        for host, names in unused.items():
-            self._display.display(f"{plain(host)}: nothing to take back of {plain(', '.join(names))}")
+            self._display.display(json.dumps([found[key] for key in sorted(found)], sort_keys=True))
+
+    def _print_table(self, title: str, document: Document, page: str) -> None:
+        self._display.banner(title)
+        for line in table.lines(document, self._display.verbosity > 0):
+            self._display.display(line.text, color=COLOURS.get(line.tone))
+        if page:
+            self._display.display(f"Evidence: {page}")

@@ -13,15 +13,15 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Checks the names of tunings that an inventory chose, and returns them without repetition in the order given.
-  - The tunings that exist are the files of the collection's C(plugins/module_utils/_tunings).
-  - A variable of the host that is no variable of a chosen tuning's role, or of the role C(platform), but almost spelled
-    like one, such as C(rps_evry), is an error, because Ansible would ignore it without a word.
+  - Checks the names of tunings that an inventory chose and returns each name once, in the given order.
+  - Each file in the collection's C(plugins/module_utils/_tunings) is a tuning.
+  - A host variable that is spelled almost like a variable of a chosen tuning's role, or of the role C(platform), such
+    as C(rps_evry), is an error, because Ansible would silently ignore it.
 options:
   _terms:
     description:
       - One list of names. V(all) in it stands for every tuning.
-      - An empty list gives an empty list. V(none) is an error that names the tunings there are.
+      - An empty list gives an empty list. Null is an error that names the available tunings.
     type: list
     elements: raw
     required: true
@@ -50,18 +50,53 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.lookup import LookupBase
 
+try:
+    from ansible.template import trust_as_template
+except ImportError:  # before ansible-core 2.19
+
+    def trust_as_template(value: str) -> str:
+        return value
+
+
 COLLECTION = Path(__file__).resolve().parents[2]
 
 
 @cache
 def role_variables(name: str) -> tuple[str, ...]:
-    """The variables of a tuning's role, from its argument_specs.yml."""
+    """The variables of a tuning's role (argument_specs.yml) and its deprecated ones (vars/main.yml)."""
+    internal = COLLECTION / "roles" / name / "vars" / "main.yml"
+    deprecated = yaml_load(internal.read_text("utf-8")).get(f"__{name}_deprecated", []) if internal.exists() else []
+    return (*role_specs(name), *deprecated)
+
+
+@cache
+def role_specs(name: str) -> dict[str, dict[str, Any]]:
+    """The variables of a role with their types and choices, from its argument_specs.yml."""
     specs = yaml_load((COLLECTION / "roles" / name / "meta" / "argument_specs.yml").read_text("utf-8"))
-    return tuple(specs["argument_specs"]["main"]["options"])
+    return dict(specs["argument_specs"]["main"]["options"])
+
+
+@cache
+def role_values(name: str) -> dict[str, Any]:
+    """The variables that a role has by itself, untemplated: those of defaults/main.yml and of vars/main.yml."""
+    files = (COLLECTION / "roles" / name / folder / "main.yml" for folder in ("defaults", "vars"))
+    found: dict[str, Any] = {}
+    for path in files:
+        found.update(yaml_load(path.read_text("utf-8")) if path.exists() else {})
+    return {name: trusted(value) for name, value in found.items()}
+
+
+def trusted(value: Any) -> Any:
+    """The value with templates that Ansible follows: from 2.19 on, only what it has read itself is a template."""
+    if isinstance(value, str):
+        return trust_as_template(value)
+    if isinstance(value, dict):
+        return {key: trusted(item) for key, item in value.items()}
+    return [trusted(item) for item in value] if isinstance(value, list) else value
 
 
 def check_spelling(name: str, known: Iterable[str], given: Iterable[str]) -> None:
-    """Raises ValueError for a variable that begins with the tuning's name and is almost one of the known ones."""
+    """Raises ValueError for a variable that begins with the tuning's name and is spelled almost like a known one."""
     for variable in sorted(given):
         if variable.startswith(name + "_") and variable not in known:
             meant = get_close_matches(variable, known, n=1, cutoff=0.8)

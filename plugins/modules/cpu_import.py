@@ -12,12 +12,12 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Reads a file that nmon recorded on AIX (topas_nmon) or Linux, or that sysstat (C(sar), C(mpstat)) recorded on Linux,
-    and returns the CPU time of a window, which is elapsed time × utilization. It is meant for runs that were measured
-    outside of this collection, or on a host where its own modules get no CPU time.
-  - With O(change) the intervals of the window are also kept beside the measurement records of a host. The report then
-    takes the CPU time of a round from there, where the round has none of its own and one file covers its counted runs.
-  - On AIX the utilization is that of physical processors where the file has the sections C(PCPU_ALL) or C(LPAR).
+  - Reads a file that nmon recorded on AIX (topas_nmon) or Linux, or that sysstat (C(sar), C(mpstat)) recorded on
+    Linux, and returns the CPU time of a window, which is elapsed time × utilization. Use it for runs that were
+    measured without this collection, and for hosts whose CPU time this collection cannot read.
+  - With O(change), the intervals of the window are also stored beside the measurement records of a host. The report
+    then uses them for each round without CPU time of its own, if one file covers the counted runs of the round.
+  - On AIX the utilization is that of physical processors if the file has the sections C(PCPU_ALL) or C(LPAR).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -27,71 +27,66 @@ options:
     required: true
   format:
     description:
-      - What the file is. V(auto) tells by its beginning.
-      - V(nmon) is a file of nmon, V(mpstat) what C(mpstat -o JSON) with an interval printed, V(sadf) what
-        C(sadf -j FILE -- -u ALL) printed.
-      - V(sar) is the binary file of C(sar -o) or C(sadc). It is read by C(sadf) of the controller, which has to have
-        sysstat for that, of a version that knows the format of the file.
+      - The format of the file. V(auto) detects it.
+      - V(nmon) is a file of nmon, V(mpstat) the output of C(mpstat -o JSON) with an interval, V(sadf) the output of
+        C(sadf -j FILE -- -u ALL).
+      - V(sar) is the binary file of C(sar -o) or C(sadc). The controller needs C(sadf) from a version of sysstat that
+        knows the format of the file.
     type: str
     choices: [auto, nmon, sadf, mpstat, sar]
     default: auto
   begin:
     description:
-      - Begin of the window in the time of the file (RV(cpu.zone)), V(16:30:00) for the first day of the file or
-        V(2026-11-20 16:30:00). Files of nmon and mpstat have the local time of the recorded host and no time zone,
-        those of sar and sadf have UTC.
-      - Quote it, for YAML takes V(16:30:00) for a number. The begin of the file where it is not set.
+      - Begin of the window in the time of the file, V(16:30:00) for the first day of the file or V(2026-11-20
+        16:30:00). Files of nmon and mpstat have the local time of the recorded host without time zone, files of sar
+        and sadf have UTC. By default the begin of the file.
+      - Quote it, because YAML reads V(16:30:00) as a number.
     type: str
   end:
-    description: End of the window, the end of the file where it is not set. A time of day that is not after O(begin) is
+    description: End of the window, by default the end of the file. A time of day that is not after O(begin) is
       on the next day.
     type: str
   date:
-    description: Day of the first report in a file of mpstat, such as V(2026-11-20). It is needed where the file has its
-      day in the way of a country, which it has not if mpstat ran with C(S_TIME_FORMAT=ISO).
+    description: Day of the first report in a file of mpstat, such as V(2026-11-20). Required if the file has its date
+      in a local format, which C(S_TIME_FORMAT=ISO) prevents.
     type: str
   cpus:
     description:
-      - How many processors the percentages are a share of, where the file does not say.
-      - On AIX that is so in files without C(PCPU_ALL) and C(LPAR), for their column C(PhysicalCPUs) can count threads.
-        In a dedicated partition the percentages are shares of its processors, in a shared one of its entitlement, as
-        long as it does not use more.
-      - The number in files of sysstat counts CPUs that are offline, too. Where some are, and the file has no figures of
-        single CPUs (C(-P ALL)), it has to be given.
+      - The number of processors that the percentages refer to, if the file does not say it.
+      - AIX files without C(PCPU_ALL) and C(LPAR) do not say it, because their column C(PhysicalCPUs) can count
+        threads. In a dedicated partition the percentages refer to its processors, in a shared one to its entitlement,
+        as long as it does not use more.
+      - The number in files of sysstat includes offline CPUs. If there are some, and the file has no figures of single
+        CPUs (C(-P ALL)), give the number of CPUs that are online.
     type: float
   smc_r:
-    description: Whether SMC-R carried traffic on this AIX host. Where it did, network counters do not apply. Of nmon
-      files only.
+    description: Whether SMC-R carried traffic on this AIX host, for files of nmon. If it did, network
+      counters do not apply.
     type: bool
   change:
-    description: Keep the intervals of the window with the records of this change.
+    description: Store the intervals of the window with the records of this change.
     type: str
-  results:
-    description: The folder with the changes.
-    type: path
-    default: results
   host:
-    description: The host whose records it belongs to, which is the one that measured or was imported as such. The host
-      of the task where it is not set.
+    description: The host of the records that the file belongs to, which is the one that measured or was imported as
+      such. By default the host of the task.
     type: str
   side:
-    description: The end of those records that was recorded, their own host (V(client)) or its peer (V(server)).
+    description: The recorded end of those records, their own host (V(client)) or its peer (V(server)).
     type: str
     choices: [client, server]
     default: client
   utc_offset:
-    description: What the local time of the file is ahead of UTC, such as V(+01:00), because records have UTC. Needed
-      with O(change), unless the file has UTC already. Quote it, for YAML takes V(+01:00) for a number.
+    description: The offset of the file's local time from UTC, such as V(+01:00), because records have UTC. Required
+      with O(change), unless the file has UTC. Quote it, because YAML reads V(+01:00) as a number.
     type: str
   replace:
-    description: Take the CPU time of this file also for rounds that have their own.
+    description: Use this file also for rounds that have CPU time of their own.
     type: bool
     default: false
 notes:
-  - A sample stands for the time since the one before. Where only a part of that time lies in the window, this part
-    of it counts.
-  - The intervals are kept in C(<results>/<change>/<host>/cpu-<side>.json). What the same file said before about the
-    same time is replaced, other files are added to.
+  - A sample covers the time since the sample before. If only a part of that time lies in the window, this part counts.
+  - The intervals are stored in C(<results>/<change>/<host>/cpu-<side>.json). Importing a file again replaces its
+    intervals of the same time. Other files are added to.
 """
 
 EXAMPLES = r"""
@@ -124,172 +119,25 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cpu:
-  description: The window. What the file does not say is null.
+  description: The CPU time of the window, and figures of the file about it. L(The documentation,
+    https://github.com/zpower/sap_tuning/blob/main/docs/cpu.md#the-result-of-cpu_import) explains each of them.
+    Missing values are null.
   returned: success
   type: dict
-  contains:
-    format:
-      description: What the file is, V(nmon), V(sadf) (also of a binary file of sar) or V(mpstat).
-      returned: success
-      type: str
-      sample: nmon
-    host:
-      description: The host in the file.
-      returned: success
-      type: str
-      sample: aixapp1
-    system:
-      description: AIX or Linux.
-      returned: success
-      type: str
-      sample: AIX
-    level:
-      description: The level of AIX, or the Linux kernel.
-      returned: success
-      type: str
-      sample: 7.2.1.2
-    version:
-      description: The version of nmon.
-      returned: success
-      type: str
-      sample: TOPAS-NMON
-    zone:
-      description: What the times are, V(local) or V(UTC).
-      returned: success
-      type: str
-      sample: local
-    begin:
-      description: The begin of the window in the time of the file.
-      returned: success
-      type: str
-      sample: '2026-11-20 16:30:00'
-    end:
-      description: The end of the window.
-      returned: success
-      type: str
-      sample: '2026-11-20 16:33:20'
-    elapsed_s:
-      description: Its length.
-      returned: success
-      type: float
-      sample: 200.0
-    covered_s:
-      description: How much of it the CPU time is about, less where samples are missing.
-      returned: success
-      type: float
-      sample: 200.0
-    samples:
-      description: The samples that have a part in it.
-      returned: success
-      type: int
-      sample: 20
-    source:
-      description:
-        - Where the CPU time comes from. Of nmon the first of V(PCPU_ALL), V(LPAR) (percentages of the entitlement),
-          V(CPU_ALL) (percentages of all processors) and V(PhysicalCPU) (processors consumed, with idle turns) that
-          covers most; V(cpu-load) of sysstat.
-        - Null where the file does not say of how many processors its percentages are.
-      returned: success
-      type: str
-      sample: PCPU_ALL
-    cpu_s:
-      description: CPU seconds of user, system and interrupts together.
-      returned: success
-      type: float
-      sample: 45.8
-    user_s:
-      description: CPU seconds of user code, with nice and guests.
-      returned: success
-      type: float
-      sample: 7.8
-    system_s:
-      description: CPU seconds of the kernel.
-      returned: success
-      type: float
-      sample: 38.0
-    softirq_s:
-      description: CPU seconds in interrupts, where the file has them apart; else they are in RV(cpu.system_s).
-      returned: success
-      type: float
-      sample: null
-    steal_s:
-      description: CPU seconds that a hypervisor took, on Linux.
-      returned: success
-      type: float
-      sample: null
-    cpus:
-      description: How many processors there were, a mean over the window.
-      returned: success
-      type: float
-      sample: 2.0
-    busy_pct:
-      description: User, system and interrupts as the file has them, a mean over the window.
-      returned: success
-      type: float
-      sample: 22.9
-    user_pct:
-      description: User.
-      returned: success
-      type: float
-      sample: 3.9
-    system_pct:
-      description: System.
-      returned: success
-      type: float
-      sample: 19.0
-    softirq_pct:
-      description: Interrupts, where the file has them apart.
-      returned: success
-      type: float
-      sample: null
-    wait_pct:
-      description: Waiting for I/O.
-      returned: success
-      type: float
-      sample: 0.0
-    idle_pct:
-      description: Idle.
-      returned: success
-      type: float
-      sample: 77.1
-    steal_pct:
-      description: Steal, on Linux.
-      returned: success
-      type: float
-      sample: null
-    physc:
-      description: Processors that the partition consumed (C(PhysicalCPU) of C(LPAR)), a mean over the window.
-      returned: success
-      type: float
-      sample: 0.31
-    entitlement:
-      description: Processors that it is entitled to.
-      returned: success
-      type: float
-      sample: 1.0
-    network:
-      description:
-        - Network traffic in RV(ignore:interfaces), kB by interface, and whether it is RV(ignore:applicable). It is
-          V(false) where SMC-R was on, null where that is not said of an AIX host, with the RV(ignore:reason).
-        - Null for files of sysstat.
-      returned: success
-      type: dict
-      sample: {applicable: false, reason: 'SMC-R goes past the network counters that nmon reads: they do not show its
-        traffic', interfaces: {}}
-    remarks:
-      description: What to know about these figures; also shown as warnings.
-      returned: success
-      type: list
-      elements: str
-      sample: []
+  sample: {format: nmon, host: aixapp1, system: AIX, level: 7.2.1.2, version: TOPAS-NMON, zone: local,
+    begin: '2026-11-20 16:30:00', end: '2026-11-20 16:33:20', elapsed_s: 200.0, covered_s: 200.0, samples: 20,
+    source: PCPU_ALL, cpu_s: 45.8, user_s: 7.8, system_s: 38.0, softirq_s: null, steal_s: null, cpus: 2.0,
+    user_pct: 3.9, system_pct: 19.0, softirq_pct: null, wait_pct: 0.0, idle_pct: 77.1, steal_pct: null, busy_pct: 22.9,
+    physc: 0.31, entitlement: 1.0, network: {applicable: true, reason: null, interfaces: {en0: {read_kb: 500.0}}},
+    remarks: []}
 path:
-  description: The file that holds the intervals.
-  returned: success, if a change is named
+  description: The file with the stored intervals.
+  returned: success, with O(change)
   type: str
   sample: results/smc-r-2026-11/aixapp1/cpu-client.json
 intervals:
-  description: How many intervals of this file it holds.
-  returned: success, if a change is named
+  description: The number of intervals of O(src) in it.
+  returned: success, with O(change)
   type: int
   sample: 360
 """

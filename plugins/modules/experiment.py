@@ -12,35 +12,37 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Keeps the plan of an experiment in C(<results>/<change>/experiment.json) on the controller, with its factors, their
-    levels, the order in which they are measured and the seed that this order was drawn with.
-  - Reads from the records of the change which steps are done, so that an experiment that was interrupted goes on.
-  - It changes nothing on any host. The role C(zpower.sap_tuning.experiment) applies the levels, measures them and takes
-    them back; use that.
+  - Keeps the plan of an experiment in C(<results>/<change>/experiment.json) on the controller, with its factors,
+    their levels, the order in which they are measured and the seed that this order was drawn with.
+  - Reads from the records of the change which steps are done, so that an interrupted experiment can be resumed.
+  - It changes nothing on any host. The role C(zpower.sap_tuning.experiment) applies the levels, measures them and
+    takes them back; use that.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
   state:
     description:
-      - V(planned) makes the plan, or goes on with the one that is there, and returns the steps that are left. A plan
-        with other factors, baseline, rounds or seed under the name of one that is there is refused.
+      - V(planned) makes the plan, or resumes the existing one, and returns the steps that are left. A plan
+        with other factors, baseline or seed under the name of an existing one is refused. More rounds or more
+        minutes continue an existing one.
+      - V(looked) ends the experiment if every level is decided, or if the next O(part) would end after
+        O(max_minutes) of the plan.
       - V(decided) returns the level that won, from the records of the change.
       - V(ended) notes in the plan that the session which V(planned) began is over, and how.
+      - The role calls the others between the steps. V(set) fails if O(level) is not in force, V(held) if it is no
+        longer in force, V(measured) keeps the tuning records of the step, and V(restored) returns the values that
+        were not taken back.
     type: str
-    choices: [planned, decided, ended]
+    choices: [planned, set, held, measured, looked, restored, decided, ended]
     default: planned
   change:
     description: The name of the change, letters, digits, C(.), C(_) and C(-), at most 64 characters.
     type: str
     required: true
-  results:
-    description: The results folder on the controller, relative to the working directory of the playbook run.
-    type: path
-    default: results
   factors:
     description:
-      - What is varied. With more than one factor, every combination of their levels is measured. Required for
-        O(state=planned).
+      - What is varied. With more than one factor, every combination of their levels is
+        measured. Required for O(state=planned).
     type: list
     elements: dict
     suboptions:
@@ -56,8 +58,8 @@ options:
         suboptions:
           name:
             description:
-              - The name of the level, a part of the names of records. Quote V('off') and V('on'), which YAML takes for
-                true and false.
+              - The name of the level, a part of the names of records. Quote V('off') and V('on'), which YAML takes
+                for true and false.
             type: str
             required: true
           vars:
@@ -74,28 +76,50 @@ options:
         such as V(found.off). By default the first level of each factor.
     type: str
   rounds:
-    description: How often each combination of levels is measured.
+    description: How often each combination of levels is measured before the first look at the records.
     type: int
     default: 6
+  max_rounds:
+    description:
+      - How often each combination of levels is measured at most. By default O(rounds). An existing plan keeps its
+        rounds if they are more.
+    type: int
+  max_minutes:
+    description:
+      - A session begins no rounds that would end after so many minutes; V(0) is no limit. The rounds before the first
+        look are always measured.
+    type: float
+    default: 0.0
   seed:
     description:
-      - What the order of the levels within each block is drawn with. By default it follows from the name of the change.
+      - What the order of the levels is drawn with. By default it follows from the name of the change.
     type: int
   hosts:
     description: The hosts that take part, with O(state=planned). By default those of the play, or of its batch.
     type: list
     elements: str
   material_pct:
-    description: With O(state=decided), differences up to this many percent are not material.
+    description: Differences up to this many percent are not material.
     type: float
     default: 5.0
   failures:
-    description: With O(state=ended), by host why it did not do all steps. Empty texts say nothing.
+    description: With O(state=ended) and O(state=restored), by host the reason of a failure. Empty texts say nothing.
     type: dict
     default: {}
   kept:
     description: With O(state=ended), the level that the hosts were left with. Nothing where all was taken back.
     type: str
+  level:
+    description: The step, one of RV(steps), or a cell of RV(plan). For V(set), V(held) and V(measured) of O(state).
+    type: dict
+  part:
+    description: One of RV(parts), for O(state=looked).
+    type: dict
+  tunings:
+    description: The tunings of this host that take part, for the calls between the steps.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: zpower.sap_tuning.report
 """
@@ -128,14 +152,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description: The plan, with its RV(ignore:baseline), RV(ignore:cells), RV(ignore:rounds), RV(ignore:seed) and
-    RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables with which tunings are
-    looked at that are as found.
+  description: The plan, with its RV(ignore:baseline), RV(ignore:cells), RV(ignore:rounds), RV(ignore:max_rounds),
+    RV(ignore:seed) and RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables with
+    which tunings are looked at that are as found.
   returned: state=planned
   type: dict
   sample:
     baseline: 'off'
     rounds: 1
+    max_rounds: 1
     seed: 7
     order: [['off', all]]
     cells:
@@ -147,7 +172,22 @@ steps:
   type: list
   elements: dict
   sample:
-    - {phase: all, round: 1, hosts: [app1], name: all, vars: {rps_state: present}, probe: {}, set: [rps], found: []}
+    - {phase: all, round: 1, session: 1, hosts: [app1], name: all, vars: {rps_state: present}, probe: {}, set: [rps],
+       found: []}
+parts:
+  description:
+    - Which of RV(steps) lie before each look at the records, from RV(ignore:begin) to before RV(ignore:end), counted
+      from 0. RV(ignore:rounds) is the number of rounds per level at its end, RV(ignore:next) the number of steps of the
+      next part.
+  returned: state=planned
+  type: list
+  elements: dict
+  sample: [{rounds: 6, begin: 0, end: 12, next: 4}, {rounds: 8, begin: 12, end: 16, next: 0}]
+over:
+  description: Whether the experiment has ended.
+  returned: state=looked
+  type: bool
+  sample: true
 tunings:
   description: The tunings that take part, or with O(state=decided) those that the winner sets.
   returned: state=planned or state=decided
@@ -164,7 +204,12 @@ remarks:
   returned: state=planned
   type: list
   elements: str
-  sample: [3 rounds cannot have a winner: with 2 levels beside the baseline it takes 5]
+  sample: ['6 rounds are too few for a winner: 2 levels beside the baseline need 8']
+lost:
+  description: The reasons of values that were not taken back.
+  returned: state=restored
+  type: str
+  sample: ''
 winner:
   description: The level that won, or null.
   returned: state=decided

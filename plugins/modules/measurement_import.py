@@ -15,21 +15,18 @@ description:
   - Makes measurement records from elapsed times, units of work, utilizations, latencies and other figures of a batch
     job or a benchmark, with their source. They are compared and reported like what this collection measures itself.
   - The figures come from variables, from a CSV file whose first line names the fields, or from a YAML or JSON file.
-  - A row is one run. Rows with the same change, host, peer, workload, phase and round are the runs of that round. Where
-    no row of a state has a round, each row is a round of its own, in the order of the rows.
-  - All rows are checked before the first record is written. A row that cannot be used is told with its line and
-    with what would be right, and then nothing is imported.
+  - A row is one run. Rows with the same change, host, peer, workload, phase and round are the runs of that round. If
+    no row of a state has a round, each row is its own round, in the order of the rows.
+  - All rows are checked before the first record is written. If a row cannot be used, the error names its line and
+    what would be right, and nothing is imported.
   - The same rows give the same records. Importing them again changes nothing.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
-attributes:
-  check_mode:
-    description: Checks everything, predicts which records would be written, and writes none.
 options:
   change:
     description:
       - The change that the records belong to, for rows that do not name one.
-      - Letters, digits, C(.), C(_) and C(-), at most 64 characters, a letter or digit first.
+      - At most 64 letters, digits, C(.), C(_) and C(-), a letter or digit first.
     type: str
   src:
     description:
@@ -39,18 +36,18 @@ options:
       - Exactly one of O(src) and O(rows) has to be given.
     type: path
   format:
-    description: What O(src) is. V(auto) goes by the ending C(.csv), C(.yml), C(.yaml) or C(.json).
+    description: The format of O(src). V(auto) goes by the ending C(.csv), C(.yml), C(.yaml) or C(.json).
     type: str
     choices: [auto, csv, yaml]
     default: auto
   delimiter:
-    description: What separates the columns of a CSV file, one character; a tab is C("\t") in double quotes.
+    description: The character that separates the columns of a CSV file. A tab is C("\t") in double quotes.
     type: str
     default: ','
   rows:
     description:
-      - The rows as variables. An empty value is one that is not known.
-      - All suboptions can stand in a file as well, and in O(defaults).
+      - The rows as variables. An empty value is an unknown one.
+      - Rows in a file, and O(defaults), have the same fields.
     type: list
     elements: dict
     suboptions:
@@ -61,7 +58,7 @@ options:
         description: The host that was measured, usually an inventory name. Required.
         type: str
       peer:
-        description: The other system that had a part in it, V(local) by default.
+        description: The other system of the measurement, V(local) by default.
         type: str
       phase:
         description: V(before), V(after) or another state of the change. Required.
@@ -69,24 +66,24 @@ options:
       round:
         description:
           - The round that this run belongs to, from 1 on.
-          - The round is the unit of evidence, and five of each state are the least from which a verdict is drawn.
+          - The round is the unit of evidence. A verdict needs at least six rounds of each state.
         type: int
       workload:
-        description: The name of what was run, for example V(account-settlement). Required.
+        description: The name of the workload, for example V(account-settlement). Required.
         type: str
       warmup:
         description: Whether the run is a warm-up that does not count. Needs O(rows[].round).
         type: bool
       ok:
-        description: Whether the run ended well. It did, unless there is an O(rows[].error).
+        description: Whether the run succeeded, by default if there is no O(rows[].error).
         type: bool
       error:
-        description: Why the run failed. It is kept as a failed run, and none of its figures is used.
+        description: Why the run failed. It is kept as a failed run, and its figures are not used.
         type: str
       started:
         description:
           - When the run began, with its time zone, as in V(2026-11-20T16:05:00+01:00) or V(2026-11-20T15:05:00Z).
-          - Without it nobody can see whether the states took turns, and the report says so.
+          - Without it the report cannot see whether the states alternated, and says so.
         type: str
       finished:
         description: When it ended.
@@ -94,16 +91,16 @@ options:
       elapsed_s:
         description:
           - Elapsed time in seconds, by default from O(rows[].started) to O(rows[].finished).
-          - It decides where O(rows[].metric) names nothing else.
+          - It decides if O(rows[].metric) names nothing else.
         type: float
       units:
-        description: The units of work that the run did. ETR and ITR, and CPU time per unit, follow from it.
+        description: Units of work of the run. They give ETR, ITR and CPU time per unit.
         type: float
       unit:
-        description: What one unit of work is, in a word, for example V(account).
+        description: One unit of work in a word, for example V(account).
         type: str
       latency_us:
-        description: Latency in µs. It decides where there is no elapsed time and O(rows[].metric) names nothing else.
+        description: Latency in µs. It decides if there is no elapsed time and O(rows[].metric) names nothing else.
         type: float
       metric:
         description:
@@ -126,16 +123,15 @@ options:
         type: dict
       client:
         description:
-          - The application's end. CPU time is given in one way, as utilization, as CPU seconds, or as user and system
+          - The application's end. Give its CPU time in one way, as utilization, as CPU seconds, or as user and system
             time. All of them are over the run and need the elapsed time.
-          - C(system), C(arch), C(kernel), C(machine), C(cpus_online), C(interface) and C(mtu) have to be equal in both
-            states.
+          - C(system), C(arch), C(kernel), C(machine), C(cpus_online), C(interface) and C(mtu) have to be
+            equal in both states.
         type: dict
         suboptions: &end
           utilization_pct:
             description:
-              - Percent of all processors in use. The CPU time follows where C(cpus_online) is given; without it there
-                is an ITR, and no CPU time.
+              - Percent of all processors in use. With C(cpus_online) it gives the CPU time, without only an ITR.
             type: float
           cpu_s:
             description: CPU seconds, user and system together.
@@ -150,8 +146,7 @@ options:
             description: CPU seconds that a hypervisor took.
             type: float
           cpus_online:
-            description:
-              - The CPUs that the utilization is a share of, threads where it counts threads.
+            description: The CPUs that the utilization refers to; threads if it counts threads.
             type: int
           system:
             description: Operating system.
@@ -199,37 +194,33 @@ options:
             description: Where it can be looked up. Required for V(other).
             type: str
       bytes:
-        description: Size of one message, where that makes sense.
+        description: Size of one message, if there are messages.
         type: int
       loops:
-        description: Messages of a run, where that makes sense.
+        description: Messages of a run, if there are messages.
         type: int
       connections:
         description: Parallel connections, jobs or processes, 1 by default.
         type: int
       control:
-        description: Whether this is a workload that the change cannot touch. What it does shows what moved by itself.
+        description: Whether this is a workload that the change cannot affect. It shows changes of the environment.
         type: bool
   defaults:
     description:
-      - Fields as in O(rows) for all rows that do not have them. Those of the file come before these.
-      - Mappings such as C(client) are filled up field by field.
+      - Fields as in O(rows) for all rows that do not have them. Defaults in the file precede these.
+      - Mappings such as C(client) are completed field by field.
     type: dict
     default: {}
-  results:
-    description: The results folder on the controller, relative to the working directory of the playbook run.
-    type: path
-    default: results
   replace:
     description:
-      - Whether a record that was imported before and says otherwise is replaced. Without it, that is an error.
+      - Replace an earlier import of a record that differs. By default a difference is an error.
       - Records that this collection measured itself are never replaced.
-      - Where rounds are numbered in the order of the rows, fewer rows than before are an error that names the records
-        to remove, because the last ones would be left and count as well.
+      - If rounds are numbered in the order of the rows, fewer rows than before are an error that names the records to
+        remove, because the last ones would remain and count, too.
     type: bool
     default: false
 notes:
-  - It needs no connection to any host. Run it once for a play, with C(run_once).
+  - It needs no connection to any host. Run it once per play, with C(run_once).
   - Numbers have a point and no separators of thousands.
 seealso:
   - module: zpower.sap_tuning.report
@@ -276,17 +267,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 created:
-  description: How many records are new.
+  description: The number of new records.
   returned: success
   type: int
   sample: 10
 replaced:
-  description: How many records took the place of others.
+  description: The number of records that replaced others.
   returned: success
   type: int
   sample: 0
 unchanged:
-  description: How many records were there already.
+  description: The number of records that existed already.
   returned: success
   type: int
   sample: 0
@@ -297,99 +288,16 @@ paths:
   elements: str
   sample: [results/rps-2026-11/app1/before-1-settlement-db1.json]
 states:
-  description: What the records say, one entry for each change, host, peer, workload and phase.
+  description: The figures of the records, one entry per change, host, peer, workload and phase. L(The
+    documentation, https://github.com/zpower/sap_tuning/blob/main/docs/imports.md#the-result) explains them.
+    Unknown figures are null.
   returned: success
   type: list
   elements: dict
-  contains:
-    change:
-      description: The change.
-      returned: success
-      type: str
-      sample: rps-2026-11
-    host:
-      description: The host.
-      returned: success
-      type: str
-      sample: app1
-    peer:
-      description: The peer.
-      returned: success
-      type: str
-      sample: db1
-    workload:
-      description: The workload.
-      returned: success
-      type: str
-      sample: settlement
-    phase:
-      description: The phase.
-      returned: success
-      type: str
-      sample: before
-    rounds:
-      description: Rounds.
-      returned: success
-      type: int
-      sample: 5
-    runs_ok:
-      description: Runs that count and ended well.
-      returned: success
-      type: int
-      sample: 5
-    runs_failed:
-      description: Runs that count and failed.
-      returned: success
-      type: int
-      sample: 0
-    metric:
-      description: The figure that decides, with unit and direction.
-      returned: success
-      type: dict
-      sample: {name: elapsed_s, unit: s, better: lower}
-    median:
-      description: The median of the rounds, null where no run ended well.
-      returned: success
-      type: float
-      sample: 9399.0
-    etr_per_h:
-      description: External throughput rate, units of work per hour of elapsed time. Null where a run tells not both.
-      returned: success
-      type: float
-      sample: 22981168.2
-    client:
-      description: CPU time of the application's end, null where a run does not tell it.
-      returned: success
-      type: dict
-      contains: &kpis
-        utilization_pct:
-          description: Percent of all processors.
-          returned: success
-          type: float
-          sample: 80.0
-        cpu_s:
-          description: CPU seconds of all runs, null where only a share is known.
-          returned: success
-          type: float
-          sample: 962457.6
-        cpu_us_per_unit:
-          description: CPU time of a unit of work in µs.
-          returned: success
-          type: float
-          sample: 16041.0
-        itr_per_h:
-          description: Internal throughput rate, ETR divided by the utilization.
-          returned: success
-          type: float
-          sample: 28726460.2
-        itr_reason:
-          description: Why there is no ITR.
-          returned: success
-          type: str
-          sample: null
-    server:
-      description: The same of the database's end.
-      returned: success
-      type: dict
-      contains: *kpis
+  sample:
+    - {change: rps-2026-11, host: app1, peer: db1, workload: settlement, phase: before, rounds: 5, runs_ok: 5,
+      runs_failed: 0, metric: {name: elapsed_s, unit: s, better: lower}, median: 9399.0, etr_per_h: 22981168.2,
+      client: {utilization_pct: 80.0, cpu_s: 962457.6, cpu_us_per_unit: 16041.0, itr_per_h: 28726460.2,
+      itr_reason: null}, server: {utilization_pct: 44.0, cpu_s: null, cpu_us_per_unit: null, itr_per_h: 52229927.7,
+      itr_reason: null}}
 """

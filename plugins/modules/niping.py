@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Network round trips between two hosts: face of module_utils/_measure."""
+"""Network round trips between two hosts; the code is in module_utils/_measure."""
 
 DOCUMENTATION = r"""
 ---
@@ -14,31 +14,31 @@ author:
 description:
   - Sends messages of given sizes from one host to another and back, many times, and records round trip times,
     throughput, the CPU time of both ends, TCP retransmits and packets steered by RPS.
-  - Uses C(niping) of the SAP kernel where it is found. Elsewhere the engine C(pingpong) that comes with this
-    collection does the same exchange and computes the same figures. Every record names its tool; figures of the two
-    are not comparable.
-  - One call with O(side=server) starts a measurement server on the peer, one call with O(side=client) measures one
-    round against it, one call with O(side=server) and O(state=stopped) ends it. The server ends itself after
-    O(lifetime) anyway.
+  - Uses C(niping) of the SAP kernel if it is found, else C(pingpong), which comes with this collection, does the same
+    exchange and computes the same figures. Every record names its tool. Figures of the two are not comparable.
+  - One call with O(side=server) starts a measurement server on the peer, each call with O(side=client) measures
+    one round against it, and one call with O(side=server) and O(state=stopped) stops it. After O(lifetime) the
+    server ends by itself.
   - A round has an idle window, then for each size the warm-up runs and the runs, then a control workload on the
     loopback interface. The order of the sizes rotates with O(round).
   - C(tr) and C(tr2) are 2 x bytes / C(avg) and 2 x bytes / C(av2) in KiB (1024 bytes) a second, because both
     directions count. C(av2) leaves out all round trips that are equal to the longest or the shortest one.
-  - niping prints milliseconds with three digits, which is coarse for a fast network. Where C(tr2) was printed with more
-    digits, C(av2) is computed from it.
+  - niping prints milliseconds with three decimals, which is coarse for a fast network. If C(tr2) was printed with
+    more digits, C(av2) is computed from it.
   - The control workload is measured once in a round.
+  - The records of pingpong hold the distribution of the single round trips. It decides nothing.
 extends_documentation_fragment:
   - zpower.sap_tuning.measuring
 attributes:
   platform:
-    description: On AIX the network counters and the interface are not known and are recorded as null. CPU times come
-      from lparstat or vmstat there, whose interval makes each run up to 4 seconds longer.
+    description: On AIX the network counters and the interface are recorded as null. CPU times come from lparstat or
+      vmstat there, whose interval makes each run up to 4 seconds longer.
     platforms: posix
 options:
   tool:
     description:
-      - V(niping) is SAP's niping, an error where it is not found. V(pingpong) is the engine of this collection.
-      - V(auto) is niping where it is found on the server, else pingpong with a warning. A client always takes the
+      - V(niping) is SAP's niping, an error if it is not found. V(pingpong) comes with this collection.
+      - V(auto) is niping if the server has it, else pingpong with a warning. A client always takes the
         tool of its O(session).
     type: str
     choices: [auto, niping, pingpong]
@@ -46,31 +46,31 @@ options:
   transport:
     description:
       - The kind of sockets that pingpong opens on this host. V(smc) is the address family C(AF_SMC) of Linux, which
-        agrees with the other end on SMC-R or SMC-D, and falls back to TCP where the two cannot. V(tcp) is plain TCP.
-      - Every run with V(smc) records what its connections became, with the reason of a fallback.
+        agrees with the other end on SMC-R or SMC-D, and falls back to TCP if they cannot. V(tcp) is plain TCP.
+      - Every run with V(smc) records the transport that its connections got, with the reason of a fallback.
       - Records of V(tcp) and V(smc) with the same sizes are comparable; the report says which is which.
-      - An error on a system without such sockets. On AIX SMC-R lies below plain TCP sockets, so that its end takes
-        V(tcp). A server with V(smc) also answers clients with V(tcp).
+      - V(smc) is an error on a system without such sockets. On AIX SMC-R lies below plain TCP sockets, so an AIX host
+        takes V(tcp). A server with V(smc) also answers clients with V(tcp).
       - With V(smc), O(tool=auto) is pingpong, and O(tool=niping) is an error.
     type: str
     choices: [tcp, smc]
     default: tcp
   bytes:
-    description: Sizes of the messages, from 1 to 16777216 bytes. Each size is a workload of its own.
+    description: Sizes of the messages, from 1 to 16777216 bytes. Each size is one workload.
     type: list
     elements: int
     default: [1, 500, 1000, 1400, 1500, 4000, 10000]
   loops:
     description:
       - Round trips of each run and connection, at most 10000000.
-      - V(0) takes the number from O(calibrated), or chooses it so that a run lasts about O(run_seconds).
+      - V(0) takes the number from O(calibrated), or a number with which a run lasts about O(run_seconds).
     type: int
     default: 0
   connections:
     description:
       - Parallel connections, each with the full number of round trips, at most 250.
-      - Over several connections the figures are those of all round trips together; with niping, whose single round
-        trips are not known, C(avg) and C(av2) are means over the connections.
+      - Over several connections the figures are those of all round trips together. niping does not print single round
+        trips; there C(avg) and C(av2) are means over the connections.
     type: int
     default: 1
 """
@@ -103,7 +103,7 @@ EXAMPLES = r"""
     run_seconds: 0.2
   register: quick
 
-- name: The end of the server
+- name: Stop the server
   zpower.sap_tuning.niping:
     side: server
     state: stopped
@@ -118,7 +118,7 @@ EXAMPLES = r"""
   delegate_to: app2
   register: server
 
-- name: The same sizes over SMC, stored beside those that went over TCP before
+- name: The same sizes over SMC, stored beside the rounds over TCP
   zpower.sap_tuning.niping:
     side: client
     session: "{{ server.session }}"
@@ -141,58 +141,54 @@ EXAMPLES = r"""
 
 RETURN = r"""
 session:
-  description: What the client and the end of the server need. The token is as secret as the server is short-lived.
+  description: The client and the task that stops the server need it. Its token is a secret until the server ends.
   returned: when a server was started
   type: dict
   sample: {tool: pingpong, version: '1', address: 10.0.0.2, port: 3298, control_port: 3298,
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
+records:
+  description:
+    - One measurement record per workload, without the raw output of its runs. Without O(change) they are returned,
+      with it they are stored as the files RV(paths) on the controller.
+    - The fields are described in U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  returned: when something was measured and O(change) is not set
+  type: list
+  elements: dict
+  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: pingpong-1000B, tool: pingpong}, runs: []}]
 paths:
   description: The record files that were written.
-  returned: when O(change) is set and something was measured
+  returned: when something was measured and O(change) is set
   type: list
   elements: str
   sample: [results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json]
 summary:
   description:
-    - One entry for each workload with RV(ignore:workload), RV(ignore:peer), RV(ignore:control), the medians
-      RV(ignore:av2_us) and RV(ignore:tr2_kib_per_s) of the runs that count (null where all failed),
-      RV(ignore:runs_ok), RV(ignore:runs_failed), the first RV(ignore:error) and the RV(ignore:record) file.
-    - With O(transport=smc) also RV(ignore:links), what the connections of the runs became.
+    - Per workload, the median of the decisive metric over the counted runs (null if all failed), the numbers of runs,
+      the first error and the record file.
+    - With O(transport=smc) also RV(ignore:links), the transport that the connections got.
   returned: when something was measured
   type: list
   elements: dict
-  sample: [{workload: pingpong-1000B, peer: app2, control: false, av2_us: 51.2, tr2_kib_per_s: 38147.0, runs_ok: 5,
-    runs_failed: 0, error: null, record: results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json}]
-records:
-  description: The measurement records (schema zpower.sap_tuning/measurement/1) without the raw output of the runs.
-  returned: when something was measured and O(change) is not set
-  type: list
-  elements: dict
-  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: pingpong-1000B, tool: pingpong}, runs: []}]
+  sample: [{workload: pingpong-1000B, peer: app2, control: false, av2_us: 51.2, runs_ok: 5, runs_failed: 0,
+    error: null, record: results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json}]
 ansible_facts:
-  description: The last measurements of this host, added to those of earlier tasks.
+  description: C(zpower_measurements), the last results of this host by workload and peer, with those of earlier tasks.
   returned: when something was measured
   type: dict
-  contains:
-    zpower_measurements:
-      description: By workload and by peer, the medians over the runs that count.
-      returned: when something was measured
-      type: dict
-      sample: {pingpong-1000B: {app2: {av2_us: 51.2, tr2_kib_per_s: 38147.0, runs_ok: 5, runs_failed: 0, phase: before,
-        round: 1, record: results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json}}}
+  sample: {zpower_measurements: {pingpong-1000B: {app2: {av2_us: 51.2, runs_ok: 5, runs_failed: 0,
+    phase: before, round: 1, record: results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json}}}}
 """
 
 import os
 
-from ..module_utils._measure.errors import MeasureError
-from ..module_utils._measure.net import niping, niping_request
+from ..module_utils._measure.net import request
 from ..module_utils._measure.round import entry_point
 
 ARGUMENTS = dict(
     tool=dict(type="str", choices=["auto", "niping", "pingpong"], default="auto"),
-    transport=dict(type="str", choices=["tcp", "smc"], default="tcp"),
-    bytes=dict(type="list", elements="int", default=list(niping_request.DEFAULT_BYTES)),
+    transport=request.TRANSPORT,
+    bytes=dict(type="list", elements="int", default=list(request.DEFAULT_BYTES)),
     loops=dict(type="int", default=0),
     connections=dict(type="int", default=1),
 )
@@ -200,26 +196,16 @@ ARGUMENTS = dict(
 
 def run(params, check_mode):
     """The result of the module."""
-    niping_request.check(params)
+    request.check_niping(params)
+    search_path = os.environ.get("PATH", "")
     if params["side"] == "client":
-        return client(params, check_mode)
+        return entry_point.client(params, check_mode, request.niping_workloads(params, search_path))
     if params["state"] == "stopped":
-        return entry_point.server(params, check_mode, None, None)
-    kind, search_path = params["transport"], os.environ.get("PATH", "")
-    tool, binary, warnings = niping_request.choose_tool(params["tool"], params["path"], search_path, kind)
-    how = niping_request.server_of(tool, binary)
-    return dict(entry_point.server(params, check_mode, tool, how.pop("version"), kind=kind, **how), warnings=warnings)
-
-
-def client(params, check_mode):
-    """Measure one round; the result of the module."""
-    session, binary = params["session"], None
-    if params["tool"] not in ("auto", session["tool"]):
-        raise MeasureError("tool is %s, but the server of the session serves %s" % (params["tool"], session["tool"]))
-    if session["tool"] == niping.TOOL:
-        search_path = os.environ.get("PATH", "")
-        binary = niping_request.choose_tool(niping.TOOL, params["path"], search_path, params["transport"])[1]
-    return entry_point.client(params, check_mode, niping_request.workloads(params, session, binary))
+        return entry_point.stop(params, check_mode)
+    kind = params["transport"]
+    tool, binary, warnings = request.choose_niping(params["tool"], params["path"], search_path, kind)
+    how = request.niping_server(tool, binary)
+    return dict(entry_point.start(params, check_mode, tool, kind=kind, **how), warnings=warnings)
 
 
 def main():

@@ -12,16 +12,16 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Writes the records that tuning modules such as M(zpower.sap_tuning.rps) returned under
-    RV(zpower.sap_tuning.rps#module:tuning)
-    to C(<results>/<change>/<host>/tunings-<phase>-<round>.json) on the controller.
-  - The report then shows what was changed between two phases, and calls measurements not comparable whose tuning did
-    not take effect.
+  - Stores the records that tuning modules such as M(zpower.sap_tuning.rps) returned in
+    RV(zpower.sap_tuning.rps#module:tuning) as
+    C(<results>/<change>/<host>/tunings-<phase>-<round>.json) on the controller.
+  - The report then shows the changes between two phases, and calls measurements not comparable if their
+    tuning had no effect.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
   change:
-    description: The change that the records belong to, letters, digits, C(.), C(_) and C(-).
+    description: The change that the records belong to, at most 64 letters, digits, C(.), C(_) and C(-).
     type: str
     required: true
   phase:
@@ -32,10 +32,6 @@ options:
     description: The round for which the host was brought into this state.
     type: int
     default: 1
-  results:
-    description: The results folder on the controller, relative to the working directory of the playbook run.
-    type: path
-    default: results
   tunings:
     description: The tuning records.
     type: list
@@ -43,7 +39,7 @@ options:
     required: true
   found:
     description:
-      - Further tuning records, of calls in check mode. Of these only what the calls found is kept, as the state in
+      - Further tuning records, from calls in check mode. Only the state that they found is kept, as the state in
         which the host was left on purpose.
     type: list
     elements: dict
@@ -66,7 +62,7 @@ EXAMPLES = r"""
 RETURN = r"""
 path:
   description: The file that was written.
-  returned: when something was written
+  returned: success, unless in check mode
   type: str
   sample: results/rps-2026-11/app1/tunings-after-1.json
 """

@@ -12,29 +12,20 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Reads every measurement record and tuning record of a change from the results folder on the controller, compares
-    the phase C(before) with the phase C(after), and writes the report as JSON, HTML, Markdown, JUnit XML, CSV and
-    OpenMetrics text beside the records.
-  - Where the change is an experiment, each of its levels is compared with the baseline, and the report says which one
-    won.
-  - The report is the same for the same records, byte by byte. A second run changes nothing.
-  - A record that cannot be read is named in the report as a problem and left out. Hosts that were expected and have
-    no measurement are listed with the reason. Neither is ever taken for a success.
-  - It needs no connection to any host. Run it once for a play, with C(run_once).
+  - Reads all records of a change from the results folder, compares the phase C(before) with the phase C(after), and
+    writes the report as JSON, HTML, Markdown, JUnit XML, CSV and OpenMetrics text beside the records.
+  - If the change is an experiment, the report compares each level with the baseline and names the winner.
+  - The same records give the same report, byte by byte. A second run changes nothing.
+  - The report names each record that cannot be read, and each expected host without a measurement, with the reason.
+    Neither counts as a success.
+  - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
-attributes:
-  check_mode:
-    description: Compares, predicts whether the files would change, and writes nothing.
 options:
-  results:
-    description: The results folder on the controller, relative to the working directory of the playbook run.
-    type: path
-    default: results
   change:
     description:
       - The change to report on, the name of its folder below O(results).
-      - Letters, digits, C(.), C(_) and C(-), at most 64 characters, a letter or digit first.
+      - At most 64 letters, digits, C(.), C(_) and C(-), a letter or digit first.
     type: str
     required: true
   formats:
@@ -42,27 +33,27 @@ options:
       - The files to write, each as C(report.<format>).
       - V(json) is the canonical form and holds everything. V(html) is one file without script that loads nothing.
         V(md) is for a ticket.
-      - V(xml) is JUnit with a test suite a workload and a test case a host pair. C(REGRESSED) is a failure;
-        C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA) are skipped with their reason; C(IMPROVED) and C(UNCHANGED)
-        pass, and so does a level of an experiment that is worse, because it was tried and not kept.
-        A control workload is skipped where it moved and never fails. Hosts without a measurement are skipped
-        test cases.
-      - V(csv) has one row a run with the columns change, host, peer, workload, phase, round, run, warmup, ok,
-        started, metric, value, unit, error. A text that a spreadsheet would take for a formula has an apostrophe in
-        front.
-      - V(om) is OpenMetrics text, one sample a figure and comparison, for the textfile collector of a monitoring
-        system.
-        What was compared stands in C(zpower_comparison_info). A figure that is not known has no sample.
+      - V(xml) is JUnit. Its first test suite has the pooled rows, and only the row that decides can fail or be skipped.
+        C(REGRESSED) is a failure. C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA) are skipped with their reason.
+        C(IMPROVED) and C(UNCHANGED) pass, and so does a level of an experiment that is worse, because it was tried and
+        not kept. The rows of single hosts and the single comparisons, one test suite per workload, pass and carry
+        their verdict as text. Hosts without a measurement are skipped test cases.
+      - V(csv) has one row per run with the columns change, host, peer, workload, phase, round, run,
+        warmup, ok, started, metric, value, unit, error. A text that a spreadsheet would read as a formula
+        gets a leading apostrophe.
+      - V(om) is OpenMetrics text with one sample per figure and comparison, for the textfile collector of a
+        monitoring system. C(zpower_pooled_info) says what was pooled, C(zpower_comparison_info) what was
+        compared. Unknown figures have no sample.
     type: list
     elements: str
     choices: [json, html, md, xml, csv, om]
     default: [json, html, md, xml, csv, om]
   fail_on:
     description:
-      - When the verdict makes the task fail, after every file was written.
+      - When the verdict makes the task fail. All files are written first.
       - V(regressed) fails on C(REGRESSED). V(inconclusive) fails on everything that is not proven, which is
         C(REGRESSED), C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA).
-      - In check mode a change without any record does not fail, because a play in check mode measures nothing.
+      - In check mode a change without records does not fail, because a play in check mode measures nothing.
     type: str
     choices: [never, regressed, inconclusive]
     default: never
@@ -73,33 +64,33 @@ options:
   expected_hosts:
     description:
       - The hosts that the report must account for. Those without a record are listed as not measured.
-      - By default all hosts of the play, of which the failed and unreachable ones are named so, and the hosts of the
-        inventory that are not in the play, as by C(--limit). Give the list where the play has only C(localhost).
+      - By default all hosts of the play, with failed and unreachable hosts named as such, and all hosts of
+        the inventory that are not in the play, for example because of C(--limit). Give the list if the
+        play has only C(localhost).
     type: list
     elements: str
   expected_change:
     description:
-      - Items that differ between the two states because they are what is compared, such as another kernel or machine.
-        They are shown as declared. Everything else that has to match still has to, and within one state these do, too.
-      - An item is named as under Comparability in the report, V(server.kernel), or without its first part, V(kernel),
-        for both ends. C(*) and C(?) stand for characters as in names of files.
+      - Items that differ between the two states on purpose, such as another kernel or machine. The report shows them
+        as declared. Everything else still has to match. Within one state, declared items have to match, too.
+      - Name an item as under Comparability in the report, V(server.kernel), or without its first part, V(kernel), for
+        both ends. C(*) and C(?) are wildcards as in file names.
       - Of a fingerprint these have to match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
         V(mtu); of a workload V(version), V(bytes), V(loops), V(connections), V(unit) (of work), V(units) (how many
-        of them were done, where V(elapsed_s) decides) and V(workload.params.*); of the application V(context.*). Tool
-        and metric with its unit and direction never differ in a comparison.
+        were done, if V(elapsed_s) decides) and V(workload.params.*); of the application V(context.*). Tool and
+        metric, with its unit and direction, may never differ.
     type: list
     elements: str
     default: []
   repeat:
     description:
-      - The command that the report gives for repeating the measurement.
-      - By default C(ansible-playbook) with inventory, limit and playbook of this run, or, where this run only reports,
-        with C(zpower.sap_tuning.before_after) or C(zpower.sap_tuning.experiment). Extra variables are left out, as
-        they may be secret.
+      - The command for repeating the measurement, as the report shows it.
+      - By default C(ansible-playbook) with inventory, limit and playbook of this run. If this run only reports, the
+        playbook is C(zpower.sap_tuning.before_after) or C(zpower.sap_tuning.experiment). Extra variables are left
+        out, because they may be secret.
     type: str
 notes:
-  - Under C(serial), C(run_once) runs once a batch. The report is then written again for each batch, which does no
-    harm.
+  - Under C(serial), C(run_once) runs once per batch. Each batch then writes the report again, which does no harm.
 seealso:
   - module: zpower.sap_tuning.niping
   - module: zpower.sap_tuning.trend
@@ -136,15 +127,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 verdict:
-  description:
-    - The overall verdict, one of C(IMPROVED), C(REGRESSED), C(UNCHANGED), C(INCONCLUSIVE), C(NOT COMPARABLE), C(NO
-      DATA).
+  description: The overall verdict, one of C(IMPROVED), C(REGRESSED), C(UNCHANGED), C(INCONCLUSIVE), C(NOT
+    COMPARABLE) and C(NO DATA).
   returned: always
   type: str
   sample: IMPROVED
 verdict_text:
-  description:
-    - The verdict as the report shows it. RV(verdict) stays C(IMPROVED) where this says C(IMPROVED, WITH WARNINGS).
+  description: The verdict as the report shows it, which can be C(IMPROVED, WITH WARNINGS) for C(IMPROVED).
   returned: always
   type: str
   sample: IMPROVED, WITH WARNINGS
@@ -154,7 +143,7 @@ headline:
   type: str
   sample: Round trips are 11 to 14 % faster on both hosts.
 counts:
-  description: The number of comparisons with each verdict, without the control workloads.
+  description: The number of comparisons per verdict, without the control workloads.
   returned: always
   type: dict
   sample: {"IMPROVED": 2, "REGRESSED": 0, "UNCHANGED": 1, "INCONCLUSIVE": 0, "NOT COMPARABLE": 0, "NO DATA": 0}

@@ -12,52 +12,44 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Reads the records of one change, puts workloads that differ in nothing but O(x) on one curve, and gives each point
+  - Reads the records of one change, puts workloads that differ only in O(x) on one curve, and shows each point
     relative to the first one, with its efficiency and the knee of the curve.
-  - Work done is how much is done in the same time, relative to the first point. Efficiency is work done relative to
-    O(x), 100 % where twice the connections do twice the work.
-  - The knee is the point that lies farthest above the straight line from the first point to the last one. A curve that
-    nowhere lies above it by more than 10 % of its own rise is nearly straight and has none.
-  - Each phase has a curve of its own. Where every phase holds a single O(x), as where each number of guests was
-    measured in a phase of its own, the phases are the points of one curve.
-  - Writes C(scaling-<x>.json), C(.html), C(.md) and C(.csv) into the folder of the change. The same records give the
-    same bytes.
-  - It needs no connection to any host. Run it once for a play, with C(run_once).
+  - Work done is the amount of work in the same time, relative to the first point. Efficiency is work done relative to
+    O(x). It is 100 % if twice the connections do twice the work.
+  - The knee is the point farthest above the straight line from the first point to the last one. A curve that is
+    nowhere more than 10 % of its own rise above that line is nearly straight and has no knee.
+  - Each phase has its own curve. If every phase holds a single O(x), for example if each number of guests was
+    measured in its own phase, the phases are the points of one curve.
+  - Writes C(scaling-<x>.json), C(.html), C(.md) and C(.csv) into the folder of the change. The same records
+    give the same bytes.
+  - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
-attributes:
-  check_mode:
-    description: Computes, predicts whether the files would change, and writes nothing.
 options:
-  results:
-    description: The results folder on the controller, relative to the working directory of the playbook run.
-    type: path
-    default: results
   change:
-    description: The change whose records are taken, the name of its folder below O(results).
+    description: The change to read, the name of its folder below O(results).
     type: str
     required: true
   x:
     description:
-      - What the curve goes over, V(connections), C(params.<name>) for a parameter of the workload, or C(context.<name>)
-        for a setting noted in the records, such as V(context.guests).
+      - The x axis of the curve, V(connections), C(params.<name>) for a parameter of the workload, or
+        C(context.<name>) for a setting noted in the records, such as V(context.guests).
     type: str
     default: connections
   work:
     description:
-      - What a metric that is a time says about the work done. It is of no concern for rates, which are those of the
-        whole system.
-      - V(each) if each of the O(x) does what the first one does alone, as connections do that each wait for their own
-        answer. V(whole) if the work is divided among them, as where jobs share a batch.
+      - How a metric that is a time translates into work done. Rates are those of the whole system and ignore it.
+      - V(each) if each of the O(x) does as much as the first one does alone, such as connections that each wait for
+        their own answer. V(whole) if the work is divided among them, such as jobs that share a batch.
     type: str
     choices: [each, whole]
     default: each
   workload:
-    description: A pattern as of file names; only workloads that fit are taken.
+    description: Only workloads that match this pattern, with wildcards as in file names.
     type: str
     default: '*'
   phases:
-    description: Only these phases are taken. By default all.
+    description: Only these phases. By default all.
     type: list
     elements: str
     default: []
@@ -100,7 +92,7 @@ headline:
   type: str
   sample: At 250 connections, 13.9 to 30.4 times the work of 1; the curves bend at 50.
 curves:
-  description: How many curves there are.
+  description: The number of curves.
   returned: success
   type: int
   sample: 2

@@ -12,42 +12,35 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Puts changes into their order and says of each host pair and workload what every change did to the metric that
-    decides, what moved between the changes, and what came of all of them together.
-  - Each change keeps the gain, interval and verdict of its own report. What moved between two changes was not measured
-    together; it is shown as a gap and credited to no change.
+  - Puts changes into their order. For each host pair and workload it shows the effect of each change on the deciding
+    metric, the movement between the changes, and the effect of all changes together.
+  - Each change keeps the gain, interval and verdict of its own report. States of different changes were not measured
+    together, so movement between two changes is shown as a gap and credited to neither.
   - Writes C(<name>.json), C(.html), C(.md) and C(.csv) into the results folder. The same records give the same bytes.
-  - It needs no connection to any host. Run it once for a play, with C(run_once).
+  - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
-attributes:
-  check_mode:
-    description: Compares, predicts whether the files would change, and writes nothing.
 options:
-  results:
-    description: The results folder on the controller, relative to the working directory of the playbook run.
-    type: path
-    default: results
   name:
     description: The name of the trend and of its files. Letters, digits, C(.), C(_) and C(-).
     type: str
     default: trend
   changes:
     description:
-      - The changes in their order. An entry is the name of a change, or a dict of C(change) and, where wanted, C(label)
-        (how the trend calls it), C(before) and C(after) (the phases that are its two states; of an experiment, the
+      - The changes in their order. An entry is the name of a change, or a dict of C(change) and optionally C(label)
+        (its name in the trend), C(before) and C(after) (the phases that are its two states; of an experiment, the
         names of two levels).
-      - By default all changes of O(results) that have records of the phases C(before) and C(after) with their times, in
-        the order in which they were measured.
+      - By default all changes of O(results) that have records of the phases C(before) and C(after) with their times,
+        in the order in which they were measured.
     type: list
     elements: raw
     default: []
   workload:
-    description: A pattern as of file names; only workloads that fit are in the trend.
+    description: Only workloads that match this pattern, with wildcards as in file names.
     type: str
     default: '*'
   metric:
-    description: A pattern as of file names; only workloads whose deciding metric fits are in the trend.
+    description: Only workloads whose deciding metric matches this pattern.
     type: str
     default: '*'
   material_pct:
@@ -55,7 +48,7 @@ options:
     type: float
     default: 5.0
   expected_change:
-    description: What may differ between the two states of a change, as in M(zpower.sap_tuning.report).
+    description: Items that differ between the two states of a change on purpose, as in M(zpower.sap_tuning.report).
     type: list
     elements: str
     default: []
@@ -103,7 +96,7 @@ headline:
   type: str
   sample: 'elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less, better.'
 changes:
-  description: The changes in the order that was taken.
+  description: The changes in their order.
   returned: success
   type: list
   elements: str

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Network, disk and cryptography workloads of the published evaluations: face of module_utils/_measure."""
+"""Network, disk and cryptography workloads of the published evaluations; the code is in module_utils/_measure."""
 
 DOCUMENTATION = r"""
 ---
@@ -13,20 +13,20 @@ author:
   - The zpower.sap_tuning authors (@zpower)
 description:
   - Measures one round of a set of workloads and records every run with the CPU time it cost.
-  - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run by
-    C(pingpong), the engine of this collection, or by C(netperf), C(qperf), C(sockperf) or C(uperf) where the program is
-    installed on both hosts. One call with O(side=server) starts a server on the peer, one call with O(side=client)
-    measures against it, one call with O(side=server) and O(state=stopped) ends it. The server ends itself after
-    O(lifetime) anyway.
-  - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host alone and
-    with O(side=client).
+  - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run
+    by C(pingpong), which comes with this collection, or by C(netperf), C(qperf) or C(sockperf) if the program is
+    installed on both hosts. One call with O(side=server) starts a server on the peer, each call with O(side=client)
+    measures against it, and one call with O(side=server) and O(state=stopped) stops it. After O(lifetime) the
+    server ends by itself.
+  - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host
+    alone and with O(side=client).
   - Every record names its tool. Figures of different tools are not comparable.
   - The order of the workloads rotates with O(round).
 extends_documentation_fragment:
   - zpower.sap_tuning.measuring
 attributes:
   platform:
-    description: On AIX the network counters and the interface are not known and are recorded as null.
+    description: On AIX the network counters and the interface are recorded as null.
     platforms: posix
 options:
   workload:
@@ -40,18 +40,18 @@ options:
     suboptions:
       tool:
         description:
-          - What sends the messages. A server takes V(pingpong) where this is not set, a client always the tool of its
-            O(session).
+          - The tool that sends the messages. By default a server takes V(pingpong). A client always takes the
+            tool of its O(session).
           - V(sockperf) and V(qperf) do V(latency) and V(strWrite) only, over one connection. sockperf's smallest
             message has 14 bytes.
-          - V(netperf), V(qperf) and V(uperf) open further ports, which their hosts choose.
+          - V(netperf) and V(qperf) open further ports, which the system chooses.
           - Runs of all but pingpong last whole seconds.
         type: str
-        choices: [pingpong, netperf, qperf, sockperf, uperf]
+        choices: [pingpong, netperf, qperf, sockperf]
       kinds:
         description:
-          - V(latency) sends 1 byte and waits for 1 byte, V(onlTrans) sends 200 bytes and waits for 1000,
-            V(database) sends 200 bytes and waits for 30 KiB.
+          - V(latency) sends 1 byte and waits for 1 byte, V(onlTrans) sends 200 bytes and waits for 1000, V(database)
+            sends 200 bytes and waits for 30 KiB.
           - V(strRead) and V(strWrite) are streams of messages of 30 KiB to the client and from it.
         type: list
         elements: str
@@ -59,57 +59,55 @@ options:
         default: [latency, onlTrans, database, strRead, strWrite]
       connections:
         description:
-          - Numbers of connections that work at the same time, at most 250. Each number makes one workload of each of
-            the O(network.kinds).
-          - pingpong takes one process a connection on both ends.
+          - Numbers of connections that work at the same time, at most 250. Each number is one workload
+            per entry of O(network.kinds).
+          - pingpong takes one process per connection on both ends.
         type: list
         elements: int
         default: [1, 10, 50, 250]
       transport:
         description:
-          - The kind of sockets that pingpong opens on this host. V(smc) is the address family C(AF_SMC) of Linux.
-          - Every run with V(smc) records what its connections became, with the reason of a fallback to TCP.
+          - The kind of sockets that pingpong opens on this host, as O(zpower.sap_tuning.niping#module:transport).
         type: str
         choices: [tcp, smc]
         default: tcp
   fio:
     description:
       - What is measured with O(workload=fio). Required there.
-      - The files lie in a new folder below O(fio.directory), one for each job. They are written before the warm-up run,
-        take at most half of what is free there, and are removed after the last run, also after a failure or when the
-        module is killed. A file that exists is never written.
-      - Writing the files takes time of its own, which O(timeout) does not limit.
+      - The files lie in a new folder below O(fio.directory), one per job. They are written before the warm-up run,
+        take at most half of the free space, and are removed after the last run, also after a failure or if the module
+        is killed. An existing file is never overwritten.
+      - O(timeout) does not limit the time for writing the files.
     type: dict
     suboptions:
       directory:
         description:
-          - An existing directory on the file system that is to be measured, as an absolute path.
-          - Directory, and type and device of its file system, have to be the same in both states.
+          - An existing directory on the file system to measure, as an absolute path.
+          - The directory, and type and device of its file system, have to be the same in both states.
         type: path
         required: true
       patterns:
         description:
-          - V(seqread) and V(seqwrite) go through the file in requests of 128 KiB, V(randread) and V(randwrite) are
+          - V(seqread) and V(seqwrite) go through the file in requests of 128 KiB, V(randread) and V(randwrite) send
             requests of 8 KiB at random places.
-          - KiB a second decide over the first two, requests a second over the other ones.
+          - The first two are decided by KiB per second, the other two by requests per second.
         type: list
         elements: str
         choices: [seqread, seqwrite, randread, randwrite]
         default: [seqread, seqwrite, randread, randwrite]
       modes:
         description:
-          - V(buffered) goes through the page cache, V(direct) past it with one request at a time for each job, V(async)
-            past it with up to O(fio.iodepth) requests under way for each job (C(libaio)).
-          - Before each run fio drops the pages of its own files from the cache. What is written with V(buffered) is
-            on the disk at the end of its run.
+          - V(buffered) goes through the page cache, V(direct) past it with one request at a time per job, V(async)
+            past it with up to O(fio.iodepth) requests at a time per job (C(libaio)).
+          - Before each run fio drops the pages of its own files from the cache. Data written with V(buffered) are on
+            the disk at the end of the run.
         type: list
         elements: str
         choices: [buffered, direct, async]
         default: [direct, async]
       jobs:
         description:
-          - Numbers of jobs that work at the same time, at most 64. Each number makes one workload of each pattern in
-            each mode.
+          - Numbers of jobs that work at the same time, at most 64. Each number is one workload per pattern and mode.
         type: list
         elements: int
         default: [1]
@@ -120,7 +118,7 @@ options:
         type: int
         default: 256
       iodepth:
-        description: Requests under way for each job with V(async), at most 1024.
+        description: Requests at a time per job with V(async), at most 1024.
         type: int
         default: 16
   openssl:
@@ -130,13 +128,13 @@ options:
     type: dict
     suboptions:
       ciphers:
-        description: The ciphers; KiB a second of wall-clock time decide.
+        description: The ciphers; KiB per second of wall-clock time decide.
         type: list
         elements: str
         choices: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc]
         default: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc]
       bytes:
-        description: Sizes of the messages, at most 16777216. Each size makes one workload of each cipher.
+        description: Sizes of the messages, at most 16777216. Each size is one workload per cipher.
         type: list
         elements: int
         default: [256, 1024, 8192]
@@ -167,7 +165,7 @@ EXAMPLES = r"""
     phase: before
     round: 1
 
-- name: The end of the server
+- name: Stop the server
   zpower.sap_tuning.workload:
     workload: network
     side: server
@@ -226,51 +224,48 @@ EXAMPLES = r"""
 
 RETURN = r"""
 session:
-  description: What the client and the end of the server need. The token is as secret as the server is short-lived.
+  description: The client and the task that stops the server need it. Its token is a secret until the server ends.
   returned: when a server was started
   type: dict
   sample: {tool: pingpong, version: '1', address: 10.0.0.2, port: 3298, control_port: 3298,
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
+records:
+  description:
+    - One measurement record per workload, without the raw output of its runs. Without O(change) they are returned,
+      with it they are stored as the files RV(paths) on the controller.
+    - The fields are described in U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  returned: when something was measured and O(change) is not set
+  type: list
+  elements: dict
+  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: pingpong-strWrite, tool: pingpong}, runs: []}]
 paths:
   description: The record files that were written.
-  returned: when O(change) is set and something was measured
+  returned: when something was measured and O(change) is set
   type: list
   elements: str
-  sample: [results/rps-2026-11/app1/before-1-pingpong-onlTrans-x10-db1.json]
+  sample: [results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json]
 summary:
   description:
-    - One entry for each workload with RV(ignore:workload), RV(ignore:peer), RV(ignore:control), the median over the
-      runs that count of the metric that decides, under its own name (null where all failed), RV(ignore:runs_ok),
-      RV(ignore:runs_failed), the first RV(ignore:error) and the RV(ignore:record) file.
+    - Per workload, the median of the decisive metric over the counted runs (null if all failed), the numbers of runs,
+      the first error and the record file.
   returned: when something was measured
   type: list
   elements: dict
   sample: [{workload: pingpong-strWrite, peer: db1, control: false, kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0,
     error: null, record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}]
-records:
-  description: The measurement records (schema zpower.sap_tuning/measurement/1) without the raw output of the runs.
-  returned: when something was measured and O(change) is not set
-  type: list
-  elements: dict
-  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: netperf-onlTrans-x50, tool: netperf}, runs: []}]
 ansible_facts:
-  description: The last measurements of this host, added to those of earlier tasks.
+  description: C(zpower_measurements), the last results of this host by workload and peer, with those of earlier tasks.
   returned: when something was measured
   type: dict
-  contains:
-    zpower_measurements:
-      description: By workload and by peer, the metric that decides.
-      returned: when something was measured
-      type: dict
-      sample: {pingpong-strWrite: {db1: {kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0, phase: before, round: 1,
-        record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}}}
+  sample: {zpower_measurements: {pingpong-strWrite: {db1: {kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0,
+    phase: before, round: 1, record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}}}}
 """
 
 import os
 
 from ..module_utils._measure.errors import MeasureError
-from ..module_utils._measure.net import network_options
+from ..module_utils._measure.net import request
 from ..module_utils._measure.round import entry_point, tools
 
 ARGUMENTS = dict(
@@ -289,16 +284,16 @@ def run(params, check_mode):
     if params["side"] == "client":
         return client(params, check_mode, search_path)
     if params["state"] == "stopped":
-        return entry_point.server(params, check_mode, None, None)
-    tool, version, how = network_options.server_of(params["network"], tools.NETWORK, params["path"], search_path)
-    return entry_point.server(params, check_mode, tool, version, **how)
+        return entry_point.stop(params, check_mode)
+    tool, how = request.network_server(params["network"], params["path"], search_path)
+    return entry_point.start(params, check_mode, tool, **how)
 
 
 def client(params, check_mode, search_path):
     """Measure one round of network workloads."""
     if not params["session"] or not params["address"]:
         raise MeasureError("workload network takes the session of a started server and its address")
-    workloads = network_options.workloads(params["network"], tools.NETWORK, params, search_path)
+    workloads = request.network_workloads(params["network"], params, search_path)
     return entry_point.client(params, check_mode, workloads)
 
 

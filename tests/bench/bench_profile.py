@@ -61,7 +61,7 @@ def changed(path: Path, lines: int) -> float:
 
 
 def over_empty() -> tuple[float, float]:
-    """Seconds that a call which changes such a profile, and one that finds it as wanted, take more than a ping."""
+    """Seconds that a call takes more than a ping, if it changes such a profile and if nothing is to change."""
     subprocess.run([LAB, "up", "--name", NAME, "--hosts", "1"], check=True, stdout=subprocess.DEVNULL)
     try:
         play({"ansible.builtin.file": {"path": os.path.dirname(PATH), "state": "directory", "mode": "0755"}}, ONCE, 1)

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every figure against its goal: one line each, and bench.json beside the Makefile. Status 1 where a goal is missed.
+"""Every figure and its goal: one line each, and bench.json beside the Makefile. Status 1 if a goal is missed.
 
 A file bench_<what>.py in this folder has a function ``figures()`` that yields dicts with ``name``, ``value``, ``unit``
 and ``goal``; a goal reads ``<= 20``, ``>= 1`` or ``== 1``, and is empty for a figure that is only looked at.
 
-    run.py [WHAT ...]    only these, for example: run.py report role
+    run.py [WHAT ...]    only these, for example: run.py report site
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
 
 def met(value: float, goal: str) -> bool | None:
-    """Whether a value reaches its goal; None where there is no goal."""
+    """Whether a value reaches its goal; None if there is no goal."""
     if not goal:
         return None
     sign, limit = goal.split()
@@ -34,7 +34,7 @@ def met(value: float, goal: str) -> bool | None:
 
 
 def measured(wanted: list[str]) -> Iterator[dict[str, Any]]:
-    """The figures of every bench_*.py, or of the wanted ones, each as soon as it is there."""
+    """The figures of every bench_*.py, or of those named, each as soon as it is measured."""
     for path in sorted(FOLDER.glob("bench_*.py")):
         if wanted and path.stem.removeprefix("bench_") not in wanted:
             continue

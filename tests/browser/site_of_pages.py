@@ -9,31 +9,42 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend, render
-from report_samples import NAMES, fleet, sample
+import evidence_samples
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import to_html
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
+from rendering import render
+from report_samples import NAMES, fleet, fourteen, sample
 from series_samples import banking, connections, virtualization
 
-REPORTS = [*NAMES, "fleet"]
+REPORTS = [*NAMES, "fleet", "fourteen"]
 SERIES = {
     "trend": lambda: of_trend.html(banking()),
     "scaling": lambda: of_scaling.html(connections()),
     "guests": lambda: of_scaling.html(virtualization()),
 }
 PAGES = [*REPORTS, *SERIES]
+EVIDENCE = {
+    "verify": evidence_samples.site,
+    "verify-hostile": evidence_samples.hostile,
+    "verify-fleet": lambda: evidence_samples.fleet(200),
+}
 
 
 def page(name: str) -> bytes:
-    """One of PAGES."""
+    """One of PAGES or EVIDENCE."""
+    if name in EVIDENCE:
+        return "".join(to_html.lines(EVIDENCE[name]())).encode()
     if name in SERIES:
         return "".join(SERIES[name]()).encode()
-    return render(fleet(200) if name == "fleet" else sample(name), "html").encode()
+    report = fleet(200) if name == "fleet" else fourteen() if name == "fourteen" else sample(name)
+    return render(report, "html").encode()
 
 
 class Site:
     """The pages on a local port, and the path of every request that came."""
 
     def __init__(self) -> None:
-        self.pages = {f"/{name}/report.html": page(name) for name in PAGES}
+        self.pages = {f"/{name}/report.html": page(name) for name in [*PAGES, *EVIDENCE]}
         self.requests: list[str] = []
         site = self
 

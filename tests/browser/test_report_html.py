@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import sys
@@ -105,6 +106,40 @@ def test_a_small_screen_never_scrolls_sideways_as_a_whole(browser: Browser, site
     assert browser.value("document.querySelector('.for-narrow').getBoundingClientRect().width") > 300
 
 
+OUTSIDE = """[...document.querySelectorAll('.scroll, .scroll td, .scroll tbody th')].filter(e => {
+  const r = e.getBoundingClientRect();
+  return e.checkVisibility() && (r.right > innerWidth + 1 || r.left < 0 || e.scrollWidth > e.clientWidth + 1);
+}).map(e => e.textContent.trim().slice(0, 60))"""
+UNNAMED = """[...document.querySelectorAll('.scroll tbody td:not([colspan])')].filter(e =>
+  e.checkVisibility() && !/^"?(attr\\(data-label\\) ":"|.+:"?)$/.test(getComputedStyle(e, '::before').content)
+).length"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_small_screen_every_column_of_a_table_is_within_view(browser: Browser, site: Site, name: str) -> None:
+    browser.show(width=390)
+    browser.open(site.url(name))
+    browser.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert browser.value(OUTSIDE) == []
+    assert browser.value(UNNAMED) == 0
+    browser.show(width=1280)
+    assert browser.value(UNNAMED) > 0  # with the head of the table in view no cell needs a name
+    browser.show(width=390)
+    browser.value("document.querySelectorAll('td').forEach(e => e.style.width = '700px'); true")
+    assert browser.value(OUTSIDE) != []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", REPORTS)
+def test_verdict_and_next_step_are_on_the_first_screen(browser: Browser, site: Site, name: str, width: int) -> None:
+    browser.show(width=width, height=844)
+    browser.open(site.url(name))
+    for place in (".badge.big", "#next li"):
+        assert (
+            browser.value(f"document.querySelector('{place}').getBoundingClientRect().top") < 844 or name == "hostile"
+        )
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_on_a_tablet_the_verdicts_stand_within_view(browser: Browser, site: Site, name: str) -> None:
     browser.show(width=800)
@@ -172,6 +207,30 @@ def test_on_paper_folded_parts_are_open(browser: Browser, site: Site) -> None:
     browser.show(width=720, media="print")  # A4 at 96 pixels an inch, less the margins
     assert browser.value("document.scrollingElement.scrollWidth") <= 720
     assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def pages_of(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+
+def test_fourteen_comparisons_print_on_six_pages_and_the_runs_on_their_own(browser: Browser, site: Site) -> None:
+    browser.show()
+    browser.open(site.url("fourteen"))
+    assert browser.value("document.querySelector('main').lastElementChild.id") == "runs"
+    assert len(browser.value("[...document.querySelectorAll('.runs')].map(e => e.id)")) == 16  # with two controls
+    everything = pages_of(browser.paper())
+    browser.value("document.querySelectorAll('.annex, footer').forEach(e => e.remove()); true")
+    without_annex = pages_of(browser.paper())
+    assert 1 <= without_annex <= 6
+    assert without_annex < everything <= without_annex + 3
+    browser.value("document.querySelectorAll('main > :not(#next)').forEach(e => e.remove()); true")
+    assert pages_of(browser.paper()) == 1  # pages are counted
+
+
+def test_the_annex_begins_on_a_page_of_its_own(browser: Browser, site: Site) -> None:
+    browser.show(media="print")
+    browser.open(site.url("fourteen"))
+    assert browser.value("getComputedStyle(document.querySelector('#runs')).breakBefore") == "page"
 
 
 def test_the_picture_for_the_readme(browser: Browser, site: Site, tmp_path: Path) -> None:

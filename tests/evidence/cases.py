@@ -14,7 +14,7 @@ INTERFACE = "hsi0"
 NEIGHBOUR = [sys.executable, str(Path(__file__).resolve().parent / "neighbour.py")]
 CPU_METRIC = "cpu_us_per_unit"
 # Words of the report's flags: other work moved, and so a lower CPU cost is nobody's merit.
-NOT_ALONE, NOT_CREDITED = "is not the change's alone", "is not credited"
+NOT_ALONE, NOT_CREDITED = "the change alone does not explain", "is not credited"
 
 Command = list[str]
 Report = Mapping[str, Any]

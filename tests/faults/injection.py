@@ -1,10 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the k-th call that changes a file fail, or kills the process there.
+"""Make the k-th call that changes a file fail, or kill the process there.
 
-install() wraps the functions of os and open() once. Without a plan they pass everything through. A plan counts the
-calls of all processes of one session, so that children of a module count too and its lease guardian, which has a
-session of its own, does not.
+install() wraps the functions of os and open() once. Without a plan, they pass all calls through. A plan counts the
+calls of all processes of one session: children of a module are counted, its lease guardian, in another session, is not.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _real_write = os.write
 
 
 class Plan:
-    """What becomes of the calls. at: the number of the call, 0 for none. error: its errno, 0 for SIGKILL.
+    """The fate of the calls. at: the number of the failing call, 0 for none. error: its errno, 0 for SIGKILL.
 
     lasting: all later calls fail too. elsewhere: count the sessions that are not this process's own (guardians).
     """
@@ -54,11 +53,11 @@ class Plan:
         return int(_NUMBER.unpack(self._count[: _NUMBER.size])[0])
 
     def calls(self) -> list[str]:
-        """What was called, in order."""
+        """The calls, in order."""
         return bytes(self._names).rstrip(b"\0").decode(errors="replace").splitlines()
 
     def step(self, name: str, arguments: tuple[Any, ...], half: Callable[[], object] | None = None) -> None:
-        """One call: count it, and do to it what is planned. half: does a part of a write before the end."""
+        """Count one call, and let it fail if planned. half: does a part of a write before that."""
         number = self.count() + 1
         self._count[: _NUMBER.size] = _NUMBER.pack(number)
         with contextlib.suppress(ValueError):
@@ -74,7 +73,7 @@ class Plan:
 
 
 def _named(arguments: tuple[Any, ...]) -> str:
-    """The arguments of a call in a line: paths, and what a descriptor is."""
+    """The arguments of a call in one line, with the files of descriptors."""
     words = []
     for one in arguments[:2]:
         if isinstance(one, int) and not words:
@@ -87,7 +86,7 @@ def _named(arguments: tuple[Any, ...]) -> str:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """What the block does is not the module's: it plays the kernel."""
+    """Do not count the calls of the block: it plays the kernel."""
     plan, Plan.current = Plan.current, None
     try:
         yield
@@ -96,7 +95,7 @@ def paused() -> Iterator[None]:
 
 
 def step(name: str, *arguments: Any) -> None:
-    """A call that no function of os makes: a write that the kernel answers, a command."""
+    """Count a call that is not a function of os: a write to the kernel, a command."""
     if Plan.current is not None and Plan.current.applies():
         Plan.current.step(name, arguments)
 
@@ -122,7 +121,7 @@ def _open(path: Any, flags: int, *arguments: Any, **keywords: Any) -> int:
 def _write(descriptor: int, data: Any) -> int:
     plan = Plan.current
     if plan is not None and plan.applies() and _regular(descriptor):
-        # the kernel takes a value wholly or not at all: no signal comes in the middle of its write(2)
+        # the kernel takes a value completely or not at all: no signal interrupts its write(2)
         found = os.fstat(descriptor)
         of_kernel = (found.st_size, found.st_blocks) == (4096, 0)  # as sysfs shows its files
         half = None if of_kernel else lambda: _real_write(descriptor, bytes(data)[: len(data) // 2])
@@ -131,7 +130,7 @@ def _write(descriptor: int, data: Any) -> int:
 
 
 class _File(io.FileIO):
-    """A file that was opened with open() or fdopen() to be written."""
+    """A file that open() or fdopen() opened for writing."""
 
     def write(self, data: Any) -> int:
         return _write(self.fileno(), data)
@@ -155,7 +154,7 @@ def _stream(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Wrap what changes files, in this process and all that it forks."""
+    """Wrap all functions that change files, in this process and its children."""
     for name in CALLS:
         setattr(os, name, _wrapped(name, getattr(os, name)))
     os.open = _open

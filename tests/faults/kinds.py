@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of faults. Each yields Cases: on which machine, what happened, and what was not as before in the end."""
+"""The kinds of faults. Each yields Cases: the machine, the fault, and the differences at the end."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from processes import Outcome
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT)
 CHECKPOINT = {"checkpoint": "x"}
-# so much faster a lease's clock goes
+# how much faster the clock of a lease runs
 FASTER = 50
 LEASE = {"checkpoint": "x", "lease": 5}
 
 
 @dataclass
 class Case:
-    """One fault. found: what was wrong in the end, empty where nothing was."""
+    """One fault. found: the differences at the end, empty without any."""
 
     tuning: str
     kind: str
@@ -40,7 +40,7 @@ class Case:
 
 @dataclass
 class Moment:
-    """Calls that come before (setup), and the call in which the fault happens; arguments of the module each."""
+    """The earlier calls (setup), and the call in which the fault happens, each as arguments of the module."""
 
     name: str
     setup: list[dict[str, Any]]
@@ -48,7 +48,7 @@ class Moment:
 
 
 def moments(machine: Machine) -> list[Moment]:
-    """When a fault can happen: in each kind of call that changes something."""
+    """The moments for faults: each kind of call that makes changes."""
     first, second = machine.requests
     restored = {"state": "restored"}
     both = [first, {**second, **CHECKPOINT}]
@@ -63,7 +63,7 @@ def moments(machine: Machine) -> list[Moment]:
 
 
 class Bench:
-    """A machine, its state at the start, and the runs on it. chance: which way the aftermath goes."""
+    """A machine, its state at the start, and the runs on it. chance: decides about the runs after a fault."""
 
     def __init__(self, machine: Machine, chance: random.Random) -> None:
         self.machine = machine
@@ -71,7 +71,7 @@ class Bench:
         self.start = machine.state()
 
     def begin(self, setup: list[dict[str, Any]]) -> None:
-        """The start, and the calls that come before the fault."""
+        """Restore the start, and make the calls before the fault."""
         if trees.difference(self.start, self.machine.state()):
             self.machine.reset()
         for arguments in setup:
@@ -83,7 +83,7 @@ class Bench:
         return processes.run(lambda: self.machine.call(arguments, check), plan)
 
     def aftermath(self, fault: Outcome | None = None) -> str:
-        """Fresh runs after a fault: verify, sometimes apply once more, roll back. What is wrong then."""
+        """Fresh runs after a fault: verify, sometimes apply again, roll back. Returns the differences."""
         words = []
         if fault is not None and fault.raised:
             words.append(f"the module raised {fault.raised}")
@@ -94,7 +94,7 @@ class Bench:
             ("rollback", {"state": "restored"}, False),
         ):
             outcome = self.run(arguments, check=check)
-            # while a checkpoint stands, a call without it is refused
+            # during a checkpoint, a call without it is refused
             refused = name == "apply" and "checkpoint" in str((outcome.result or {}).get("msg"))
             if outcome.raised or (outcome.failed and not refused):
                 words.append(f"{name} afterwards: {outcome.raised or (outcome.result or {}).get('msg')}")
@@ -107,7 +107,7 @@ class Bench:
         return "; ".join(word for word in words if word)
 
     def count(self, moment: Moment) -> list[str]:
-        """The calls of a moment without a fault, which must end well."""
+        """The calls of a moment without a fault, which must succeed."""
         plan = Plan()
         self.begin(moment.setup)
         outcome = self.run(moment.call, plan)
@@ -116,7 +116,7 @@ class Bench:
         return self.named(plan)
 
     def named(self, plan: Plan) -> list[str]:
-        """The calls that a plan counted, with paths as the machine names them."""
+        """The calls that a plan counted, with paths of the machine."""
         return [call.replace(str(self.machine.root), "") for call in plan.calls()]
 
 
@@ -126,7 +126,7 @@ def chosen(cases: list[Any], sample: int, chance: random.Random) -> list[Any]:
 
 
 def helper_killed(outcome: Outcome) -> bool:
-    """A process that works as another user can kill only itself; the module then goes on and says so."""
+    """A process that works as another user can kill only itself; then the module continues and reports it."""
     return outcome.failed and "the process that worked as" in str(outcome)
 
 
@@ -145,7 +145,7 @@ def kills(bench: Bench, sample: int) -> Iterator[Case]:
 
 
 def errors(bench: Bench, sample: int) -> Iterator[Case]:
-    """An error at each call, once and from then on."""
+    """An error at each call, once or lasting."""
     cases = []
     for moment in moments(bench.machine):
         calls = bench.count(moment)
@@ -171,7 +171,7 @@ def mount(*words: str) -> None:
 
 
 def own_file_systems(machine: Machine, options: str) -> list[Path]:
-    """Give each of the machine's places a file system of its own, and make the tree anew."""
+    """Give each of the machine's places a file system of its own, and make a new tree."""
     paths = [machine.root / place.lstrip("/") for place in machine.places]
     for path in paths:
         path.mkdir(exist_ok=True)
@@ -187,7 +187,7 @@ def without_file_systems(machine: Machine, paths: list[Path]) -> None:
 
 
 def fill(path: Path, pages: int, nodes: int | None) -> Callable[[], None]:
-    """Fill a file system but for so many pages, or so many files; returns what empties it."""
+    """Fill a file system except for a number of pages or files; returns a function that empties it."""
     filler = path / "filler"
     filler.mkdir()
     if nodes is not None:
@@ -217,7 +217,7 @@ def fill(path: Path, pages: int, nodes: int | None) -> Callable[[], None]:
 
 
 def full(bench: Bench, sample: int) -> Iterator[Case]:
-    """A file system that is really full: no page, no inode, and a few of them."""
+    """A really full file system: without pages, without inodes, and with a few of them."""
     machine = bench.machine
     rooms = [(pages, None) for pages in range(7)] + [(0, nodes) for nodes in range(5)]
     cases = [
@@ -242,7 +242,7 @@ def full(bench: Bench, sample: int) -> Iterator[Case]:
 
 
 def read_only(bench: Bench, sample: int) -> Iterator[Case]:
-    """A file system that is really read-only."""
+    """A really read-only file system."""
     machine = bench.machine
     cases = [(moment, place) for moment in moments(machine) for place in range(len(machine.places))]
     paths = own_file_systems(machine, "mode=0755")
@@ -259,11 +259,11 @@ def read_only(bench: Bench, sample: int) -> Iterator[Case]:
         without_file_systems(machine, paths)
 
 
-# runs at the same time
+# parallel runs
 
 
 def parallel(bench: Bench, sample: int) -> Iterator[Case]:
-    """Runs of one tuning at the same time, one of them killed at times."""
+    """Parallel runs of one tuning; sometimes one is killed."""
     machine, chance = bench.machine, bench.chance
     first, second = machine.requests
     calls = [first, second, {"state": "restored"}, {**second, **CHECKPOINT}, {"state": "restored", **CHECKPOINT}]
@@ -283,7 +283,7 @@ def parallel(bench: Bench, sample: int) -> Iterator[Case]:
 
 
 def together(machine: Together, chance: random.Random, sample: int) -> Iterator[Case]:
-    """Runs of different tunings on one host at the same time, each taken back again, one of them killed at times."""
+    """Parallel runs of different tunings on one host, each rolled back again; sometimes one is killed."""
     start = machine.state()
     for number in range(sample or 60):
         if trees.difference(start, machine.state()):
@@ -327,7 +327,7 @@ def wrong(outcome: Outcome, may_be_killed: bool) -> str:
 
 
 def faster() -> SimpleNamespace:
-    """The clock of the leases: as the module time, but faster."""
+    """The clock of the leases: the module time, but faster."""
     return SimpleNamespace(
         time=time.time,
         gmtime=time.gmtime,
@@ -338,7 +338,7 @@ def faster() -> SimpleNamespace:
 
 
 def guardian(bench: Bench, sample: int) -> Iterator[Case]:
-    """The lease ends and nobody comes: the module was killed, or the guardian is, or an error meets it."""
+    """The lease ends by itself: the module was killed, the guardian is killed, or a call of the guardian fails."""
     machine = bench.machine
     first, second = machine.requests
     leased = Moment("lease", [first], {**second, **LEASE})
@@ -367,7 +367,7 @@ def guardian(bench: Bench, sample: int) -> Iterator[Case]:
 
 
 def without_journals(machine: Machine, found: trees.State) -> trees.State:
-    """A state without what waits for the rollback: a module may be killed before there is a guardian."""
+    """A state without the leftovers for the rollback: a module may be killed before it has started a guardian."""
     journals = "/" + str(machine.journals().relative_to(machine.root))
     return {
         path: there for path, there in found.items() if not path.startswith(journals) and not path.endswith(".lock")

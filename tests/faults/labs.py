@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults on whole hosts: a connection that is cut, and a machine that restarts, in the middle of a play."""
+"""Faults on whole hosts during a play: a cut connection and a restart."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 NAME = "faults"
 TIMEOUT = 900
 CUTS = 6
-# what a tuning may write to on a host
+# the files that a tuning may write on a host
 PLACES = ("/etc/udev", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d", "/var/lib/zpower_sap_tuning")
 UNREACHABLE = 4
-# In the guest: when a file is there, or holds what it should, the machine restarts at once, without a sync.
+# In the guest: if a file exists, or has the expected content, the machine restarts at once, without a sync.
 WATCHER = """
 import os, sys
 path, text = sys.argv[1:]
@@ -53,7 +53,7 @@ MOMENTS = {
 
 
 def program(kind: str, *words: str) -> str:
-    """A program of a lab; what it printed."""
+    """The output of a program of a lab."""
     argv = [str(CHECKOUT / "molecule" / "shared" / kind), "--name", NAME, *words]
     if kind == "lab":
         argv = [argv[0], words[0], "--name", NAME, *words[1:]]
@@ -62,7 +62,7 @@ def program(kind: str, *words: str) -> str:
 
 
 def playbook(kind: str, name: str, **variables: object) -> subprocess.Popen[str]:
-    """Begin a play of the collection on a lab's hosts; a connection that says nothing for three seconds is lost."""
+    """Start a play of the collection on a lab's hosts; a connection is lost after three silent seconds."""
     environment = {
         **os.environ,
         "LAB_NAME": NAME,
@@ -78,14 +78,14 @@ def playbook(kind: str, name: str, **variables: object) -> subprocess.Popen[str]
 
 
 def play(kind: str, name: str, **variables: object) -> tuple[int, str]:
-    """A whole play: its status, and what it said."""
+    """Run a play; returns its status and output."""
     running = playbook(kind, name, **variables)
     said = running.communicate(timeout=TIMEOUT)[0]
     return running.returncode, said
 
 
 def roll_back(kind: str, **variables: object) -> list[str]:
-    """verify and rollback by the collection's playbooks; what is wrong with them."""
+    """Run the playbooks verify and rollback; returns what fails."""
     verified, said = play(kind, "verify", **variables)
     words = [] if verified in (0, 2) and "Traceback" not in said else [f"verify ended with {verified}: {last(said)}"]
     status, said = play(kind, "rollback", **variables)
@@ -96,11 +96,11 @@ def last(said: str) -> str:
     return " ".join(said.split())[-300:]
 
 
-# a connection that is cut
+# a cut connection
 
 
 def host_state(lab: Lab) -> trees.State:
-    """The state of a lab host, read past its own processes: files, and the masks of its interface."""
+    """The state of a lab host, read without its own processes: files, and the masks of its interface."""
     root = Path(f"/proc/{min(lab.processes('app1'))}/root")
     found: trees.State = {}
     for place in PLACES:
@@ -114,7 +114,7 @@ def host_state(lab: Lab) -> trees.State:
 
 
 def unreachable(chance: random.Random) -> Iterator[Case]:
-    """The cable of a lab host is cut in the middle of site, at a moment of chance, and comes back after it."""
+    """Cut the cable of a lab host at a random moment of site, and connect it again afterwards."""
     program("lab", "up", "--hosts", "2")
     try:
         lab = Lab(NAME)
@@ -158,14 +158,14 @@ def in_guest(*words: str) -> str:
 
 
 def guest_state() -> trees.State:
-    """What a run of cpu_topology can change in the guest; the value itself is the kernel's after a restart."""
+    """The files that cpu_topology can change in the guest; after a restart, the value itself is the kernel's."""
     listing = "find /etc/sysctl.d /var/lib/zpower_sap_tuning -printf '%p %M %u %g %l\\n' 2>/dev/null | sort"
     value = "echo topology=$(cat /proc/sys/s390/topology)"
     return dict.fromkeys(in_guest(f"{listing}; {value}; cat /etc/sysctl.d/* 2>/dev/null").splitlines())
 
 
 def reboot() -> Iterator[Case]:
-    """The emulated guest restarts without a sync in the middle of site, at each moment that its files tell."""
+    """The emulated guest restarts without a sync during site, at each moment that its files show."""
     program("guest", "up")
     only = {"zpower_tunings": ["cpu_topology"]}
     try:
@@ -175,7 +175,7 @@ def reboot() -> Iterator[Case]:
             code = base64.b64encode(WATCHER.encode()).decode()
             in_guest(f"python3 -c \"import base64; exec(base64.b64decode('{code}'))\" {path} '{text}'")
             play("guest", "site", **only)
-            # not `guest up`, which makes a guest anew that does not answer
+            # not `guest up`, which replaces a guest that does not answer
             until = time.monotonic() + TIMEOUT
             while (now := boot_id()) in ("", before) and time.monotonic() < until:
                 time.sleep(2)
@@ -188,7 +188,7 @@ def reboot() -> Iterator[Case]:
 
 
 def boot_id() -> str:
-    """Which boot of the guest answers; empty where none does."""
+    """The id of the guest's current boot; empty if it does not answer."""
     try:
         return in_guest("cat /proc/sys/kernel/random/boot_id")
     except (subprocess.SubprocessError, OSError):

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machines of the campaign: a tree with one tuning's knobs, what is asked of it, and its state.
+"""The machines of the campaign: a tree with one tuning's knobs, the requests, and its state.
 
-They are those of the unit tests, made to survive a process: what these keep in memory lies in a file beside the tree.
+They are those of the unit tests, but outlive a process: their state in memory is kept in a file beside the tree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from sapsystem import D00, DEFAULT, PROFILES, SapHost
 from smckernel import SmcHost
 from zkernel import ZHost
 
-OWNER = 1  # a user that every Debian has and that is not root
+OWNER = 1  # an ordinary user that every Debian has
 # acl(5) as an attribute: a user with read permission beside the owner
 ACL = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHi", *one) for one in [(1, 6, -1), (2, 4, 4711), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
@@ -48,7 +48,7 @@ MACHINE_ID = "0123456789abcdef0123456789abcdef\n"
 
 
 class Answered(BaseException):
-    """A module has ended. It is no Exception, so that no module takes it for one of its own."""
+    """A module has ended. Not an Exception, so that modules do not catch it."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Answered(BaseException):
 
 
 class Module:
-    """Takes the place of AnsibleModule: the real argument spec, and the result instead of an exit."""
+    """Replaces AnsibleModule: the real argument spec, and the result instead of an exit."""
 
     arguments: dict[str, Any] = {}
     check = False
@@ -82,7 +82,7 @@ class Module:
 
 
 def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-    """Run a module's main() in this process, on this host. Raises what the module does not answer for."""
+    """Run a module's main() in this process, on this host. Raises the exceptions that the module does not handle."""
     entry_point.Host = lambda: host
     module.AnsibleModule = type("Call", (Module,), {"arguments": arguments, "check": check})
     try:
@@ -95,8 +95,8 @@ def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool 
 class Machine:
     """One tuning on one tree. name: of the machine, tuning: its column in the table.
 
-    requests: two requests that want different values. places: the folders below which a run writes. fixed: top
-    folders that are no part of the tree, but mounted there.
+    requests: two requests for different values. places: the folders below which a run writes. fixed: top folders that
+    are mounted and so not part of the tree.
     """
 
     name = ""
@@ -116,7 +116,7 @@ class Machine:
         return self.module.__name__.rpartition(".")[2]
 
     def plant(self) -> Host:
-        """Make the tree, and return its host."""
+        """Create the tree, and return its host."""
         raise NotImplementedError
 
     def call(self, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Machine:
         return call(self.module, self.host, arguments, check)
 
     def reset(self) -> None:
-        """The tree anew, in a folder that stays."""
+        """A new tree in the same folder."""
         for path in self.root.iterdir():
             if "/" + path.name not in self.fixed:
                 clear(path)
@@ -150,7 +150,7 @@ class Machine:
 
 
 def clear(path: Path) -> None:
-    """Remove a file or a folder; of a mounted one what is in it."""
+    """Remove a file or a folder; of a mounted folder, its content."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
     elif path.is_mount():
@@ -163,19 +163,19 @@ def clear(path: Path) -> None:
 
 
 def mark(path: Path, mode: int, owner: int, marked: bool) -> None:
-    # the fuzzer plants such trees too, and need not be root
+    # the fuzzer creates such trees too, and need not be root
     if os.geteuid() == 0:
         os.chown(path, owner, owner)
     path.chmod(mode)
     if marked:
-        # a file system without them is none that a run could spoil
+        # on a file system without attributes, a run cannot damage them
         for name, value in (("system.posix_acl_access", ACL), ("user.note", b"keep me")):
             with contextlib.suppress(OSError):
                 os.setxattr(path, name, value)
 
 
 class _Kernel:
-    """Writes to a tree's kernel are counted; what the kernel then does is not."""
+    """Writes to a tree's kernel are counted; the reactions of the kernel are not."""
 
     def put(self, path: str, value: str) -> None:
         try:
@@ -195,7 +195,7 @@ class SmcTree(_Kernel, SmcHost):
 
 
 class RpsReal(Machine):
-    """RPS on the interface of this network namespace and its real /sys; everything else is a tree."""
+    """RPS on the interface of this network namespace and its real /sys; all other files are a tree."""
 
     name = "rps"
     module = rps
@@ -230,7 +230,7 @@ class RpsReal(Machine):
 
 
 class RpsTree(Machine):
-    """RPS where the site has written into our own drop-ins, and the flow tables of the system."""
+    """RPS with lines of the site in our own drop-ins, and the flow tables of the system."""
 
     name = "rps-flows"
     module = rps
@@ -262,7 +262,7 @@ class Topology(Machine):
 
 
 class Polarization(Machine):
-    """An LPAR with a kernel that has no sysctl for it, so that tmpfiles.d keeps the value."""
+    """An LPAR whose kernel has no sysctl for polarization, so that tmpfiles.d keeps the value."""
 
     name = "cpu_polarization"
     module = cpu_polarization
@@ -283,7 +283,10 @@ class PolarizationSysctl(Polarization):
 class SmcSysctls(Machine):
     name = "smc_sysctls"
     module = smc_sysctls
-    requests = ({"rmem": 262144, "wmem": 262144}, {"wmem": 131072, "smcr_testlink_time": 60})
+    requests = (
+        {"settings": {"rmem": 262144, "wmem": 262144}},
+        {"settings": {"wmem": 131072, "smcr_testlink_time": 60}},
+    )
 
     def plant(self) -> Host:
         host = SmcTree(self.root)
@@ -313,7 +316,7 @@ class Profiles(Machine):
         host = SapHost(self.root)
         (self.root / "var/lib").mkdir(parents=True, exist_ok=True)
         self.add("/etc/machine-id", MACHINE_ID)
-        # not through the host: its process that works as the owner would outlive this one's look at leftover processes
+        # not through the host: its deputy would outlive this process's search for leftover processes
         for path in [Path(host.path(PROFILES)), *Path(host.path(PROFILES)).iterdir()]:
             mark(path, 0o755 if path.is_dir() else 0o644, OWNER, False)
         mark(Path(host.path(D00)), 0o640, OWNER, True)
@@ -322,7 +325,7 @@ class Profiles(Machine):
 
 
 class AixTree(AixHost):
-    """An AixHost whose devices lie in a file, and whose chdev is counted."""
+    """An AixHost with its devices in a file, whose calls of chdev are counted."""
 
     memory: Path
 
@@ -333,7 +336,7 @@ class AixTree(AixHost):
             except OSError as error:
                 raise HostError(f"cannot run chdev: {error.strerror}", error.errno) from error
         with injection.paused(), self.memory.open() as devices:
-            # as the database of AIX: one command at a time, and none is half done for others
+            # like the database of AIX: one command at a time, and no partial changes for others
             fcntl.flock(devices, fcntl.LOCK_EX)
             for name, (stored, in_force) in json.loads(self.memory.read_text()).items():
                 self.devices[name].stored, self.devices[name].in_force = stored, in_force
@@ -378,7 +381,7 @@ class Devices(Aix):
 
 
 class Together(Machine):
-    """Four tunings on one tree, for runs at the same time."""
+    """Four tunings on one tree, for parallel runs."""
 
     name = "together"
     places = ("/etc", "/var", "/sapmnt")
@@ -419,7 +422,7 @@ MACHINES: tuple[type[Machine], ...] = (
 
 
 def make(kind: type[Machine], folder: Path) -> Machine:
-    """A machine in a folder of its own; other users may look into it, as into any machine's."""
+    """A machine in its own folder, into which other users may look, as on any machine."""
     root = folder / kind.name
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(mode=0o755)

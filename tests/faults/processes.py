@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work in a process of its own, with a fault planned for it, until it and all that it started have ended."""
+"""Run work with a planned fault in a separate process, until it and all its children have ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass
 class Outcome:
-    """How a run ended. result: what the module answered; raised: what it did not answer for; None both when killed."""
+    """The end of a run. result: of the module. raised: an exception that it did not handle. Both None if killed."""
 
     result: dict[str, Any] | None
     raised: str | None
@@ -51,7 +51,7 @@ class Running:
 
 
 def start(work: Callable[[], dict[str, Any]], plan: Plan | None = None) -> Running:
-    """Begin to run work in a process and a session of its own."""
+    """Start work in a separate process and session."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid:
@@ -77,7 +77,7 @@ def start(work: Callable[[], dict[str, Any]], plan: Plan | None = None) -> Runni
 
 
 def finish(running: Running) -> Outcome:
-    """Wait until a run has ended; what it started may live on."""
+    """Wait until a run has ended; its children may go on."""
     data, until = b"", time.monotonic() + PATIENCE_S
     while True:
         if not select.select([running.pipe], [], [], max(until - time.monotonic(), 0))[0]:
@@ -98,7 +98,7 @@ def run(work: Callable[[], dict[str, Any]], plan: Plan | None = None) -> Outcome
 
 
 def ended() -> str:
-    """Wait until nothing that was started is left; what is wrong where that takes too long."""
+    """Wait until all started processes have ended; returns a sentence if that takes too long."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         try:

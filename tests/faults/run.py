@@ -1,14 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults in every tuning: kills, errors, full and read-only disks, runs at the same time, cut connections, reboots.
+"""Faults in every tuning: kills, errors, full and read-only disks, parallel runs, cut connections, reboots.
 
     run.py [--seed N] [--sample N] [CASE ...]
 
-CASE: names of tunings, of kinds (kill error full read-only parallel guardian together unreachable reboot), or both. All
-of them without one, but for reboot, which boots an emulated guest and is done only by name. --sample N: so many of each
-kind and tuning. After each fault, fresh runs verify and roll back, and the machine must be exactly as it was. Prints a
-line for each case that is not; status 1 where there is one. A run of everything writes its table into
-docs/reliability.md.
+CASE: names of tunings, of kinds (kill error full read-only parallel guardian together unreachable reboot), or both.
+Default: all, except reboot, which boots an emulated guest and runs only by name. --sample N: the number of cases per
+kind and tuning. After each fault, fresh runs verify and roll back, and the machine must be exactly as before. Prints
+one line per failed case; exit status 1 if a case failed. A complete run writes its table into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ TUNINGS = list(dict.fromkeys(kind.module.__name__.rpartition(".")[2] for kind in
 
 
 def alone(folder: Path) -> None:
-    """Mounts and a network of this process's own, and a folder in memory, which vanish with it."""
+    """Give this process its own mounts and network, and a folder in memory; all of them end with the process."""
     if ctypes.CDLL(None, use_errno=True).unshare(_NEW_NAMESPACES) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -72,7 +71,7 @@ def alone(folder: Path) -> None:
 
 
 def work(task: Task) -> tuple[str, list[Case]]:
-    """All cases of one kind on one machine, in a process of its own."""
+    """All cases of one kind on one machine, in a separate process."""
     name, kind, seed, sample, folder = task
     found: list[Case] = []
     start = time.monotonic()
@@ -92,7 +91,7 @@ def work(task: Task) -> tuple[str, list[Case]]:
 
 
 def line(text: str) -> None:
-    """Print a line with one write: several processes print."""
+    """Print a line with one write, because several processes print."""
     os.write(sys.stdout.fileno(), (" ".join(text.split()) + "\n").encode(errors="replace"))
 
 
@@ -106,7 +105,7 @@ def cases(name: str, kind: str, chance: random.Random, sample: int, folder: Path
 
 
 def tasks(kinds: set[str], names: set[str], seed: int, sample: int, folder: Path) -> list[Task]:
-    """What is to be done on trees, the longest first."""
+    """The work on trees, the longest first."""
     machine_names = [one.name for one in machines.MACHINES if not names or one.name in names]
     found = [(name, kind, seed, sample, folder) for kind in KINDS if kind in kinds for name in machine_names]
     return found + ([("together", "together", seed, sample, folder)] if "together" in kinds and not names else [])
@@ -152,7 +151,7 @@ def main() -> int:
 def on_trees(work_to_do: list[Task]) -> Iterator[Case]:
     if not work_to_do:
         return
-    # guardians are ended with SIGTERM, for which this program has a handler of its own
+    # guardians are ended with SIGTERM, for which this program has its own handler
     default = (signal.SIGTERM, signal.SIG_DFL)
     with multiprocessing.get_context("fork").Pool(os.cpu_count(), signal.signal, default, maxtasksperchild=1) as pool:
         for title, found in pool.imap_unordered(work, work_to_do, chunksize=1):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a folder holds: content, mode, owner and attributes of everything in it, and how two such states differ."""
+"""The state of a folder (content, mode, owner and attributes of all files), and the difference of two states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = dict[str, Any]
 
 
 def state(root: Path, leave_out: Iterable[str] = ()) -> State:
-    """{path below root: what stands there}; leave_out: paths that are not looked at."""
+    """{path below root: state of the file}; leave_out: paths to skip."""
     found: State = {}
     skipped = set(leave_out)
     for folder, folders, files in os.walk(root):
@@ -37,7 +37,7 @@ def entry(path: Path) -> tuple[Any, ...]:
 
 
 def difference(wanted: State, found: State) -> str:
-    """How found differs from wanted, in one line; empty where it does not."""
+    """The differences of found and wanted in one line; empty without any."""
     words = [f"left {path}" for path in sorted(set(found) - set(wanted))]
     words += [f"lost {path}" for path in sorted(set(wanted) - set(found))]
     words += [

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Damaged inputs: bytes and values of a corpus, changed in a few places, and values from nowhere."""
+"""Damaged inputs: bytes and values of a corpus with a few changes, and random values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS: tuple[bytes, ...] = (
     b"1e999",
     b"nan",
     b"0x1",
-    b"\xd9\xa3",  # a digit, but none of ASCII
+    b"\xd9\xa3",  # a digit outside of ASCII
     b"\xc2\xb2",
     b"99999999999999999999999",
     b"9" * 5000,
@@ -109,7 +109,7 @@ def _changed(data: bytes, chance: random.Random, others: Sequence[bytes]) -> byt
 
 
 def value(chance: random.Random) -> Any:
-    """A value that nobody meant."""
+    """A random value."""
     return copy.deepcopy(chance.choice(VALUES))
 
 
@@ -140,7 +140,7 @@ def _damage(data: Any, chance: random.Random) -> Any:
 
 
 def arguments(specification: dict[str, Any], usual: dict[str, Any], chance: random.Random) -> dict[str, Any]:
-    """Arguments of a module: usual ones, some of them damaged, and values for options of its specification."""
+    """Arguments of a module: usual ones, some of them damaged, and random values for its options."""
     found = copy.deepcopy(usual)
     for name in chance.sample(list(specification), min(len(specification), chance.randint(0, 4))):
         rule = specification[name]

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Damaged inputs for everything that reads what others wrote: no exception but the collection's own sentences.
+"""Damaged inputs for all code that reads files of others: it may raise only the collection's own errors.
 
     run.py [--seed N] [--share N] [CASE ...]
 
-CASE: the names of targets, as it prints them, or NAME:NUMBER for one input. --share N: one input of N. An input fails
-where it raises anything else than it may, needs more than 10 s of CPU time, or more than 600 MB. Prints a line for each
-that does; status 1 where there is one. A run of everything writes its table into docs/reliability.md.
+CASE: the names of targets, as printed, or NAME:NUMBER for one input. --share N: one of N inputs. An input fails if it
+raises another exception than allowed, needs more than 10 s of CPU time, or more than 600 MB. Prints one line per failed
+input; exit status 1 if one failed. A complete run writes its table into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Failure(NamedTuple):
 
 
 def once(target: Target, number: int, seed: int, parent: Path) -> str:
-    """Give a target one input; what is wrong then."""
+    """Give a target one input; returns the failure, if any."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
@@ -76,7 +76,7 @@ def once(target: Target, number: int, seed: int, parent: Path) -> str:
 
 
 def chunk(task: tuple[str, list[int], int]) -> tuple[str, int, list[Failure]]:
-    """Some inputs of a target, in a process of its own with limits; a process that dies has failed at its input."""
+    """Some inputs of a target, in a separate process with limits; if it dies, its current input has failed."""
     name, numbers, seed = task
     target = next(one for one in TARGETS if one.name == name)
     found: list[Failure] = []
@@ -103,7 +103,7 @@ def chunk(task: tuple[str, list[int], int]) -> tuple[str, int, list[Failure]]:
 
 
 def work(target: Target, numbers: list[int], seed: int, at: mmap.mmap, write_end: int) -> None:
-    """What a process does; it ends here."""
+    """The work of a process, which ends here."""
 
     def slow(_number: int, _frame: object) -> None:
         raise TooSlowError

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is fuzzed: each target makes an input from a chance and gives it to the collection's code."""
+"""The targets of the fuzzer: each makes a random input and gives it to the collection's code."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
     niping,
     qperf,
     sockperf,
-    uperf,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
@@ -76,7 +75,7 @@ CHANGE = "rps-2026-11"
 
 @dataclass(frozen=True)
 class Target:
-    """run(chance, folder): one input; allowed: the exceptions that are a sentence for the user."""
+    """run(chance, folder): one input; allowed: the exceptions that are messages for the user."""
 
     name: str
     group: str
@@ -86,7 +85,7 @@ class Target:
 
 
 def open_folder(parent: Path) -> Path:
-    """A new folder that the owners of what is planted there can reach: their work is done with their rights."""
+    """A new folder that the owners of the files in it can reach, because code works with their rights."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     for one in (folder, parent, parent.parent):
         if one.stat().st_mode & 0o077 == 0:
@@ -95,7 +94,7 @@ def open_folder(parent: Path) -> Path:
 
 
 def strings(*names: str) -> list[bytes]:
-    """Every longer text in these unit tests: what the tests of a parser have is a corpus for it."""
+    """All longer texts in these unit tests, as a corpus for the tested parser."""
     found = []
     for name in names:
         tree = ast.parse((UNIT / "plugins" / f"{name}.py").read_text())
@@ -109,7 +108,7 @@ def files(pattern: str) -> list[bytes]:
 
 
 def of_text(function: Callable[..., object], corpus: Sequence[bytes], *more: Any) -> Callable[..., object]:
-    """A parser of text, which arrives as a Host reads it."""
+    """A parser of text, decoded as a Host does."""
 
     def run(chance: random.Random, folder: Path) -> object:
         data = mutation.mutated(chance.choice(corpus), chance, corpus)
@@ -141,7 +140,7 @@ def of_file(function: Callable[[Host, str], object], corpus: Sequence[bytes], pa
 
 
 def whole_profile(data: bytes) -> object:
-    """All that the tuning does with a profile's bytes."""
+    """All functions that the tuning calls with a profile's bytes."""
     one = profile.Profile(data)
     found = [(name, one.text(name), one.value(name), one.active(name)) for name in one.names()[:50]]
     for name, text, _value, _active in found:
@@ -217,34 +216,34 @@ OS_RELEASE = [b'NAME="SLES"\nVERSION="15-SP6"\nID="sles"\nPRETTY_NAME="SUSE Linu
 NUMBERS = (ValueError,)
 
 PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]] = [
-    ("_cpus.parse_list", of_text(cpu_lists.parse_list, CPU_LISTS), NUMBERS),
-    ("_cpus.parse_mask", of_text(cpu_lists.parse_mask, CPU_LISTS), NUMBERS),
-    ("_platform.parse_sysinfo", of_text(hardware.parse_sysinfo, SYSINFO), ()),
+    ("cpu_lists.parse_list", of_text(cpu_lists.parse_list, CPU_LISTS), NUMBERS),
+    ("cpu_lists.parse_mask", of_text(cpu_lists.parse_mask, CPU_LISTS), NUMBERS),
+    ("hardware.parse_sysinfo", of_text(hardware.parse_sysinfo, SYSINFO), ()),
     (
-        "_platform.parse_option",
+        "kernel.parse_option",
         of_text(running_kernel.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
         (),
     ),
-    ("_platform_facts.parse_os_release", of_text(facts.parse_os_release, OS_RELEASE), ()),
+    ("facts.parse_os_release", of_text(facts.parse_os_release, OS_RELEASE), ()),
     (
-        "_platform_facts.kernel_parameters",
+        "facts.kernel_parameters",
         of_text(facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
         (),
     ),
     (
-        "_platform_services.parse_cpuplugd_version",
+        "services.parse_cpuplugd_version",
         of_text(
             services.parse_cpuplugd_version,
             [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"],
         ),
         (),
     ),
-    ("_smc.parse", of_bytes(smc_sockets.parse, NETLINK[:1]), (OSError,)),
-    ("_netlink.messages", of_bytes(netlink.messages, NETLINK), (OSError,)),
-    ("_netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
-    ("_platform_smc.stats", of_bytes(smc_stats, NETLINK), (OSError,)),
+    ("smc_sockets.parse", of_bytes(smc_sockets.parse, NETLINK[:1]), (OSError,)),
+    ("netlink.messages", of_bytes(netlink.messages, NETLINK), (OSError,)),
+    ("netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
+    ("smc_facts.stats", of_bytes(smc_stats, NETLINK), (OSError,)),
     (
-        "_conflicts.sysctls",
+        "other_settings.sysctls",
         of_file(
             lambda host, path: list(other_settings.sysctls(host, "net.core.rps_default_mask")),
             strings("module_utils/test_rps_stored"),
@@ -253,7 +252,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         OWN,
     ),
     (
-        "_conflicts.udev_rules",
+        "other_settings.udev_rules",
         of_file(
             lambda host, path: list(other_settings.udev_rules(host, "rps_cpus")),
             strings("module_utils/test_rps_stored"),
@@ -262,7 +261,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         OWN,
     ),
     (
-        "_conflicts.tmpfiles",
+        "other_settings.tmpfiles",
         of_file(
             lambda host, path: list(other_settings.tmpfiles(host)),
             strings("module_utils/test_rps_stored"),
@@ -271,7 +270,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         OWN,
     ),
     (
-        "_conflicts.ini_files",
+        "other_settings.ini_files",
         of_file(
             lambda host, path: list(other_settings.ini_files(host, "systemd/network", ".link")),
             strings("module_utils/test_rps_stored"),
@@ -280,7 +279,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         OWN,
     ),
     (
-        "_persist.assignments",
+        "drop_ins.assignments",
         of_file(
             lambda host, path: list(drop_ins.assignments(host, path)),
             strings("module_utils/test_sap_realtime"),
@@ -350,7 +349,6 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("qperf", of_text(qperf.parse, NETWORK, "latency", "us"), OWN),
     ("sockperf ping-pong", of_text(sockperf.parse_ping_pong, NETWORK), OWN),
     ("sockperf throughput", of_text(sockperf.parse_throughput, NETWORK), OWN),
-    ("uperf", of_text(uperf.parse, NETWORK), OWN),
     ("counters cpu", of_text(counters.parse_cpu, strings("module_utils/test_measure_counters"), 100), ()),
     ("counters retransmits", of_text(counters.parse_retransmits, strings("module_utils/test_measure_counters")), ()),
     ("counters rps", of_text(counters.parse_received_rps, strings("module_utils/test_measure_counters")), ()),
@@ -396,7 +394,7 @@ def specification(module: Any) -> dict[str, Any]:
 
 
 def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
-    """A tuning's module in check mode on a tree, with arguments that nobody meant."""
+    """A tuning's module in check mode on a tree, with random arguments."""
     kept: list[machines.Machine] = []
 
     def run(chance: random.Random, folder: Path) -> object:
@@ -409,13 +407,13 @@ def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
 
 
 def answered(result: dict[str, Any]) -> dict[str, Any]:
-    """A result has to be JSON, as Ansible has it."""
+    """A result must be JSON for Ansible."""
     json.dumps(result)
     return result
 
 
 def measure_arguments(chance: random.Random, folder: Path) -> object:
-    """The options of the workloads, as a playbook gives them and as a module has checked them."""
+    """The options of the workloads, from a playbook and as checked by a module."""
     tool = chance.choice([fio, openssl])
     given = mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance)
     with contextlib.suppress(ValueError):  # a sentence, see options.filled()
@@ -430,8 +428,8 @@ def measure_arguments(chance: random.Random, folder: Path) -> object:
 def report_arguments(chance: random.Random, folder: Path) -> object:
     action = chance.choice([report, trend, scaling, record_tunings, cpu_import, measurement_import])
     usual = {"change": CHANGE, "src": str(FIXTURES / "nmon/linux_16.nmon"), "x": "connections", "changes": [CHANGE]}
-    usual = {name: usual[name] for name in usual if name in action.ARGUMENTS}
-    given = mutation.arguments(action.ARGUMENTS, usual, chance)
+    usual = {name: usual[name] for name in usual if name in action.ActionModule.ARGUMENTS}
+    given = mutation.arguments(action.ActionModule.ARGUMENTS, usual, chance)
     return run_action(action, {**given, "results": str(folder / "results")}, check=True)
 
 
@@ -456,7 +454,7 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
     try:
         captured.grow(folder, entries)
     except OSError:
-        return None  # a folder where a file belongs: no tree can be so
+        return None  # a folder in the place of a file: such a tree cannot exist
     host = Host(str(folder))
     (folder / "proc").mkdir(exist_ok=True)
     platform.system = lambda: "Linux"
@@ -477,7 +475,7 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
 
 
 def journal(kind: type[machines.Machine]) -> Callable[..., object]:
-    """verify and rollback with a damaged journal; what the modules raise is a defect, what they refuse is not."""
+    """verify and rollback with a damaged journal; modules may refuse it, but must not raise an exception."""
     kept: list[Any] = []
 
     def run(chance: random.Random, folder: Path) -> object:
@@ -496,7 +494,7 @@ def journal(kind: type[machines.Machine]) -> Callable[..., object]:
         answered(machine.call(machine.requests[0], check=True))
         answered(machine.call({"state": "restored"}, check=True))
         answered(machine.call({"state": "restored", "force": chance.random() < 0.5}))
-        # what it did is undone
+        # undo its changes
         machine.reset()
         if memory is not None:
             machine.memory.write_bytes(memory)
@@ -513,7 +511,8 @@ def record_folder(chance: random.Random, folder: Path) -> object:
     """A report on a change whose files were damaged."""
     plan = Plan(change=CHANGE, rounds=2, runs=3, seed=chance.randrange(100))
     results = folder / "results"
-    write_change(results, make_change(plan), change_tunings(plan))
+    records = (record | {"histogram_us": "340:10,50,12 412:1"} for record in make_change(plan))
+    write_change(results, records, change_tunings(plan))
     paths = sorted((results / CHANGE).glob("*/*.json"))
     for path in chance.sample(paths, chance.randint(1, 3)):
         data = path.read_bytes()
@@ -530,7 +529,7 @@ def record_folder(chance: random.Random, folder: Path) -> object:
             (scaling, {"change": CHANGE, "x": "params.bytes"}),
         ]
     )
-    form = chance.choice(action.ARGUMENTS["formats"]["choices"])
+    form = chance.choice(action.ActionModule.ARGUMENTS["formats"]["choices"])
     return run_action(action, {"results": str(results), "formats": [form], **more})
 
 
@@ -560,7 +559,7 @@ def imported(chance: random.Random, folder: Path) -> object:
     }
     given["defaults"] = defaults if chance.random() < 0.7 else mutation.damaged(defaults, chance)
     if chance.random() < 0.3:
-        # the same rows were imported before, and what was stored then is damaged
+        # the same rows were imported before, and the stored records are damaged
         usual = {"change": CHANGE, "results": str(folder / "results"), "rows": rows, "defaults": defaults}
         run_action(measurement_import, usual)
         path = chance.choice(sorted((folder / "results").glob("*/*/*.json")))
@@ -583,7 +582,7 @@ def cpu_imported(chance: random.Random, folder: Path) -> object:
 
 
 TREES = [kind for kind in machines.MACHINES if kind is not machines.RpsReal]
-# AnsibleError is what an action fails with.
+# An action fails with AnsibleError.
 ACTIONS = (AnsibleError,)
 TARGETS: list[Target] = [
     *(Target(name, "parsers", 100, run, allowed) for name, run, allowed in PARSERS),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the checkout importable as ansible_collections.zpower.sap_tuning, wherever it lies."""
+"""Make the checkout importable as ansible_collections.zpower.sap_tuning, from any folder."""
 
 import contextlib
 import os

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from kernel import KernelHost
+from linked_collection import linked_collection
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {
@@ -31,8 +34,9 @@ QUICK = {
 ON_TREE = """\
     from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
     from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+    from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 
-    entry_point.Host = lambda: Host(module._remote_tmp + "/../tree")
+    entry_point.Host = _unused.Host = lambda: Host(module._remote_tmp + "/../tree")
 """
 
 
@@ -45,21 +49,10 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.results = folder / "results"
-        collection = folder / "collections" / "ansible_collections" / "zpower" / "sap_tuning"
-        (collection / "plugins" / "modules").mkdir(parents=True)
-        for there in [
-            *CHECKOUT.iterdir(),
-            *(CHECKOUT / "plugins").iterdir(),
-            *(CHECKOUT / "plugins/modules").iterdir(),
-        ]:
-            here = collection / there.relative_to(CHECKOUT)
-            if there.name == "rps.py":
-                call = "    run_tuning(module, Rps)\n"
-                text = there.read_text(encoding="utf-8")
-                assert call in text
-                here.write_text(text.replace(call, ON_TREE + call), encoding="utf-8")
-            elif not here.exists() and not there.name.startswith("."):
-                here.symlink_to(there)
+        call = "    idle = unused("
+        text = (CHECKOUT / "plugins/modules/tunings.py").read_text(encoding="utf-8")
+        assert call in text
+        self.collections = linked_collection(folder, "tunings", text.replace(call, ON_TREE + call))
         ssh = folder / "ssh"
         ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
         ssh.chmod(0o755)
@@ -90,7 +83,7 @@ class Site:
         inventory.write_text(json.dumps({"all": {"hosts": self.hosts}}))
         program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
         command = [program, "-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
-        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(self.folder / "collections"), "COLUMNS": "1000"}
+        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(self.collections), "COLUMNS": "1000"}
         command += ["-e", json.dumps({**self.variables, **variables})]
         done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
         return done.returncode == 0, done.stdout + done.stderr
@@ -156,7 +149,7 @@ def test_what_can_be_checked_is_checked_before_a_host_is_touched(site: Site, pla
     lines = text.splitlines()
     for name, (_variables, sentence) in REFUSED.items():
         assert [line for line in lines if f"[{name}]" in line and sentence in line], (name, text)
-    assert "TASK [zpower.sap_tuning.rps" not in text
+    assert "TASK [zpower.sap_tuning.tune" not in text
     assert {name: site.tree(name) for name in REFUSED} == found
     assert not site.results.exists()
 
@@ -194,7 +187,7 @@ def test_records_are_looked_for_where_they_lie(site: Site) -> None:
     for folder in ("_app1", "a" * 71 + "-"):
         assert f"{site.results}/c1/{folder}" in text
     assert "holds records already: name another change" in text
-    assert "TASK [zpower.sap_tuning.rps" not in text
+    assert "TASK [zpower.sap_tuning.tune" not in text
 
 
 def test_a_host_that_takes_part_in_no_measurement_is_not_tuned(site: Site) -> None:
@@ -206,20 +199,23 @@ def test_a_host_that_takes_part_in_no_measurement_is_not_tuned(site: Site) -> No
     assert [site.masks(name) for name in ("app1", "peer", "idle")] == [ALL, ALL, NONE]
 
 
-@pytest.mark.parametrize(("design", "final"), [("alternate", "tuned"), ("alternate", "restored"), ("blocks", "tuned")])
-def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site, design: str, final: str) -> None:
-    passed, text = site.play("site", limit="app2")
+@pytest.mark.parametrize("design", ["alternate", "blocks"])
+def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site, design: str) -> None:
+    names = ("app1", "app2", "app3", "app4")
+    for name in names:
+        site.add(name, before_after_final="tuned" if name in names[:2] else "restored")
+    passed, text = site.play("site", limit="app2,app4")
     assert passed, text
-    found = site.tree("app1"), site.tree("app2")
-    assert (site.masks("app1"), site.masks("app2")) == (NONE, ALL)
+    found = [site.tree(name) for name in names]
+    assert [site.masks(name) for name in names] == [NONE, ALL, NONE, ALL]
     passed, text = site.play(
-        "before_after", measure_peer="unreachable", before_after_final=final, before_after_design=design
+        "before_after", limit=",".join(names), measure_peer="unreachable", before_after_design=design
     )
     assert not passed
-    for name in ("app1", "app2"):
+    for name in names:
         assert f"unreachable, the peer of {name}, cannot be reached" in text
         assert f"not both states were measured, so {name} was left as it was found" in text
-    assert (site.tree("app1"), site.tree("app2")) == found
+    assert [site.tree(name) for name in names] == found
 
 
 def test_one_state_alone_is_no_measurement(site: Site) -> None:
@@ -227,20 +223,53 @@ def test_one_state_alone_is_no_measurement(site: Site) -> None:
     found = site.tree("app1"), site.tree("app2")
     for name in ("app1", "app2"):
         site.keep_away(name, "after-1")
-    passed, text = site.play("before_after")
+    passed, text = site.play("before_after", limit="app1,app2,peer")
     assert not passed
     for name in ("app1", "app2"):
         assert (site.results / "c1" / name / "before-1-pingpong-1000B-peer.json").is_file()
+    # their peer too
+    for name in ("app1", "app2", "peer"):
         assert f"not both states were measured, so {name} was left as it was found" in text
     assert (site.tree("app1"), site.tree("app2")) == found
-
-
-def test_a_peer_is_left_as_it_was_found_as_well(site: Site) -> None:
-    site.keep_away("app1", "after-1")
-    passed, text = site.play("before_after", limit="app1,peer")
-    assert not passed
-    assert "not both states were measured, so peer was left as it was found" in text
     assert (site.masks("app1"), site.masks("peer")) == (NONE, NONE)
+
+
+def test_hosts_with_orders_of_their_own_set_their_states_together(site: Site) -> None:
+    passed, text = site.play("before_after", measure_rounds=2)
+    assert passed, text
+    protocols, orders = [], []
+    for name in ("app1", "app2"):
+        records = [json.loads(path.read_text()) for path in (site.results / "c1" / name).glob("*-pingpong-*")]
+        orders.append([item["phase"] for item in sorted(records, key=lambda item: str(item["started"]))])
+        protocols += [item["protocol"] for item in records]
+    assert orders == [looks.order(f"c1 {name}", 2) for name in ("app1", "app2")] and orders[0] != orders[1]
+    assert {(item["seed"], item["session"]) for item in protocols} == {("c1 app1", 1), ("c1 app2", 1)}
+    # each step is one task for both, whichever of them was ready first
+    both = "(app1, app2|app2, app1)"
+    for number in (1, 2, 3, 4):
+        assert re.search(rf"step\.yml for {both} => \(item=round {number}\)", text), text
+    assert text.count("Measure round trips: round ") == 4
+
+
+def test_more_rounds_of_the_same_change(site: Site) -> None:
+    few = {"measure_max_rounds": 1}
+    assert site.play("before_after", **few)[0]
+    passed, text = site.play("before_after", **few)
+    assert not passed and "holds records already" in text
+    few |= {"before_after_continue": True, "measure_max_rounds": 2}
+    passed, text = site.play("before_after", "--check", **few)
+    assert passed, text
+    assert "2 rounds of each state" in text and "Start the servers on the peer" not in text
+    assert len(list((site.results / "c1" / "app1").glob("*-pingpong-*"))) == 2
+    passed, text = site.play("before_after", **few)
+    assert passed, text
+    for name in ("app1", "app2"):
+        records = [json.loads(path.read_text()) for path in (site.results / "c1" / name).glob("*-pingpong-*")]
+        found = sorted((item["phase"], item["round"], item["protocol"]["session"]) for item in records)
+        assert found == [("after", 1, 1), ("after", 2, 2), ("before", 1, 1), ("before", 2, 2)]
+    passed, text = site.play("before_after", **few, measure_runs=2)
+    assert not passed and "its measure_runs of app1 were 1, now 2" in text
+    assert (site.masks("app1"), site.masks("app2")) == (ALL, ALL)
 
 
 @pytest.mark.parametrize(("design", "final", "masks"), [("alternate", "tuned", ALL), ("blocks", "restored", NONE)])

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import role_specs
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import module_options
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 TUNINGS = sorted(
@@ -23,12 +25,20 @@ def calls(role: str) -> Iterator[dict[str, Any]]:
     """The arguments of the calls of the tuning's module that change something."""
     for path in (CHECKOUT / "roles" / role / "tasks").glob("*.yml"):
         for task in yaml.safe_load(path.read_text(encoding="utf-8")):
-            if f"zpower.sap_tuning.{role}" in task and not task.get("check_mode"):
-                yield task[f"zpower.sap_tuning.{role}"]
+            assert f"zpower.sap_tuning.{role}" not in task
+            if "zpower.sap_tuning.tuning" in task and not task.get("check_mode"):
+                yield task["zpower.sap_tuning.tuning"]
 
 
 @pytest.mark.parametrize("role", TUNINGS)
 def test_every_tuning_hands_them_on(role: str) -> None:
     (arguments,) = calls(role)
-    assert arguments["checkpoint"] == "{{ zpower_checkpoint | default(omit, true) }}"
-    assert arguments["lease"] == "{{ omit if zpower_lease | default(none) is none else zpower_lease }}"
+    assert arguments == {"name": role}
+
+    def options(**values: Any) -> tuple[Any, Any]:
+        found = module_options(role, role_specs(role), values.get)
+        return found.get("checkpoint", "omitted"), found.get("lease", "omitted")
+
+    assert options(zpower_checkpoint="cp", zpower_lease=60) == ("cp", 60)
+    assert options(zpower_checkpoint="", zpower_lease=0) == ("omitted", 0)
+    assert options() == ("omitted", "omitted")

@@ -30,10 +30,10 @@ BY_NAME = {case.name: case for case in cases.CASES}
 COMPARISON = {"control": False, "verdict": "UNCHANGED", "warnings": False, "flags": [], "guards": [], "secondary": []}
 STEADY = "the client was 46 % busy with other work before the change."
 IDLE = "the idle client was 46.1 % busy before the change and 3.2 % after: "
-BUSY = IDLE + "a difference in CPU cost is not the change's alone."
-CHANGED = "the CPU time of one round trip changed by -28.6 % (p = 0.01 after Holm)"
+BUSY = IDLE + "the change alone does not explain a difference in CPU cost."
+CHANGED = "the CPU time of one round trip changed by -28.6 % (p = 0.01 after Holm's correction)"
 CHEAPER = {"metric": "cpu_us_per_unit_client", "ratio": 1.4, "flag": CHANGED + "."}
-DOUBTED = {**CHEAPER, "flag": CHANGED + ", which is not credited: other work moved as well."}
+DOUBTED = {**CHEAPER, "flag": CHANGED + ", which is not credited: other work changed as well."}
 
 
 def report(verdict, **comparison):
@@ -68,7 +68,7 @@ def test_which_verdicts_are_right(name, right):
         ("INCONCLUSIVE", {"flags": [BUSY]}, True),
         ("INCONCLUSIVE", {"flags": [STEADY]}, False),
         ("IMPROVED", {"flags": [BUSY]}, False),
-        ("IMPROVED", {"warnings": True, "flags": [BUSY], "guards": [IDLE + "what became better may be that."]}, True),
+        ("IMPROVED", {"warnings": True, "flags": [BUSY], "guards": [IDLE + "this may explain an improvement."]}, True),
         ("UNCHANGED", {"flags": [BUSY], "secondary": [CHEAPER]}, False),
         ("UNCHANGED", {"flags": [BUSY], "secondary": [DOUBTED]}, True),
         ("UNCHANGED", {"secondary": [DOUBTED]}, False),

@@ -6,15 +6,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
+from experiments import CHANGE, make_plan, make_records, make_tunings
+from linked_collection import linked_collection
+from records_factory import write_change
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-EXPERIMENT, BEFORE_AFTER = (CHECKOUT / "roles" / name for name in ("experiment", "before_after"))
+EXPERIMENT = CHECKOUT / "roles" / "experiment"
 # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
 LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
 
@@ -28,11 +34,27 @@ def play(
     (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
     program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
     command = [program, "-i", str(folder / "hosts.json"), str(folder / "play.yml"), *arguments]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
+    collections = folder / "collections" if (folder / "collections").is_dir() else CHECKOUT / ".cache" / "collections"
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(collections), "CALLS": str(folder / "calls")}
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return done.returncode == 0, done.stdout + done.stderr
 
 
+# the module tunings, which notes its calls
+NOTING = """\
+import json
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+
+module = AnsibleModule({"names": {}, "tunings": {"type": "dict"}, "stop_on_error": {}}, supports_check_mode=True)
+tunings = module.params["tunings"]
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write(json.dumps({"check": module.check_mode, **tunings}) + "\\n")
+row = {"subject": "x", "verdict": "compliant", "reason": "", "restart": "none"}
+results = {name: {"changed": False, "tuning": [{"name": name, **row}]} for name in tunings}
+module.exit_json(changed=False, tunings=results, msg="")
+"""
 LEVEL = {
     "name": "every-4",
     "vars": {"rps_every": 4, "rps_flow_cnt": None, "rps_interfaces": ["hsi0"], "rps_force": True, "rps_cpus": "0-3"},
@@ -40,68 +62,119 @@ LEVEL = {
     "set": ["rps"],
     "found": ["cpu_polarization"],
 }
+STEP = {"phase": "every-4", "round": 2, "session": 1, "hosts": []}
+LATER = "rps_every | int == 2 and rps_flow_cnt | int == 32768 and rps_force is undefined"
 
 
-def level_tasks(*checks: str) -> list[dict[str, Any]]:
-    return [
-        {"ansible.builtin.include_vars": str(EXPERIMENT / "vars" / "main.yml")},
-        {
-            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "variables.yml"),
-            "vars": {"__experiment_level": LEVEL},
-        },
-        {"ansible.builtin.assert": {"that": list(checks)}},
-    ]
-
-
-def test_the_variables_of_a_level_keep_their_types_and_win_over_the_inventory(tmp_path: Path) -> None:
-    checks = (
-        "rps_every | int == 4",
-        "rps_flow_cnt is none",
-        "rps_interfaces == ['hsi0']",
-        "rps_force is sameas true",
-        "rps_cpus == '0-3'",
-        "cpu_polarization_mode == 'vertical'",
-    )
-    passed, text = play(tmp_path, level_tasks(*checks), hosts={"app1": {"rps_every": 2, "rps_flow_cnt": 32768}})
-    assert passed, text
-
-
-def test_a_variable_that_was_given_on_the_command_line_as_well_is_told(tmp_path: Path) -> None:
-    passed, text = play(tmp_path, level_tasks("true"), "-e", "rps_every=2")
-    assert not passed
-    assert "rps_every is 2 on app1, and level every-4 sets it to 4: it was given with -e" in text
-
-
-def test_what_a_level_has_set_is_nothing_that_a_later_play_sees(tmp_path: Path) -> None:
-    """set_fact lasts until the end of ansible-playbook: site in the same run would apply the level measured last."""
-    plan = {"tunings": ["rps"], "plan": {"cells": [{"vars": {}}, {"vars": LEVEL["vars"]}]}}
-    before = {"name": "before", "vars": "{{ __experiment_before }}", "probe": {}}
+def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -> list[dict[str, Any]]:
+    """The calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
+    linked_collection(folder, "tunings", NOTING)
+    tunings = [*level["set"], *level["found"]]
+    facts = {"__experiment_plan": {"tunings": tunings, "plan": {"cells": [{"vars": {}}, level]}}}
+    facts |= {"experiment_tunings": tunings, "experiment_change": "c1"}
+    facts |= {"experiment_lease": 900, "experiment_results": str(folder)}
     tasks = [
         {"ansible.builtin.include_vars": str(EXPERIMENT / "vars" / "main.yml")},
-        {"ansible.builtin.set_fact": {"__experiment_plan": plan}},
+        {"ansible.builtin.set_fact": facts},
         {
-            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "remember.yml"),
-            "vars": {"role_path": str(EXPERIMENT)},
+            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "step.yml"),
+            "vars": {
+                "__experiment_level": {**level, **STEP},
+                "__experiment_part": {"begin": 0, "end": 1},
+                "__experiment_index": 0,
+            },
         },
-        {"ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "variables.yml")}
-        | {"vars": {"__experiment_level": {**LEVEL, "probe": {}}}},
-        {"ansible.builtin.assert": {"that": "rps_every | int == 4 and rps_force"}},
-        {"ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "variables.yml")}
-        | {"vars": {"__experiment_level": before}},
-        # the inventory's, and the defaults of the role where it says nothing
-        {"ansible.builtin.assert": {"that": ["rps_every | int == 2", "rps_flow_cnt | int == 32768"]}},
-        {"ansible.builtin.assert": {"that": ["rps_interfaces == ['auto']", "rps_force is sameas false"]}},
-        {"ansible.builtin.assert": {"that": ["rps_cpus is none"]}},
+        # for a later play of the same run, such as site
+        {"ansible.builtin.assert": {"that": LATER}, "when": "'-e' not in more", "vars": {"more": list(arguments)}},
     ]
-    hosts = {"app1": {"rps_every": 2, "rps_flow_cnt": 32768, "rps_cpus": None}}
-    passed, text = play(tmp_path, tasks, hosts=hosts)
+    known = {"rps_every": 2, "rps_flow_cnt": 32768, "ansible_become": False}
+    passed, text = play(folder, tasks, *arguments, hosts={f"app{number}": known for number in range(1, hosts + 1)})
     assert passed, text
+    return [json.loads(line) for line in (folder / "calls").read_text().splitlines()]
 
 
-ASTRAY = {
-    # role: what a host says of itself, where the others have to be, and when they began together
-    "experiment": ("__experiment_held", "every-4 2", "__experiment_together"),
-    "before_after": ("__before_after_at", "after 2", "__before_after_together"),
+@pytest.mark.parametrize("arguments", [[], ["-e", "rps_every=2"]])
+def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Path, arguments: list[str]) -> None:
+    back, set_, look = step(tmp_path, LEVEL, *arguments)
+    both = {"checkpoint": "c1", "complete": True}
+    values = {**both, "every": 4, "interfaces": ["hsi0"], "force": True, "cpus": "0-3", "state": "present"}
+    # null is a value of its own, which the inventory does not replace
+    assert set_ == {"check": False, "rps": {**values, "lease": 900}}
+    assert (look["check"], look["rps"]) == (True, values)
+    assert look["cpu_polarization"]["mode"] == "vertical"
+    assert set(back) == {"check", "cpu_polarization", "rps"} and back["check"] is False
+    # the options of a way back, such as the instances to restart, are those of the level
+    assert back["rps"] == {**both, "every": 4, "force": True, "cpus": "0-3", "state": "restored"}
+
+
+def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -> None:
+    """No variable of the inventory says that there is such a profile. A host that waits makes two calls."""
+    profile = {"sap_profile_sid": "PRD", "sap_profile_instance": "DEFAULT", "sap_profile_parameters": {"a": 1}}
+    level = {**LEVEL, "vars": {**LEVEL["vars"], **profile}, "set": ["rps", "sap_profile"], "found": []}
+    calls = step(tmp_path, level, hosts=2)
+    left = [
+        (call["check"], "rps" in call, call["sap_profile"]["profiles"][0].get("left_to"))
+        for call in calls
+        if call.get("sap_profile", {}).get("profiles")
+    ]
+    look = [(True, True, "app1"), (True, True, None)]
+    assert left[0] == (False, True, None) and left[1] == (False, False, "app1") and sorted(left[2:], key=str) == look
+    waiting = [call for call in calls if "sap_profile" not in call]
+    assert [call["rps"]["every"] for call in waiting] == [4]
+
+
+@pytest.mark.parametrize(("noise", "measured"), [(0.005, ["one"]), (0.2, ["one", "two", "three"])])
+def test_no_part_is_measured_after_the_look_at_which_every_level_is_decided(
+    tmp_path: Path, noise: float, measured: list[str]
+) -> None:
+    plan = make_plan(rounds=6, most=12)
+    done = steps(plan)[:32]
+    write_change(tmp_path / "results", make_records(plan, {"every-4": -0.2}, done, noise), make_tunings(plan, done))
+    plan_files.write(tmp_path / "results", plan)
+    shutil.copy(EXPERIMENT / "tasks" / "part.yml", tmp_path)
+    stub = {"ansible.builtin.debug": {"msg": "measured {{ __experiment_level.phase }}; {{ __experiment_part.rounds }}"}}
+    (tmp_path / "step.yml").write_text(json.dumps([stub]))
+    names = {8: "one", 10: "two", 12: "three"}
+    parts = [{"rounds": rounds, "begin": at, "end": at + 1, "next": int(at < 2)} for at, rounds in enumerate(names)]
+    left = [{"phase": name, "round": rounds} for rounds, name in names.items()]
+    tasks = [
+        {
+            "ansible.builtin.set_fact": {
+                "__experiment_plan": {"steps": left, "parts": parts},
+                "__experiment_looked": {"over": False},
+                "experiment_change": CHANGE,
+                "experiment_results": str(tmp_path / "results"),
+                "experiment_material_pct": 5.0,
+            }
+        },
+        {
+            "ansible.builtin.include_tasks": str(tmp_path / "part.yml"),
+            "loop": "{{ __experiment_plan.parts }}",
+            "loop_control": {"loop_var": "__experiment_part"},
+        },
+    ]
+    passed, text = play(tmp_path, tasks, hosts={"app1": {}, "app2": {}})
+    assert passed, text
+    for name in names.values():
+        assert text.count(f"measured {name}; ") == (2 if name in measured else 0), text
+
+
+READY = {"measures": True, "peers": ["app2"]}
+SESSION = {"session": 1, "rounds": 6, "most": 16, "minutes": 0, "done": 0, "last": 0}
+PLAN = {"steps": [{"phase": "after", "round": 2, "set": False}], "tunings": []}
+LEVEL_2 = {"phase": "every-4", "round": 2}
+# role: the facts of a host at the place of the step, and before it; the call of the action
+ASTRAY: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "experiment": (
+        {"__experiment_held": {"at": "every-4 2", "found": []}},
+        {"__experiment_held": {"at": "every-4 1", "found": []}},
+        {"zpower.sap_tuning.experiment": {"state": "measured", "level": LEVEL_2, "change": "c1"}},
+    ),
+    "before_after": (
+        {"__before_after_at": 0, "__before_after_session": SESSION},
+        {"__before_after_at": -1, "__before_after_session": SESSION},
+        {"zpower.sap_tuning.before_after": {"state": "reached", "step": 0, "change": "c1"}},
+    ),
 }
 
 
@@ -119,18 +192,15 @@ def test_a_peer_that_did_not_get_as_far_is_known(
     tmp_path: Path, role: str, at: str, together: list[str], astray: list[str]
 ) -> None:
     """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
-    fact, here, began = ASTRAY[role]
-    places = {"here": here, "elsewhere": here.replace("2", "1")}
-    tasks = [
-        {"ansible.builtin.include_vars": str(CHECKOUT / "roles" / role / "vars" / "main.yml")},
-        {"ansible.builtin.set_fact": {fact: "{{ place }}", began: together}},
-        {"ansible.builtin.assert": {"that": [f"__{role}_astray == {astray}"]}, "when": "inventory_hostname == 'app1'"},
-    ]
-    level = {"__experiment_level": {"phase": "every-4", "round": 2}}
-    peers = {"measure_peer": "app2", "measure_enqueue_peer": "app2"}
-    hosts = {"app1": {**peers, **level, "place": here}, "app2": {**level, "place": places[at]}}
-    passed, text = play(tmp_path, tasks, hosts=hosts)
-    assert passed, text
+    here, elsewhere, call = ASTRAY[role]
+    (options,) = call.values()
+    options["results"] = str(tmp_path / "results")
+    facts = {"__before_after_plan": {**PLAN, "together": together}, "__experiment_together": together}
+    facts |= {"__measure_ready": READY, "__experiment_tuned": {"records": []}}
+    hosts = {"app1": {**facts, **here}, "app2": {**facts, **(here if at == "here" else elsewhere)}}
+    passed, text = play(tmp_path, [{**call, "when": "inventory_hostname == 'app1'"}], hosts=hosts)
+    assert passed == (not astray), text
+    assert (f"{', '.join(astray)}, which app1 measures against, " in text) == bool(astray)
 
 
 @pytest.mark.parametrize("role", ["experiment", "before_after"])
@@ -150,7 +220,7 @@ def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is
     passed, text = play(tmp_path, tasks, "--limit", "app1.example", "-e", json.dumps(given), hosts=hosts)
     assert not passed
     assert f"{tmp_path}/again/app1.example holds records already: name another change" in text
-    assert "TASK [zpower.sap_tuning.rps" not in text
+    assert "TASK [zpower.sap_tuning.tune" not in text
     # another host of the same change is measured later
     _passed, text = play(tmp_path, tasks, "--limit", "app2.example", "-e", json.dumps(given), hosts=hosts)
     assert "holds records already" not in text and "no host of this play has a measure_peer" in text
@@ -158,20 +228,15 @@ def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is
 
 def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
     """The order that before_after chooses for hosts whose tunings say this."""
-    vars_file = str(BEFORE_AFTER / "vars" / "main.yml")
+    found = {"tunings": ["rps", "sap_profile"], "untouched": ["rps", "sap_profile"], "design": "auto"}
+    known = {"__before_after_found": found, "__measure_ready": READY, "__before_after_session": SESSION}
     hosts = {
-        f"app{at}": {"before_after_tunings": ["rps", "sap_profile"], "rows": rows} for at, rows in enumerate(restarts)
+        f"app{at}": {**known, "__tunings_result": {"tunings": {"rps": {"tuning": rows}}}}
+        for at, rows in enumerate(restarts)
     }
     tasks = [
-        {"ansible.builtin.include_vars": vars_file},
-        {"ansible.builtin.set_fact": {"__rps_result": {"tuning": "{{ rows }}"}, "before_after_design": "auto"}},
-        {"ansible.builtin.set_fact": {"__before_after_restarts": "{{ __before_after_waiting }}"}},
-        {
-            "ansible.builtin.set_fact": {
-                "__before_after_order": "{{ 'blocks' if __before_after_all_restarts | length > 0 else 'alternate' }}"
-            }
-        },
-        {"ansible.builtin.debug": {"msg": "order {{ __before_after_chosen }}"}},
+        {"zpower.sap_tuning.before_after": {"state": "planned", "change": "c1", "seed": "c1"}, "register": "plan"},
+        {"ansible.builtin.debug": {"msg": "order {{ plan.design }}"}},
     ]
     passed, text = play(folder, tasks, hosts=hosts)
     assert passed, text

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -22,21 +23,28 @@ needs_programs = pytest.mark.skipif(
 
 
 def measure(
-    folder: Path, *workloads: str, peer: dict[str, str] | None = None, options: tuple[str, ...] = (), **variables: Any
+    folder: Path,
+    *workloads: str,
+    hosts: dict[str, dict[str, Any]] | None = None,
+    peers: dict[str, dict[str, str]] | None = None,
+    options: tuple[str, ...] = (),
+    **variables: Any,
 ) -> subprocess.CompletedProcess[str]:
-    """The playbook measure on this machine; records below ``folder``. Without variables of a peer none is reached."""
+    """The playbook measure on this machine; records below ``folder``. The host "peer" is out of reach."""
     ssh = folder / "ssh"
     ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
     ssh.chmod(0o755)
-    hosts = {"app1": {"ansible_connection": "local"}, "peer": peer or {"ansible_ssh_executable": str(ssh)}}
+    local = {"ansible_connection": "local"}
+    measuring = {name: {**local, **values} for name, values in (hosts or {"app1": {}}).items()}
+    others = {"peer": {"ansible_ssh_executable": str(ssh)}, **(peers or {})}
     inventory = folder / "inventory.json"
-    inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
+    inventory.write_text(json.dumps({"all": {"hosts": {**measuring, **others}}}))
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
     play = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
-    play |= {"zpower_results": str(folder / "results"), "measure_workloads": [*workloads]}
-    play |= {"measure_run_seconds": 0.1, "measure_control": False}
-    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(inventory), "-l", "app1"]
-    command += ["zpower.sap_tuning.measure", "-e", json.dumps(play), *options]
+    play |= {"zpower_results": str(folder / "results"), "measure_run_seconds": 0.1, "measure_control": False}
+    play |= {"measure_workloads": [*workloads]} if workloads else {}
+    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(inventory)]
+    command += ["-l", ",".join(measuring), "zpower.sap_tuning.measure", "-e", json.dumps(play), *options]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
     return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
 
@@ -86,50 +94,140 @@ def test_a_directory_has_to_be_named(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("workload", ["niping", "network", "enqueue"])
-def test_a_host_without_peer_is_not_measured(tmp_path: Path, workload: str) -> None:
-    done = measure(tmp_path, workload)
+PEERED = ["niping", "network", "enqueue"]  # the workloads that need a peer
+
+
+def about(host: str, text: str) -> str:
+    """The lines of a playbook's output that name a host in brackets: its results."""
+    return "\n".join(line for line in text.splitlines() if f"[{host}" in line)
+
+
+def test_a_host_without_peer_is_not_measured(tmp_path: Path) -> None:
+    done = measure(tmp_path, hosts={name: {"measure_workloads": [name]} for name in PEERED})
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("workload", ["niping", "network", "enqueue"])
-def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path, workload: str) -> None:
+def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
     """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
-    done = measure(tmp_path, workload, measure_peer="peer")
+    done = measure(tmp_path, hosts={name: {"measure_workloads": [name], "measure_peer": "peer"} for name in PEERED})
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "peer, the peer of app1, cannot be reached: " in done.stdout and "No route to host" in done.stdout
-    assert "unreachable=0" in done.stdout and "failed=1" in done.stdout
+    for name in PEERED:
+        said = about(name, done.stdout)
+        assert f"peer, the peer of {name}, cannot be reached: " in said and "No route to host" in said
+    assert done.stdout.count("unreachable=0") == done.stdout.count("failed=1") == len(PEERED)
 
 
-@pytest.mark.parametrize("workloads, rounds", [(["openssl"], 0), (["openssl"], -1), ([], 1)])
-def test_nothing_to_measure_is_an_error(tmp_path: Path, workloads: list[str], rounds: int) -> None:
-    done = measure(tmp_path, *workloads, measure_rounds=rounds)
-    assert done.returncode == 2 and f"measure_rounds is {rounds} and measure_workloads" in done.stdout
+def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
+    cases: dict[str, tuple[list[str], int]] = {
+        "none": (["openssl"], 0),
+        "negative": (["openssl"], -1),
+        "empty": ([], 1),
+    }
+    hosts = {name: {"measure_workloads": cases[name][0], "rounds": cases[name][1]} for name in cases}
+    done = measure(tmp_path, hosts=hosts, measure_rounds="{{ rounds }}")
+    assert done.returncode == 2
+    for name in cases:
+        assert f"measure_rounds is {cases[name][1]} and measure_workloads" in about(name, done.stdout)
 
 
-@pytest.mark.parametrize(
-    "workload, peer, address",
-    [
-        ("niping", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
-        ("niping", {"ansible_host": "127.0.0.3"}, "127.0.0.3"),
-        ("niping", {}, "peer"),
-        ("network", {"measure_address": "127.0.0.2", "measure_listen": "0.0.0.0"}, "0.0.0.0"),
-        ("enqueue", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
-    ],
-)
-def test_the_server_listens_where_it_is_measured_by(
-    tmp_path: Path, workload: str, peer: dict[str, str], address: str
-) -> None:
+LISTENING: dict[str, tuple[str, dict[str, str], str]] = {
+    # host: its workload, the variables of its peer, and the address that the server listens on
+    "app1": ("niping", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
+    "app2": ("niping", {"ansible_host": "127.0.0.3"}, "127.0.0.3"),
+    "app3": ("niping", {}, "peer3"),
+    "app4": ("network", {"measure_address": "127.0.0.2", "measure_listen": "0.0.0.0"}, "0.0.0.0"),
+    "app5": ("enqueue", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
+}
+
+
+def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
+    own = {name: name.replace("app", "peer") for name in LISTENING}
+    profile = tmp_path / "PRD_ASCS01_prdascs"
+    profile.write_text("Start_Program_01 = local enq.sapPRD_ASCS01 pf=/x\n")
     done = measure(
         tmp_path,
-        workload,
-        peer={"ansible_connection": "local", **peer},
+        hosts={name: {"measure_workloads": [LISTENING[name][0]], "measure_peer": own[name]} for name in LISTENING},
+        peers={own[name]: {"ansible_connection": "local", **LISTENING[name][1]} for name in LISTENING},
         options=("--check", "-v"),
-        measure_peer="peer",
         measure_tool="pingpong",
-        measure_enqueue_tool="locktable",
+        measure_enqueue_profile=str(profile),
+        measure_enqueue_path=str(CHECKOUT / "tests" / "standins" / "sap" / "enq_admin"),
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    started = done.stdout[done.stdout.index("[app1 -> peer") :]
-    assert f'"session": {{"address": "{address}"' in started
+    for name, (_workload, _peer, address) in LISTENING.items():
+        assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", done.stdout)
+
+
+PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
+HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
+
+
+def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
+    done = measure(
+        tmp_path,
+        "niping",
+        peers={"peer": HERE},
+        options=("-v",),
+        measure_peer="peer",
+        **{**PINGPONG, "measure_rounds": 3},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Start the server for round trips]") == 1
+    assert done.stdout.count("TASK [zpower.sap_tuning.measure : Measure round trips: round ") == 3
+    assert "round 1 of 3]" in done.stdout and "round 3 of 3, about " in done.stdout
+    # each round has measure_lifetime seconds
+    assert '"lifetime": 10800' in done.stdout
+    assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [
+        f"before-{number}-pingpong-1000B-peer.json" for number in (1, 2, 3)
+    ]
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def test_servers_that_share_a_fixed_port_run_one_after_another(tmp_path: Path) -> None:
+    shape = {"measure_network_kinds": ["latency"], "measure_network_connections": [1], "measure_port": free_port()}
+    done = measure(tmp_path, "niping", "network", peers={"peer": HERE}, measure_peer="peer", **PINGPONG, **shape)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [
+        "before-1-pingpong-1000B-peer.json",
+        "before-1-pingpong-latency-peer.json",
+    ]
+
+
+LOSE_SERVER = [
+    {
+        "name": part,
+        "ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": part},
+        "vars": {"__measure_total": 2, "__measure_rounds": [1, 2], "__measure_before": 0, "__measure_began": 0},
+    }
+    for part in ("ready", "start", "rounds", "stop")
+]
+LOSE_SERVER.insert(2, {"ansible.builtin.command": "kill -9 {{ __measure_server_niping.session.pid }}"})
+
+
+def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
+    local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
+    variables = {"zpower_change": "c1", "zpower_results": str(tmp_path / "results"), "measure_peer": "peer"}
+    variables |= {**QUICK, **PINGPONG, "measure_run_seconds": 0.1, "measure_control": False}
+    hosts = {"app1": {**local, **variables}, "peer": {**local, **HERE}}
+    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
+    (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "app1", "gather_facts": False, "tasks": LOSE_SERVER}]))
+    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+    command = [program, "-i", str(tmp_path / "hosts.json"), str(tmp_path / "play.yml")]
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections"),
+        "COLUMNS": "1000",
+    }
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing was measured: the server is gone" in done.stdout + done.stderr
+    assert done.stdout.count("Start the server for round trips]") == 2 and "rescued=1" in done.stdout
+    records = [json.loads(path.read_text()) for path in (tmp_path / "results" / "c1" / "app1").iterdir()]
+    assert sorted(record["round"] for record in records) == [1, 2]
+    assert all(run["ok"] for record in records for run in record["runs"])

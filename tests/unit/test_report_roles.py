@@ -30,7 +30,7 @@ def playbook(folder: Path, name: str, *arguments: str) -> tuple[bool, str]:
 def test_a_change_has_to_be_named(tmp_path: Path, name: str) -> None:
     passed, text = playbook(tmp_path, name)
     assert not passed
-    assert "zpower_change is empty: name the change" in text
+    assert "change is empty: name the change, for example with -e zpower_change=" in text
     assert list(tmp_path.iterdir()) == []
 
 

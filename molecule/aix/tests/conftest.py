@@ -83,8 +83,9 @@ def verdicts(name):
     """{(tuning, subject): verdict} of this host in what a playbook printed."""
 
     def read(text):
-        rows = re.findall(rf"^{name} +(smc_r|aix_device_attributes) +(\S+) .*?(\w+) *$", text, re.MULTILINE)
-        return {(tuning, subject): verdict for tuning, subject, verdict in rows}
+        row = rf"^{name} +(smc_r|aix_device_attributes) +(\S+) .*  (\w+(?: \w+)?)$"
+        rows = re.findall(row, text, re.MULTILINE)
+        return {(tuning, subject): verdict.replace(" ", "_") for tuning, subject, verdict in rows}
 
     return read
 

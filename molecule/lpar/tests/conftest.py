@@ -8,7 +8,7 @@ import time
 import pytest
 
 READ = "cd /sys/devices/system/cpu && grep . dispatching online cpu[0-9]*/configure cpu[0-9]*/polarization"
-ROW = r"^(\w+) +(cpu_polarization|cpu_topology|platform) .* (\w+)$"
+ROW = r"^(\w+) +(cpu_polarization|cpu_topology|platform) .*  (\w+(?: \w+)?)$"
 SAID = {}  # what the playbooks of this stage have said
 
 
@@ -42,7 +42,8 @@ def told(play, name):
             SAID[arguments] = play(*arguments)
         status, text, changed = SAID[arguments]
         table = text.partition("\nTUNINGS ")[2]
-        verdicts = {tuning: verdict for lpar, tuning, verdict in re.findall(ROW, table, re.MULTILINE) if lpar == name}
+        rows = re.findall(ROW, table, re.MULTILINE)
+        verdicts = {tuning: verdict.replace(" ", "_") for lpar, tuning, verdict in rows if lpar == name}
         return status, text, verdicts, changed[name]
 
     return run

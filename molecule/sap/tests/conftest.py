@@ -94,7 +94,7 @@ def stored(host):
 
 @pytest.fixture
 def effective():
-    """The value of a parameter in the text of a profile; None where no active line sets it."""
+    """The value of a parameter in the text of a profile; None if no active line sets it."""
 
     def read(text, name):
         lines = [line.partition("=") for line in text.splitlines() if not line.lstrip().startswith("#")]

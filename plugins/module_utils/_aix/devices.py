@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The device commands of AIX, lsdev, lsattr and chdev: how they are called, and what their output means.
+"""The device commands of AIX: lsdev, lsattr and chdev, with the parsers of their output.
 
-lsattr -E shows the customized database (ODM), which chdev -P changes while the device goes on with its old values.
-These are what lsattr -P shows, the values of the device's last configuration.
+lsattr -E shows the values in the customized database (ODM). chdev -P changes only the database: the device keeps the
+values of its last configuration, which lsattr -P shows.
 """
 
 import re
@@ -11,19 +11,19 @@ from collections import namedtuple
 
 from .._host.host import HostError
 
-# One line of lsdev -C. text: location and description, which the line does not tell apart.
+# One line of lsdev -C. text: location and description, which the line does not separate.
 Device = namedtuple("Device", "name state text")
-# What a line of lsattr -El tells for certain. settable: whether chdev may change it, None if the line does not say.
+# The certain parts of a line of lsattr -El. settable: whether chdev may change it, None if the line does not say.
 Attribute = namedtuple("Attribute", "name settable")
 
 _BUSY = "0514-062"
 _NO_SUCH_ATTRIBUTE = "0514-528"
-# of an attribute that the device does not have
+# for an attribute that the device does not have
 _UNKNOWN_RC = 255
 _SETTABLE = {"True": True, "True+": True, "False": False}
 _RANGE = re.compile(r"^(-?[0-9]+)\.\.\.(-?[0-9]+)(?:\s*\(\+([0-9]+)\))?$")
 _LOOK_S = 60
-# a stopped chdev can leave the database damaged, so it gets all the time that a device's methods may need
+# stopping chdev can damage the database, so it gets as much time as a device's methods may need
 _CHANGE_S = 900
 
 
@@ -36,49 +36,49 @@ class UnknownAttributeError(HostError):
 
 
 class DeviceBusyError(HostError):
-    """The device is in use, so that only the database could be changed."""
+    """The device is in use, so chdev can change only the database."""
 
 
 # parsers
 
 
-def complaint(result):
-    """All that a command said, on one line: AIX spreads an error over several ("Method error" and what follows)."""
-    return " ".join((result.err + " " + result.out).split()) or "exit code %d without a word" % result.rc
+def error_text(result):
+    """All output of a command on one line, because AIX splits an error into several ("Method error" and more)."""
+    return " ".join((result.err + " " + result.out).split()) or "exit code %d without a message" % result.rc
 
 
 def parse_devices(out):
-    """[Device] of lsdev -C, which prints nothing for a device that is not there."""
+    """[Device] of lsdev -C, which prints nothing for a device that does not exist."""
     lines = [line.split(None, 2) for line in out.splitlines()]
     return [Device(fields[0], fields[1], " ".join(fields[2:]).rstrip()) for fields in lines if len(fields) > 1]
 
 
 def parse_value(out):
-    """The value that lsattr -F value printed: empty, or with blanks inside, as it is."""
+    """The value in the output of lsattr -F value; it may be empty or contain blanks."""
     return out.strip()
 
 
 def parse_listing(out):
     """[Attribute] of lsattr -El.
 
-    The middle of a line is left alone: a value may be empty or hold blanks, and so may a description.
+    Only the ends of a line are used: the value and the description between them may be empty or contain blanks.
     """
     lines = [line.split() for line in out.splitlines()]
     return [Attribute(words[0], _SETTABLE.get(words[-1])) for words in lines if words]
 
 
 def parse_legal(out):
-    """The lines of lsattr -R: a legal value each, or a range of numbers, 1...256 (+1)."""
+    """The lines of lsattr -R, each a legal value or a range of numbers, 1...256 (+1)."""
     return [line.strip() for line in out.splitlines() if line.strip()]
 
 
 def allows(legal, value):
-    """Whether lines of lsattr -R allow a value; None if they are not understood, and so chdev has to say."""
+    """Whether lines of lsattr -R allow a value; None if unclear, so that chdev decides."""
     if value in legal:
         return True
     ranges = [match for match in map(_RANGE.match, legal) if match]
     words = [line for line in legal if not _RANGE.match(line)]
-    # a single word may be an example of what is free text
+    # a single word may be an example for free text
     if any(" " in word or "..." in word for word in words) or (not ranges and len(words) < 2):
         return None
     if not re.match(r"^-?[0-9]+\Z", value):
@@ -90,7 +90,7 @@ def allows(legal, value):
 
 
 def second_pair(value):
-    """What chdev would read in a value as a further attribute: one -a may hold several, with blanks between them."""
+    """The part of a value that chdev would read as another attribute, because one -a may contain several; or None."""
     match = re.search(r"\s(\S+?=)", value)
     return match.group(1) if match else None
 
@@ -98,11 +98,11 @@ def second_pair(value):
 # commands
 
 
-def _answer(host, argv):
-    """What a command printed; raises HostError with all that it said where it failed."""
+def _output(host, argv):
+    """The output of a command. Raises HostError with all its output if it failed."""
     result = host.run(argv, timeout=_LOOK_S)
     if result.rc != 0:
-        raise HostError("%s: %s" % (" ".join(argv), complaint(result)))
+        raise HostError("%s: %s" % (" ".join(argv), error_text(result)))
     return result.out
 
 
@@ -113,13 +113,13 @@ class Lsdev:
         self.host = host
 
     def device(self, name):
-        """The Device of this name, or None."""
-        found = [one for one in parse_devices(_answer(self.host, ["lsdev", "-Cl", name])) if one.name == name]
+        """The Device of this name; None if there is none."""
+        found = [one for one in parse_devices(_output(self.host, ["lsdev", "-Cl", name])) if one.name == name]
         return found[0] if found else None
 
     def devices(self):
-        """[Device], all of them."""
-        return parse_devices(_answer(self.host, ["lsdev", "-C"]))
+        """All devices: [Device]."""
+        return parse_devices(_output(self.host, ["lsdev", "-C"]))
 
 
 class Lsattr:
@@ -133,28 +133,28 @@ class Lsattr:
         result = self.host.run(["lsattr", "-El", device, "-a", attribute, "-F", "value"], timeout=_LOOK_S)
         if result.rc == 0:
             return parse_value(result.out)
-        said = "lsattr says of %s of %s: %s" % (attribute, device, complaint(result))
+        said = "lsattr fails for %s of %s: %s" % (attribute, device, error_text(result))
         if result.rc == _UNKNOWN_RC or _NO_SUCH_ATTRIBUTE in said:
             raise UnknownAttributeError(said, attribute)
         raise HostError(said)
 
     def in_force(self, device, attribute):
-        """The value with which the device was last configured, or None if this AIX does not say."""
+        """The value with which the device was last configured; None if this AIX does not show it."""
         result = self.host.run(["lsattr", "-Pl", device, "-a", attribute, "-F", "value"], timeout=_LOOK_S)
         return parse_value(result.out) if result.rc == 0 else None
 
     def attributes(self, device):
         """[Attribute] that the device shows."""
-        return parse_listing(_answer(self.host, ["lsattr", "-El", device]))
+        return parse_listing(_output(self.host, ["lsattr", "-El", device]))
 
     def legal(self, device, attribute):
-        """The lines of lsattr -R, none where it has no answer for this attribute."""
+        """The lines of lsattr -R; empty if it has none for this attribute."""
         result = self.host.run(["lsattr", "-Rl", device, "-a", attribute], timeout=_LOOK_S)
         return parse_legal(result.out) if result.rc == 0 else []
 
 
 class Chdev:
-    """Changes attributes of a device, all with one call."""
+    """Changes all attributes of a device with one call."""
 
     def __init__(self, host):
         self.host = host
@@ -162,15 +162,15 @@ class Chdev:
     def change(self, device, values, database_only=False):
         """Set {attribute: value} in the database and in the device. Raises DeviceBusyError, HostError.
 
-        database_only: leave the device as it is until it is configured anew.
+        database_only: do not change the device until it is configured again.
         """
         argv = ["chdev", "-l", device] + (["-P"] if database_only else [])
         for name, value in sorted(values.items()):
             further = second_pair(value)
             if further:
-                raise HostError("%s of %s: chdev would take '%s' for an attribute of its own" % (name, device, further))
+                raise HostError("%s of %s: chdev would take '%s' for another attribute" % (name, device, further))
             argv += ["-a", "%s=%s" % (name, value)]
         result = self.host.run(argv, timeout=_CHANGE_S)
         if result.rc != 0:
-            said = "chdev did not change %s: %s" % (device, complaint(result))
+            said = "chdev did not change %s: %s" % (device, error_text(result))
             raise DeviceBusyError(said) if _BUSY in said else HostError(said)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SMC-R of AIX: its devices, and the attributes that decide whether it is used."""
+"""SMC-R of AIX: its devices, and the attributes that enable it."""
 
 import re
 
@@ -13,5 +13,5 @@ def is_device(name):
 
 
 def empty_lists(values):
-    """Which of both lists are empty although SMC-R is on, so that it is not used; values: {attribute: text or None}."""
+    """The lists that are empty although SMC-R is on, so that AIX does not use it; values: {attribute: text or None}."""
     return [item for item in (ADDRESSES, PORTS) if values[ENABLED] != "0" and values[item] == ""]

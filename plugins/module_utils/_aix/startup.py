@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who else would change a device: chdev in /etc/inittab, in the rc scripts of AIX, and in root's crontab."""
+"""Other places that change a device: chdev in /etc/inittab, in the rc scripts of AIX, and in root's crontab."""
 
 import re
 import shlex
@@ -38,19 +38,19 @@ def _words(text):
     try:
         words = shlex.split(text)
     except ValueError:
-        # a quote that ends in another line, or around the whole command
+        # the quote ends in another line, or is around the whole command
         words = text.replace('"', " ").replace("'", " ").split()
     # -lsmcr0 is -l smcr0
     return [part for word in words for part in ((word[:2], word[2:]) if re.match(r"-[la].", word) else (word,))]
 
 
 def others(host, device, attributes):
-    """Who else would set these attributes of a device, as conflict(). Whether it comes to that, a script decides."""
+    """The conflicts for these attributes of a device. All are possible: the script decides whether it runs chdev."""
     found = []
     for folder, pattern in _FILES:
         for path in host.glob(folder, pattern):
             for line, text in numbered_lines(host, path):
-                # a colon makes a comment of a line of inittab
+                # a line of inittab that begins with a colon is a comment
                 calls = [] if path == "/etc/inittab" and text.startswith(":") else parse_chdev(text)
                 for name, values in calls:
                     for attribute in sorted(set(values) & set(attributes) if name == device else ()):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether this is AIX, and which level of it."""
+"""Whether this is AIX, and its level."""
 
 import platform
 import re
@@ -8,8 +8,8 @@ from collections import namedtuple
 
 from .._host.host import HostError
 
-# text: as oslevel prints it, 7200-02-01-1731. release 7200, technology 2: numbers, to be compared.
-Level = namedtuple("Level", "text release technology")
+# text: as oslevel prints it, 7200-02-01-1731. release and technology: 7200 and 2, as numbers to compare.
+AixLevel = namedtuple("AixLevel", "text release technology")
 
 _LEVEL = re.compile(r"^[ \t]{,80}(([0-9]{4})-([0-9]{2})(?:-[0-9]{2}-[0-9]{4})?)[ \t\r]{,80}$", re.M)
 # oslevel -s looks through all file sets
@@ -21,13 +21,13 @@ def is_aix():
 
 
 def parse_level(out):
-    """The Level in what oslevel -s or -r printed, or None."""
+    """The AixLevel in the output of oslevel -s or -r, or None."""
     match = _LEVEL.search(out)
-    return Level(match.group(1), int(match.group(2)), int(match.group(3))) if match else None
+    return AixLevel(match.group(1), int(match.group(2)), int(match.group(3))) if match else None
 
 
 def level(host):
-    """The Level of this AIX, or None if oslevel does not tell: -s can print nothing, and then -r is asked."""
+    """The AixLevel of this AIX; None if unknown. If oslevel -s prints nothing, oslevel -r is used."""
     for option in ("-s", "-r"):
         try:
             result = host.run(["oslevel", option], timeout=_TIMEOUT_S)

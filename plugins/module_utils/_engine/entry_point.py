@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the state modules' main() have in common: options, errors, the result."""
+"""The common part of the state modules: options, errors, the result."""
+
+import copy
 
 from .._host.host import Host, HostError
 from .journal import Journal
@@ -18,10 +20,22 @@ STATE_ARGUMENTS = dict(
 )
 
 
+def argument_spec(tuning_class):
+    """The options of a tuning's module, with defaults that are the caller's own."""
+    return copy.deepcopy(dict(STATE_ARGUMENTS, **tuning_class.options))
+
+
 def run_tuning(module, tuning_class):
     """Run one state module: tuning_class(host, params) is a Tuning. Ends the module."""
+    result = outcome(tuning_class, module.params, module.check_mode)
+    if result["failed"]:
+        module.fail_json(**result)
+    module.exit_json(**result)
+
+
+def outcome(tuning_class, params, check_mode):
+    """The result of one call of a tuning's module with these checked parameters."""
     host = Host()
-    params = module.params
     try:
         terms = _terms(host, params, tuning_class)
         tuning = tuning_class(host, params)
@@ -30,21 +44,18 @@ def run_tuning(module, tuning_class):
             tuning,
             journal,
             params["state"],
-            module.check_mode,
+            check_mode,
             params["force"],
             terms,
             complete=params["complete"],
         )
-        result = run.run()
+        return run.run()
     except (InputError, HostError) as error:
-        module.fail_json(msg=str(error))
-    if result["failed"]:
-        module.fail_json(**result)
-    module.exit_json(**result)
+        return {"failed": True, "msg": str(error)}
 
 
 def _terms(host, params, tuning_class):
-    """The Terms of the lease that is asked for, None if none is. Raises InputError."""
+    """The Terms of the call's lease, or None. Raises InputError."""
     seconds = params["lease"]
     if seconds is None:
         return None
@@ -60,7 +71,7 @@ def _terms(host, params, tuning_class):
             if not due():
                 return None
             tuning = tuning_class(host, tuning_class.unattended(params))
-            return Run(tuning, journal, "restored", whole=True).run()
+            return Run(tuning, journal, "restored", all_subjects=True).run()
         except InputError as error:
             raise HostError(str(error)) from error
         finally:

@@ -5,8 +5,8 @@
 One file per tuning below /var/lib/zpower_sap_tuning (AIX: /var/adm/zpower_sap_tuning), folder 0700, file 0600. It is
 written before the first change, so that a run killed at any moment leaves enough behind to go back.
 
-A checkpoint is a second journal, in the folder checkpoint-<name> below: what stood when it began, for a while that is
-taken back as a whole. The journal itself knows nothing of it.
+A checkpoint is a second journal, in the folder checkpoint-<name> below, with the values found when it began. It is
+taken back as a whole. The main journal does not mention it.
 """
 
 import contextlib
@@ -21,27 +21,22 @@ import time
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused, sync_folder
 from .._host.lock import Busy, Lock
-from .lease import LEASE, Lease
+from .lease import Lease
+from .places import CHECKPOINT, folder_of
 from .tuning import InputError
 
 SCHEMA = "zpower.sap_tuning/journal/1"
-_CHECKPOINT = "checkpoint-"
 _CHECKPOINT_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-# of a folder that cannot be removed: something lies in it, or somebody else was faster
+# a folder that cannot be removed is not empty, or has been removed by someone else
 _LEFT = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOTDIR)
 _REFUSED = (errno.EROFS, errno.EACCES)
 _MODE = 0o700
 _LONGEST_WHY = 300
 
 
-def folder_of(system):
-    """Where the journal lies on this operating system (as platform.system() names it)."""
-    return "/var/adm/zpower_sap_tuning" if system == "AIX" else "/var/lib/zpower_sap_tuning"
-
-
 def machine_of(host):
-    """The id that tells this machine from a copy of it, None if unknown: on AIX the machine's id and the partition's
-    number, elsewhere that of systemd or D-Bus.
+    """The id that differs between this machine and a copy of it, None if unknown: on AIX the machine's id and the
+    partition's number, elsewhere the id of systemd or D-Bus.
     """
     if platform.system() == "AIX":
         machine = os.uname().machine
@@ -57,18 +52,8 @@ def machine_of(host):
     return None
 
 
-def journals(host, system):
-    """{tuning: the paths of its journals} of all journals on this host, those of checkpoints too."""
-    base, found = folder_of(system), {}
-    for folder in [base] + host.glob(base, _CHECKPOINT + "*"):
-        for path in host.glob(folder, "*.json"):
-            if os.path.basename(path) != LEASE:
-                found.setdefault(os.path.basename(path)[: -len(".json")], []).append(path)
-    return found
-
-
 def parse(text, name):
-    """What a journal of the tuning called name holds. Raises ValueError if it is no such journal."""
+    """The data in a journal of the tuning called name. Raises ValueError if the text is no such journal."""
     try:
         data = json.loads(text)
     except RecursionError as error:
@@ -100,7 +85,7 @@ def _check(right, what):
 
 
 def _is_text(value):
-    """Whether it is a text that can be written to a file and be part of a path."""
+    """Whether it is a text that can be written to a file and can be part of a path."""
     if not isinstance(value, str) or "\0" in value:
         return False
     value.encode("utf-8")  # UnicodeEncodeError is a ValueError: half of a surrogate pair
@@ -112,18 +97,18 @@ def _is_value(value):
 
 
 class Journal:
-    """First values and what was set over them, by the key of the knob.
+    """First values of knobs and the values set since, by the key of the knob.
 
-    An entry has subject and family (of the Knob), first (the value found, None if absent), ours (what was set over
-    it), since (UTC) and identity (of the Subject, if it has one). ``ours`` holds every value this collection has set or
-    was about to set: a run killed between the journal and the write must not look as if someone else had changed the
-    knob.
+    An entry has subject and family (of the Knob), first (the value found, None if absent), ours (the values set since),
+    since (UTC) and identity (of the Subject, if it has one). ``ours`` holds every value this collection has set or was
+    about to set: if a run is killed between the journal and the write, the knob must not look as if someone else had
+    changed it.
 
-    machine: where the journal was written (machine_of()), None if unknown. made: the folders that this collection made
-    for stored values, noted before they are made; they go with the last entry.
+    machine: the one that wrote the journal (machine_of()), None if unknown. made: the folders that this collection made
+    for stored values, noted before they are made; they are removed with the last entry.
 
-    checkpoint: the name of the checkpoint whose journal this is, empty for the main one; lease: until when it may last.
-    Raises InputError for what cannot be the name of one.
+    checkpoint: its name, empty for the main journal; lease: that of the checkpoint. Raises InputError for an invalid
+    name.
     """
 
     def __init__(self, host, name, folder=None, checkpoint=None):
@@ -133,12 +118,12 @@ class Journal:
         self.checkpoint = checkpoint or ""
         if self.checkpoint and not _CHECKPOINT_NAME.match(self.checkpoint):
             raise InputError(
-                "checkpoint: '%s' is no name; use up to 64 letters, digits, and after the first of them . _ -"
+                "checkpoint: '%s' is no name; use up to 64 letters and digits, and after the first one also . _ -"
                 % self.checkpoint
             )
-        self.folder = os.path.join(self._base, _CHECKPOINT + self.checkpoint) if self.checkpoint else self._base
+        self.folder = os.path.join(self._base, CHECKPOINT + self.checkpoint) if self.checkpoint else self._base
         self.path = os.path.join(self.folder, name + ".json")
-        # one lock for all journals of a tuning: a run with a checkpoint and one without keep each other out
+        # one lock for all journals of a tuning: only one run changes it, with a checkpoint or without
         self._lock_path = os.path.join(self._base, name + ".lock")
         self._lock = Lock(host, self._lock_path)
         self.lease = Lease(host, self.folder, name)
@@ -146,26 +131,26 @@ class Journal:
         self._load()
 
     def checkpoints(self):
-        """The journals of this tuning's checkpoints that are not taken back yet, the newest first."""
+        """The journals of this tuning's checkpoints that have not been taken back, the newest first."""
         found = [journal for journal in self._of_checkpoints() if journal.entries]
         return sorted(found, key=lambda journal: journal.since(), reverse=True)
 
     def _of_checkpoints(self):
         found = []
-        for folder in self._host.glob(self._base, _CHECKPOINT + "*"):
-            checkpoint = os.path.basename(folder)[len(_CHECKPOINT) :]
+        for folder in self._host.glob(self._base, CHECKPOINT + "*"):
+            checkpoint = os.path.basename(folder)[len(CHECKPOINT) :]
             if _CHECKPOINT_NAME.match(checkpoint) and self._host.exists(os.path.join(folder, self.name + ".json")):
                 found.append(Journal(self._host, self.name, self._base, checkpoint))
         return found
 
     def blocking_checkpoint(self):
-        """Why nothing may be set with this journal now, a sentence; empty if no other checkpoint stands."""
+        """A sentence why nothing may be set with this journal now; empty if there is no other checkpoint."""
         for other in self.checkpoints():
             if other.checkpoint != self.checkpoint:
                 ends = other.lease.ends()
                 until = ", which the host takes back by itself at %s" % ends if ends else ""
                 return (
-                    "%s has values for a while, since the checkpoint %s began at %s%s; ansible-playbook "
+                    "%s has temporary values of the checkpoint %s, which began at %s%s; ansible-playbook "
                     "zpower.sap_tuning.rollback -e zpower_checkpoint=%s takes back only those, and rollback without "
                     "it everything" % (self.name, other.checkpoint, other.since(), until, other.checkpoint)
                 )
@@ -176,20 +161,20 @@ class Journal:
         return min((str(entry.get("since", "")) for entry in self.entries.values()), default="")
 
     def foreign(self):
-        """Why its first values may not be those of this machine, a sentence; empty if they are, or nobody can tell."""
+        """A sentence if its first values seem to be those of another machine, else empty."""
         if not self.entries or self.machine is None or machine_of(self._host) in (None, self.machine):
             return ""
         return (
             "the journal %s was written on another machine (this host may be a copy of it), so its first values may "
-            "not be those of this host; force: true takes them for this host's own, and without the file this "
-            "collection starts anew from today's values" % self.path
+            "not be those of this host; force: true uses them for this host, and without the file this "
+            "collection starts again from today's values" % self.path
         )
 
     def broken(self, why):
         """The HostError of a journal that cannot be understood."""
         return HostError(
             "the journal %s cannot be understood (%s): it holds the values to go back to, so nothing was changed; "
-            "bring it back from a backup, or move it away to start anew from today's values"
+            "restore it from a backup, or move it away to start again from today's values"
             % (self.path, str(why)[:_LONGEST_WHY])
         )
 
@@ -205,10 +190,10 @@ class Journal:
         self.machine, self.made, self.entries = data.get("machine"), data.get("folders", []), data["knobs"]
 
     def lock(self):
-        """Keep a second run out until close(); the folder is made where it is missing.
+        """Lock out other runs until close(), and make the folder if it is missing.
 
-        Who holds it already keeps it. Raises HostError when another run holds the lock, and where the folder cannot be
-        made.
+        Does nothing if this run holds the lock already. Raises HostError if another run holds it, or if the folder
+        cannot be made.
         """
         while not self._lock.held:
             try:
@@ -217,7 +202,7 @@ class Journal:
             except Busy as error:
                 raise HostError(
                     "another run%s is changing this tuning now (it holds %s); nothing was changed, run again when it "
-                    "is done" % (" (%s)" % error.owner if error.owner else "", self._lock_path),
+                    "has ended" % (" (%s)" % error.owner if error.owner else "", self._lock_path),
                     errno.EAGAIN,
                 ) from error
             except HostError as error:
@@ -235,7 +220,7 @@ class Journal:
             raise refused("cannot keep a journal in %s" % path, error) from error
 
     def close(self):
-        """Let the next run in; empty journals leave no file behind."""
+        """Release the lock; empty journals leave no file behind."""
         if not self._lock.held:
             return
         self._lock.release(keep=self._stands())
@@ -244,16 +229,16 @@ class Journal:
                 _remove_folder(self._host, folder)
 
     def _folders(self):
-        return [self._base] + self._host.glob(self._base, _CHECKPOINT + "*")
+        return [self._base] + self._host.glob(self._base, CHECKPOINT + "*")
 
     def _stands(self):
         """Whether this tuning has a journal, of a checkpoint or the main one."""
         return any(self._host.exists(os.path.join(folder, self.name + ".json")) for folder in self._folders())
 
     def _is_ours(self, folder):
-        """Whether this collection made one of the journals' folders, which is where it would note that.
+        """Whether this collection made one of the journals' folders, by its mode.
 
-        Who makes the first of them in advance, for a mount point perhaps, hardly gives it the same mode.
+        An administrator who makes the first one in advance, as a mount point for example, hardly gives it that mode.
         """
         try:
             return folder != self._base or stat.S_IMODE(os.stat(self._host.path(folder)).st_mode) == _MODE
@@ -263,7 +248,7 @@ class Journal:
     # what a killed run leaves behind
 
     def leftovers(self):
-        """The files that killed runs left in the journals' folders; only who holds the lock may remove them."""
+        """The files that killed runs left in the journals' folders; remove them only under the lock."""
         found = []
         for folder in self._folders():
             path = os.path.join(folder, self.name + ".json")
@@ -290,13 +275,13 @@ class Journal:
         """The journals of this tuning that have no entry left and only note folders."""
         return [journal for journal in [self] + self._of_checkpoints() if journal.made and not journal.entries]
 
-    # what is written
+    # writing
 
     def intend(self, changes, folders=(), identities=None):
-        """Note what is about to be set: changes is [(subject name, Knob)]. Durable on return.
+        """Note the values that will be set: changes is [(subject name, Knob)]. Durable on return.
 
-        folders: those into which it will be written; identities: {subject name: identity}, of those that have one.
-        Raises HostError where it cannot be written (disk full): then nothing may be changed.
+        folders: those of the files that will be written; identities: {subject name: identity} of subjects with one.
+        Raises HostError if the journal cannot be written (disk full): then nothing may be changed.
         """
         for subject, knob in changes:
             entry = self.entries.setdefault(knob.key, _entry(subject, knob, knob.now))
@@ -315,12 +300,12 @@ class Journal:
             ) from error
 
     def adopt(self, subject, knob):
-        """Take a stored value of this collection that no journal knows for one that was absent before. Not written."""
+        """Add a stored value of this collection that no journal has, as absent before. Does not write the journal."""
         entry = self.entries[knob.key] = _entry(subject, knob, None)
         entry["ours"].append(knob.now)
 
     def _to_make(self, folders):
-        """Which of these folders this collection makes, or has made for another tuning that may be gone before."""
+        """Those of these folders that this collection makes, or has made for another tuning."""
         noted = set()
         for folder in self._folders():
             for path in self._host.glob(folder, "*.json"):
@@ -329,13 +314,13 @@ class Journal:
         return [folder for folder in folders if folder in noted or not self._host.exists(folder)]
 
     def forget(self, keys):
-        """Drop what was taken back."""
+        """Drop the entries of values that were taken back."""
         for key in keys:
             self.entries.pop(key, None)
         self.save()
 
     def save(self):
-        """Write the journal; without entries it goes, and before it the folders that this collection made."""
+        """Write the journal; without entries, remove the folders that this collection made, then the file."""
         if not self.entries:
             self.made = [folder for folder in self.made if not _remove_folder(self._host, folder)]
             if not self.made:
@@ -356,7 +341,7 @@ def _entry(subject, knob, first):
 
 
 def _remove_folder(host, folder):
-    """Remove a folder if nothing lies in it. False if that is refused: no write access, a read-only file system."""
+    """Remove a folder if it is empty. False if that is refused: no write access, a read-only file system."""
     path = host.path(folder)
     try:
         os.rmdir(path)

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A checkpoint that the host takes back by itself when nobody renews its lease: for runs whose controller may be gone.
+"""The lease of a checkpoint: if nobody renews it, because the controller is gone for example, the host takes it back.
 
-A guardian a tuning, a process that has left the module's session, sleeps until the lease ends. The time of that lies in
-one file in the checkpoint's folder, so that each call with the checkpoint renews the lease of all its tunings. Whether
-a guardian lives is told by the lock on its own file. Nothing of this outlives a reboot; the checkpoint does.
+There is one guardian per tuning: a process outside of the module's session that sleeps until the lease ends. One file
+in the checkpoint's folder has that time, so each call with the checkpoint renews the lease of all its tunings. A
+guardian holds a lock on its own file while it lives. A reboot ends all guardians; the checkpoint stays.
 """
 
 import errno
@@ -20,28 +20,28 @@ from .._host import daemon
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused
 from .._host.lock import Lock
+from .places import LEASE
 
-LEASE = "lease.json"
 LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
-# so often a guardian looks whether its lease became shorter; a few 100 µs each time
+# a guardian checks its lease this often, in case it became shorter; a check takes a few 100 µs
 LOOK_S = 15.0
 BUSY_S = 1.0
 RETRY_S = 15.0
 _SUFFIX = ".guardian"
-# verdicts of what a guardian, which neither forces nor restarts, has to leave
+# verdicts of values that a guardian leaves alone, because it neither forces nor restarts
 _LEFT = ("drifted", "pending_restart")
 
-# What a call asks for: seconds from now (0 ends the lease), and take_back(due), with which the guardian takes the
-# tuning's part of the checkpoint back. That takes the lock, does nothing and returns None if due() is not true under
-# it, and otherwise returns the result of the run.
+# The lease that a call requests: seconds from now (0 ends the lease), and take_back(due), with which the guardian takes
+# back the tuning's part of the checkpoint. It takes the lock. If due() is then false, it does nothing and returns None;
+# otherwise it returns the result of the run.
 Terms = namedtuple("Terms", "seconds take_back")
 
 
 class Lease:
     """The lease of one tuning's part of a checkpoint; folder: that of the checkpoint's journals.
 
-    grant() and end() are for who holds the tuning's lock.
+    Call grant() and end() only under the tuning's lock.
     """
 
     def __init__(self, host, folder, name):
@@ -49,18 +49,18 @@ class Lease:
         self._name = name
         self._folder = folder
         self._path = os.path.join(folder, LEASE)
-        # all tunings of a checkpoint have one lease, but each its own lock, so each writes it beside first
+        # the tunings of a checkpoint share one lease but no lock, so each writes its own file first and renames it
         self._own_path = os.path.join(folder, name + ".lease")
         self._guardian_path = os.path.join(folder, name + _SUFFIX)
 
     def ends(self):
-        """When the host takes the tuning back by itself (UTC), or None if no guardian waits for that."""
+        """When the host itself takes the tuning back (UTC), or None if no guardian waits for that."""
         return (self._load() or {}).get("ends") if self._guardian() else None
 
     def grant(self, terms):
-        """Let the lease last the seconds of the terms from now, with a guardian that waits for its end.
+        """Start or renew the lease for the seconds of the terms, with a guardian that waits for its end.
 
-        Raises HostError where that cannot be.
+        Raises HostError if that fails.
         """
         if terms.seconds == 0:
             self.end()
@@ -80,11 +80,11 @@ class Lease:
             self.end()
             why = os.strerror(error.errno) if isinstance(error, OSError) else error
             raise HostError(
-                "no process could be started that takes the checkpoint back at %s: %s" % (ends, why)
+                "the process that would take the checkpoint back at %s could not be started: %s" % (ends, why)
             ) from error
 
     def end(self):
-        """End this tuning's guardian; with the last one of the checkpoint its lease ends."""
+        """End this tuning's guardian; the lease ends with the checkpoint's last guardian."""
         pid = self._guardian()
         if pid not in (None, os.getpid()):
             try:
@@ -93,23 +93,23 @@ class Lease:
                 if error.errno != errno.ESRCH:
                     raise refused("cannot end the guardian of the lease (process %d)" % pid, error) from error
         self._host.remove(self._guardian_path)
-        # one that was killed leaves its file, until its own tuning is taken back
+        # a guardian that was killed leaves its file until its own tuning is taken back
         if not self._host.glob(self._folder, "*" + _SUFFIX):
             self._host.remove(self._path)
 
     def leftovers(self, stands):
-        """What killed runs and guardians left behind; stands: whether the tuning's checkpoint is still there."""
+        """Files that killed runs and guardians left behind; stands: whether the tuning's checkpoint still exists."""
         found = [self._own_path] if self._host.exists(self._own_path) else []
         found += temporaries(self._host, self._own_path)
         if not stands and not self._guardian():
             found += [self._guardian_path] if self._host.exists(self._guardian_path) else []
-            # nobody else is in the folder, which goes then
+            # nothing else is in the folder, which will be removed
             if set(self._host.listdir(self._folder)) <= {os.path.basename(path) for path in found} | {LEASE}:
                 found += [self._path] if self._host.exists(self._path) else []
         return found
 
     def _load(self):
-        """The lease as it was granted last, None if there is none."""
+        """The lease as it was last granted, or None."""
         text = self._host.read(self._path)
         if text is None:
             return None
@@ -117,11 +117,11 @@ class Lease:
             lease = json.loads(text)
             return {"until": float(lease["until"]), "ends": str(lease["ends"])}
         except (ValueError, KeyError, TypeError, RecursionError):
-            # whoever broke it: to go back is the safe side
+            # it is damaged: taking back is the safe choice
             return {"until": 0.0, "ends": "once"}
 
     def _guardian(self):
-        """The process id of the guardian that lives, None if there is none. Leaves no file behind."""
+        """The process id of the living guardian, or None. Leaves no file behind."""
         try:
             descriptor = os.open(self._host.path(self._guardian_path), os.O_RDONLY)
         except OSError as error:
@@ -137,13 +137,13 @@ class Lease:
             os.close(descriptor)
         return None
 
-    # the guardian; nothing may be imported here any more, for the module's files are gone
+    # the guardian; it must not import anything, because the module's files are gone
 
     def _watch(self, take_back, say_ready):
-        # its descriptor was closed with the others, and its number may soon be another file's
+        # its descriptor was closed with the others, and another file may get its number
         syslog.closelog()
         os.umask(0o022)
-        # who looks whether a guardian lives may hold it for a moment
+        # another process that checks for a living guardian may hold the lock for a moment
         Lock(self._host, self._guardian_path).take("%d" % os.getpid(), READY_TIMEOUT_S / 2)
         say_ready({})
         while True:
@@ -165,7 +165,7 @@ class Lease:
                 left = [record["reason"] for record in result["tuning"] if record["verdict"] in _LEFT]
                 if left:
                     self._say(
-                        syslog.LOG_WARNING, "was not renewed and is taken back but for this: %s" % "; ".join(left)
+                        syslog.LOG_WARNING, "was not renewed and is taken back except for this: %s" % "; ".join(left)
                     )
                 else:
                     self._say(syslog.LOG_NOTICE, "was not renewed and is taken back: %s" % result["msg"])
@@ -175,7 +175,7 @@ class Lease:
                 time.sleep(RETRY_S)
 
     def _left(self):
-        """The seconds that the lease still has; None if it was ended."""
+        """The seconds until the lease ends; None if it was ended."""
         lease = self._load()
         return None if lease is None else lease["until"] - time.monotonic()
 

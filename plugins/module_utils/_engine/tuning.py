@@ -1,10 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The life of a tuning, common to all: observe, plan, act, prove; and the way back.
+"""A tuning: its subjects and their knobs, and the methods that a class in _tunings/ provides.
 
-A tuning (a class below _tunings/) says which subjects it is about, how their knobs are observed, what is wanted of them
-and how one is set. Check mode, verify, apply and rollback are all Run.run() of _run.py, and
-check mode only leaves out the acting.
+Check mode, verify, apply and rollback are all Run.run() in run.py; check mode only leaves out the writes.
 """
 
 import contextlib
@@ -19,18 +17,18 @@ STORED = "stored"
 
 
 class InputError(Exception):
-    """What the user asked for cannot be: one sentence with what, where, and what would be right."""
+    """A mistake in the request: one sentence with the option, the mistake and valid values."""
 
 
 class UnsupportedError(HostError):
-    """The kernel says that this machine does not have what the knob sets: one sentence. No failure."""
+    """The kernel says that this machine does not support the knob: one sentence. Not a failure."""
 
 
 _ROOT_ONLY = "the kernel allows it to root only: run with become: true"
 
 
 def explained(error, meanings):
-    """The HostError of a refused write with what it means to a person; meanings: {errno: text} of the knob's own."""
+    """The HostError of a refused write with an explanation; meanings: {errno: explanation} for this knob."""
     common = {errno.EPERM: _ROOT_ONLY, errno.EACCES: _ROOT_ONLY}
     meaning = meanings.get(error.errno, common.get(error.errno, "the old value stands"))
     return HostError("%s: %s" % (error, meaning), error.errno)
@@ -39,12 +37,12 @@ def explained(error, meanings):
 class Knob:
     """One value of one subject, at one place (RUNNING or STORED).
 
-    key: its name in the journal, unique on the host. item: its name in tables ("rx-0"). family: knobs of one family had
-    the same first value where the journal does not know better (receive queues that came later). now and wanted are the
-    kernel's or the file's own text, None if absent; a knob whose wanted equals now is left alone.
+    key: its name in the journal, unique on the host. item: its name in tables ("rx-0"). family: a knob that the journal
+    does not know (a receive queue that came later) had the same first value as the others of its family. now, wanted:
+    text of the kernel or the file, None if absent; a knob whose wanted equals now is left alone.
 
-    follows: the knob shows what the stored ones were at the last restart of what Tuning.restart names; it is not in the
-    journal. due: this run does that restart; a knob that follows and is not due makes its subject pending_restart.
+    follows: the knob shows the stored values at the last restart (see Tuning.restart); it is not in the journal. due:
+    this run does that restart; a different knob that follows and is not due makes its subject pending_restart.
     """
 
     def __init__(self, key, place, item, family, now, follows=False):
@@ -59,14 +57,13 @@ class Knob:
 
 
 class Subject:
-    """What one tuning record is about (an interface, the system): its knobs, and who else would set them.
+    """The subject of one tuning record (an interface, the system): its knobs, and conflicting settings.
 
-    verdict (not_applicable, unsupported) and reason stand where there are no knobs to speak of. notes make it drifted,
-    one sentence each; remarks are worth knowing although nothing is wrong. restart: where it differs from
-    Tuning.restart.
+    verdict (not_applicable, unsupported) and reason: of a subject without knobs. notes: sentences that make it drifted;
+    remarks: useful sentences that leave the verdict alone. restart: only if it differs from Tuning.restart.
 
-    identity: what it is known by when it gets another name, None if its name is all there is. gone: on the way back, a
-    sentence that it is not there any more, so that the journal keeps what could not be taken back.
+    identity: stays the same when the subject is renamed, None if it has only its name. gone: on the way back, a
+    sentence that the subject no longer exists, so the journal keeps the values that cannot be taken back.
     """
 
     def __init__(self, name, knobs=(), verdict=None, reason="", conflicts=()):
@@ -83,11 +80,11 @@ class Subject:
         self.gone = ""
 
     def values(self):
-        """{key: what the knob is now}."""
+        """{key: now} of all knobs."""
         return {knob.key: knob.now for knob in self.knobs}
 
     def title(self, *items):
-        """The subject with some of its items, for sentences; a knob named like its subject stands for both."""
+        """The names of the subject and some of its items, for sentences; equal names are said once."""
         return ", ".join(items) if items == (self.name,) else "%s %s" % (self.name, ", ".join(items))
 
     def at(self, place):
@@ -96,41 +93,43 @@ class Subject:
 
 
 class Tuning(ABC):
-    """What a file below _tunings/ provides, for one host and one request. Only set() and set_together() write.
+    """The base class of the files in _tunings/, for one host and one request. Only set() and set_together() write.
 
-    restart: what must be restarted for stored values to act: none, device, instance or reboot. remembered: on the way
-    back, the journal's keys, for knobs that cannot be enumerated. drop_ins: the DropIn files in which it stores values.
+    restart: none, device, instance or reboot: after this, stored values act. remembered: on the way back, the journal's
+    keys, for knobs that cannot be enumerated. drop_ins: the DropIn files in which it stores values. options: the
+    argument spec of its module's own options.
     """
 
     name = ""
     sources = ()
+    options = {}
     restart = "none"
     remembered = ()
     drop_ins = ()
 
     @classmethod
     def unattended(cls, params):
-        """The parameters of a call with which the host takes back by itself what that call may have set."""
+        """Parameters with which the host itself takes back the values of a call with these params."""
         return dict(params, state="restored", force=False)
 
     @abstractmethod
     def select(self):
-        """The subjects that the request means, as they are now: [Subject]. Raises InputError."""
+        """The subjects of the request, as they are now: [Subject]. Raises InputError."""
 
     @abstractmethod
     def selects(self, name):
-        """Whether the request means the subject of this name, which may be gone by now."""
+        """Whether the request means the subject of this name, which may no longer exist."""
 
     @abstractmethod
     def observe(self, name):
-        """One subject as it is now; without its running knobs where it is gone."""
+        """One subject as it is now; without running knobs if it no longer exists."""
 
     @abstractmethod
     def want(self, subject):
         """Plan: set wanted of the subject's knobs and of the subject itself. Reads and writes nothing."""
 
     def current(self, entries):
-        """The journal's entries {key: entry} under the names that their subjects have now."""
+        """The journal's entries {key: entry}, with the current names of their subjects."""
         return entries
 
     def legible(self, key, text):
@@ -138,15 +137,15 @@ class Tuning(ABC):
         return True
 
     def marked(self):
-        """[(subject name, Knob)] of all blocks that carry this collection's marks in drop-in files."""
+        """[(subject name, Knob)] of all blocks with this collection's marks in drop-in files."""
         return []
 
     def littered(self):
-        """Whether a killed run of this tuning left files behind, beside those that it was to replace."""
+        """Whether a killed run of this tuning left temporary files behind."""
         return bool(self._temporaries())
 
     def clean(self):
-        """Remove what killed runs left behind. Where that is refused it does no harm."""
+        """Remove files that killed runs left behind; a file that cannot be removed does no harm."""
         for path in self._temporaries():
             with contextlib.suppress(HostError):
                 self.host.remove(path)
@@ -155,14 +154,14 @@ class Tuning(ABC):
         return [path for drop_in in self.drop_ins for path in temporaries(self.host, drop_in.path)]
 
     def follow(self, subject):  # noqa: B027  (most tunings have nothing that follows)
-        """Plan: set wanted and due of the knobs that follow, once the others of the subject have their wanted value."""
+        """Plan: set wanted and due of the knobs that follow, after want()."""
 
     def set(self, subject, knob):
         """Give the knob its wanted value. Raises HostError, UnsupportedError."""
         raise NotImplementedError
 
     def steps(self, subject, knobs):
-        """These knobs, all of one place, in the groups in which they are set: each wholly or not at all."""
+        """These knobs, all of one place, in groups; each group is set completely or not at all."""
         return [[knob] for knob in knobs]
 
     def set_together(self, subject, knobs):
@@ -172,18 +171,30 @@ class Tuning(ABC):
 
     @abstractmethod
     def boot(self, subject, stored):
-        """({item: value after the next boot}, [why it is not what is stored]), when stored is {item: text} then."""
+        """({item: value after the next boot}, [why it differs from the stored value]); stored: {item: text} then."""
 
     def lacking(self, subject):
-        """What keeps values from acting although they are stored, one sentence each: it makes them pending_restart."""
+        """Reasons why stored values do not act, one sentence each: they make the subject pending_restart."""
         return []
 
-    def answer(self):
-        """What the module returns beside the tuning records: {key: value}."""
+    def extra_results(self):
+        """More results of the module, beside the tuning records: {key: value}."""
         return {}
 
+    def different(self, subject):
+        """The knobs that do not have their wanted value."""
+        return [knob for knob in subject.knobs if not self.same(knob, knob.now, knob.wanted)]
+
+    def changes(self, subject):
+        """The knobs that this run has to change."""
+        return [knob for knob in self.different(subject) if knob.due or not knob.follows]
+
+    def pending(self, subject):
+        """The knobs that wait for a restart, or did not get their value from it."""
+        return [knob for knob in self.different(subject) if knob.follows]
+
     def same(self, knob, one, other):
-        """Whether two texts of this knob mean the same."""
+        """Whether two texts of this knob are the same value."""
         return one == other
 
     def show(self, knob, text):
@@ -191,9 +202,9 @@ class Tuning(ABC):
         return "absent" if text is None else text
 
     def value(self, knob, text):
-        """The text as the tuning record has it."""
+        """The text for the tuning record."""
         return text
 
     def explain(self, knob, now):
-        """Why the machine shows now and not what was written; empty if nothing is known."""
+        """Why the machine shows now instead of the written value; empty if unknown."""
         return ""

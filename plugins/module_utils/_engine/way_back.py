@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What state: restored means: back through the checkpoints, the newest first, to the first values of the journal."""
+"""state: restored: back through the checkpoints, the newest first, to the first values of the journal."""
 
 
 class WayBack:
@@ -10,14 +10,14 @@ class WayBack:
         self.tuning = tuning
         self.journals = journals
         self.force = force
-        # {subject name: error} of those that cannot be looked at now
+        # {subject name: error} of subjects that cannot be read now
         self.errors = {}
 
     def keys(self):
         return sorted({key for journal in self.journals for key in journal.entries})
 
     def subjects(self):
-        """The names of all that the journals know of."""
+        """The names of all subjects in the journals."""
         return sorted({entry["subject"] for entry in self._all()})
 
     def families(self):
@@ -31,7 +31,7 @@ class WayBack:
         return next((journal.entries[key] for journal in self.journals if key in journal.entries), None)
 
     def checkpoints_of(self, name):
-        """Which checkpoints are taken back with this subject, a remark each."""
+        """One remark per checkpoint that is taken back with this subject."""
         return [
             "the checkpoint %s is taken back too" % journal.checkpoint
             for journal in self.journals
@@ -39,9 +39,9 @@ class WayBack:
         ]
 
     def want(self, subject):
-        """Plan the first values of the subject's knobs. Three values decide: the first, what was set, what stands now.
+        """Plan the first values of the subject's knobs, by the first value, the one set and the present one.
 
-        Through several journals it goes as if one after another were taken back, without the steps in between.
+        With several journals the result is that of taking them back one after another.
         """
         subject.wanted = {"state": "restored"}
         for knob in subject.knobs:
@@ -49,7 +49,7 @@ class WayBack:
                 self._want(subject, knob, self._entries(knob))
 
     def keep(self, subject):
-        """Say of a subject that is gone what the journal keeps of it."""
+        """If the subject is gone, say which of its values the journal keeps."""
         known = subject.values()
         kept = {
             key
@@ -60,14 +60,14 @@ class WayBack:
         if subject.gone and not kept:
             subject.reason = subject.gone
         elif subject.gone and self.force:
-            subject.reason = "%s; what the journal had of it is dropped" % subject.gone
+            subject.reason = "%s; its values in the journal are dropped" % subject.gone
         elif subject.gone:
             subject.notes.append(
                 "%s: the journal keeps %d of its first values (force: true drops them)" % (subject.gone, len(kept))
             )
 
     def _entries(self, knob):
-        """[(entry, whether it is the knob's own and not one of its family)], the newest first."""
+        """[(entry, whether it is the knob's own or another one of its family)], the newest first."""
         found = []
         for journal in self.journals:
             own = journal.entries.get(knob.key)
@@ -93,10 +93,10 @@ class WayBack:
                 return
 
     def settled(self, knobs, names, gone):
-        """[(journal, keys)] that need no way back any more: back already, or gone with a part of their subject.
+        """[(journal, keys)] that no longer need a way back: back already, or gone with a part of their subject.
 
-        knobs: all that there are now, by key. names: the subjects that wait for no restart; gone: those of them whose
-        values are to be kept. What stands as an older journal has it is beyond a newer one.
+        knobs: all present ones, by key. names: the subjects that wait for no restart; gone: those of them whose values
+        the journal keeps. A knob with the first value of an older journal is settled in the newer ones too.
         """
         found = []
         for at, journal in enumerate(self.journals):
@@ -117,12 +117,12 @@ class WayBack:
         return any(self.tuning.same(knob, knob.now, entry["first"]) for entry in entries)
 
     def forget(self, settled):
-        """Drop what settled() found."""
+        """Drop the entries that settled() found."""
         for journal, keys in settled:
             journal.forget(keys)
 
     def end_leases(self, names):
-        """A guardian could do no more now for the subjects of these names; it stays where there are others."""
+        """End the leases of checkpoints that have only these subjects: their guardians have nothing left to do."""
         for journal in self.journals:
             if journal.checkpoint and {entry["subject"] for entry in journal.entries.values()} <= names:
                 journal.lease.end()

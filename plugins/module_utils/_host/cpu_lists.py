@@ -3,14 +3,14 @@
 """CPU lists (``0-3,8``) and CPU masks (``ff,ffffffff``) in the kernel's own formats.
 
 Formats: the kernel's lib/bitmap-str.c (bitmap_parselist, bitmap_parse, ``%*pb``).
-A mask is an int here, bit n for CPU n; it is a string only at the border to the kernel.
+Here a mask is an int with bit n for CPU n; only the kernel's files have it as a string.
 """
 
 import re
 
 from .host import HostError
 
-# more digits than any CPU number needs, and few enough for int()
+# more digits than a CPU number needs, but a limit for int()
 _RANGE = re.compile(r"^([0-9]{1,18})(?:-([0-9]{1,18}))?\Z")
 _GROUP = re.compile(r"^[0-9a-fA-F]{1,8}\Z")
 
@@ -24,10 +24,10 @@ def parse_list(text):
     for part in text.strip().split(",") if text.strip() else []:
         match = _RANGE.match(part.strip())
         if not match:
-            raise ValueError("'%.100s' is no CPU list: write numbers and ranges, such as 0-3,8" % text)
+            raise ValueError("'%.100s' is not a CPU list: write numbers and ranges, such as 0-3,8" % text)
         first, last = int(match.group(1)), int(match.group(2) or match.group(1))
         if last < first:
-            raise ValueError("'%.100s' is no CPU list: the range %s runs backwards" % (text, part.strip()))
+            raise ValueError("'%.100s' is not a CPU list: the range %s ends before it begins" % (text, part.strip()))
         if last > 8191:
             raise ValueError("'%.100s' names CPU %d: the largest Linux kernels have 8192 CPUs" % (text, last))
         cpus.update(range(first, last + 1))
@@ -46,20 +46,20 @@ def format_list(cpus):
 
 
 def parse_mask(text):
-    """The number that a mask such as ``ff,ffffffff`` stands for.
+    """The number for a mask such as ``ff,ffffffff``.
 
-    Raises ValueError where the text is no mask as the kernel prints one.
+    Raises ValueError if the text is not a mask in the kernel's format.
     """
     mask = 0
     for group in text.strip().split(","):
         if not _GROUP.match(group):
-            raise ValueError("'%.100s' is no CPU mask: the kernel writes groups of 8 hexadecimal digits" % text)
+            raise ValueError("'%.100s' is not a CPU mask: the kernel writes groups of 8 hexadecimal digits" % text)
         mask = mask << 32 | int(group, 16)
     return mask
 
 
 def format_mask(mask, width):
-    """The kernel's own spelling of a mask: width is its number of possible CPUs (nr_cpu_ids).
+    """A mask in the kernel's format. width: the number of possible CPUs (nr_cpu_ids).
 
     The first group has as many digits as its bits need, the others 8: ``00000003`` for width 32, ``3`` for width 2.
     """
@@ -84,7 +84,7 @@ def cpus_of(mask):
 
 
 def read_list(host, path):
-    """The CPU numbers of a list in a file of the kernel, none if the file is absent. Raises HostError."""
+    """The CPU numbers of a list in a file of the kernel; empty if the file is absent. Raises HostError."""
     try:
         return parse_list(host.value(path) or "")
     except ValueError as error:
@@ -92,12 +92,12 @@ def read_list(host, path):
 
 
 def online(host):
-    """The numbers of the CPUs that run now, from /sys/devices/system/cpu/online."""
+    """The numbers of the running CPUs, from /sys/devices/system/cpu/online."""
     return read_list(host, "/sys/devices/system/cpu/online")
 
 
 def present(host):
-    """The numbers of the CPUs that the machine has, running or not."""
+    """The numbers of the present CPUs, running or not."""
     return read_list(host, "/sys/devices/system/cpu/present")
 
 

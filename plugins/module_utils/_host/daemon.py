@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leaving Ansible's module process: a daemon that needs no file any more, and that says when it is ready.
+"""A daemon that outlives Ansible's module process and reports when it is ready.
 
-Ansible removes a module's folder (and the archive that Python imports from) as soon as the module has ended, and it
-waits until every descriptor of the module's output is closed. So the daemon imports nothing after the fork, and keeps
-no descriptor but its own.
+When the module ends, Ansible removes its folder and the archive that Python imports from, and it waits until every
+descriptor of the module's output is closed. So the daemon imports nothing after the fork and keeps only its own
+descriptors.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from .errors import HostError
 
 
 def stand_apart(descriptors):
-    """Right after a fork: outlive what ends the session of the parent, and hold only these descriptors."""
+    """Call right after a fork: outlive the session of the parent, and hold only these descriptors."""
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
@@ -28,10 +28,10 @@ def stand_apart(descriptors):
 
 
 def guard(act, keep=()):
-    """Fork a process that calls act() as soon as this one has ended, also in a way that runs no code (SIGKILL).
+    """Fork a process that calls act() as soon as this one has ended, even by SIGKILL.
 
-    It waits for the end of file of a pipe whose write end only this process holds. keep: descriptors that it holds as
-    well. Returns its id, and that write end: closing it lets it act.
+    It waits for the end of file of a pipe whose write end only this process holds. keep: other descriptors that it
+    keeps. Returns its process id and that write end; closing the write end makes it act.
     """
     read_end, write_end = os.pipe()
     pid = os.fork()
@@ -55,10 +55,10 @@ def _detach(keep):
 
 
 def spawn(main, keep, timeout):
-    """Run main(say_ready) in a daemon; return the dict that main gave to say_ready.
+    """Run main(say_ready) in a daemon; return the dict that main passes to say_ready.
 
-    keep: the descriptors that the daemon needs (listening sockets). HostError with main's own sentence when it fails
-    before it is ready, or when that takes longer than timeout seconds.
+    keep: the descriptors that the daemon needs (listening sockets). Raises HostError with the error of main if it fails
+    before it is ready, and if that takes longer than timeout seconds.
     """
     answer, write_end = os.pipe()
     first = os.fork()
@@ -86,7 +86,7 @@ def _grandchild(main, keep, write_end):
         _detach(keep)
         main(say_ready)
     except Exception as error:
-        with contextlib.suppress(OSError):  # it was ready already: nobody listens any more
+        with contextlib.suppress(OSError):  # after say_ready(), nobody listens
             os.write(write_end, json.dumps({"error": str(error)}).encode("utf-8") + b"\n")
     finally:
         os._exit(0)
@@ -97,10 +97,10 @@ def _read_answer(descriptor, timeout):
     while b"\n" not in data:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-            raise HostError("the process in the background was not ready within %g s" % timeout)
+            raise HostError("the background process was not ready within %g s" % timeout)
         more = os.read(descriptor, 65536)
         if not more:
-            raise HostError("the process in the background ended before it was ready")
+            raise HostError("the background process ended before it was ready")
         data += more
     details = json.loads(data.decode("utf-8"))
     if "error" in details:

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How files are opened, and letting go of those that a process inherited."""
+"""The flag for opening files without following links; close inherited files."""
 
 import os
 
-# Opens no link. A system without this flag has only the rights of the folder's owner as a boundary.
+# Refuses a link. On a system without this flag, only the rights of the folder's owner protect.
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FALLBACK_DESCRIPTORS = 4096
 
@@ -28,7 +28,7 @@ def close_others(keep):
 
 
 def keep_only(descriptors):
-    """Let a process hold nothing but these: whoever waits for the end of the module's output must not wait for it."""
+    """Close all other files of this process, so that nobody who reads the module's output waits for it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)

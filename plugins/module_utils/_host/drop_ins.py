@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drop-in files that keep a value over a reboot: one file per tuning, one marked block a subject.
+"""Drop-in files that keep values over a reboot: one file per tuning, one marked block per subject.
 
-Lines outside the blocks belong to whoever wrote them and stay where they are.
+Lines outside the blocks are left unchanged.
 """
 
 import errno
@@ -10,14 +10,14 @@ import os
 
 from .host import TEMPORARY, HostError
 
-# where drop-in files of this collection lie, and how they are called: rules.d/91-zpower-sap-tuning-rps.rules
+# folders and prefix of the drop-in files of this collection: rules.d/91-zpower-sap-tuning-rps.rules
 FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
 PREFIX = "91-zpower-sap-tuning-"
 _BEGIN, _END = "# zpower.sap_tuning begin ", "# zpower.sap_tuning end "
 
 
 class DropIn:
-    """A drop-in file such as /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules; header: the comment it begins with."""
+    """A drop-in file such as /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules; header: the comment at its top."""
 
     def __init__(self, host, path, header):
         self._host = host
@@ -25,7 +25,7 @@ class DropIn:
         self._header = header
 
     def usable(self):
-        """Whether the facility that reads the file is there at all: the folder above the drop-in folder."""
+        """Whether this host has the service that reads the file: the folder above the drop-in folder exists."""
         return self._host.exists(os.path.dirname(os.path.dirname(self.path)))
 
     def blocks(self):
@@ -35,12 +35,12 @@ class DropIn:
         return [subject for subject in dict.fromkeys(named) if self.block(subject) is not None]
 
     def block(self, subject):
-        """The text of the subject's block (its lines, joined), or None if there is none."""
+        """The lines of the subject's block as one text; None if it has no block."""
         before, lines, after = self._split(subject)
         return None if lines is None else "\n".join(lines)
 
     def put(self, subject, text):
-        """Make text the subject's block; None removes it, and the file with its last block. Raises HostError."""
+        """Make text the subject's block; None removes the block, and with the last block the file. Raises HostError."""
         before, dummy, after = self._split(subject)
         if not before and not after and text is not None:
             before = self._header.splitlines()
@@ -55,7 +55,7 @@ class DropIn:
             except HostError as error:
                 if error.errno != errno.ENOENT:
                     raise
-                # the way back of another tuning has just removed the folder
+                # a rollback of another tuning has just removed the folder
                 self._host.write(self.path, text)
 
     def _split(self, subject):
@@ -70,7 +70,7 @@ class DropIn:
 
 
 def own_files(host):
-    """{tuning: the paths of its drop-in files} of all that this collection keeps on the host."""
+    """{tuning: the paths of its drop-in files} for all drop-in files of this collection on the host."""
     found = {}
     for folder in FOLDERS:
         for path in host.glob(folder, PREFIX + "*"):
@@ -80,15 +80,15 @@ def own_files(host):
 
 
 def temporaries(host, path):
-    """What runs left behind that were killed while they replaced this file."""
+    """The temporary files of runs that were killed while they replaced this file."""
     folder, name = os.path.split(host.real(path))
     return host.glob(folder, "%s%s.*" % (TEMPORARY, name))
 
 
 def effective_files(host, kind, suffix):
-    """The paths of the drop-in files of one kind ("udev/rules.d") that count, in the order in which they are read.
+    """The paths of the effective drop-in files of one kind ("udev/rules.d"), in the order in which they are read.
 
-    A file in /etc hides one of the same name in /run, and that one those below /usr: see udev(7), sysctl.d(5) and
+    A file in /etc hides a file of the same name in /run, which hides those below /usr: see udev(7), sysctl.d(5) and
     tmpfiles.d(5).
     """
     found = {}
@@ -100,7 +100,7 @@ def effective_files(host, kind, suffix):
 
 
 def numbered_lines(host, path):
-    """(line number, text) of the lines that say something; a line that ends in a backslash goes on in the next."""
+    """(line number, text) of all lines but comments and empty ones; a backslash at the end joins the next line."""
     pending, start = "", 0
     for number, line in enumerate((host.read(path) or "").splitlines(), 1):
         if pending:

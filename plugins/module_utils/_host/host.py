@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one door to the machine: files below a root, atomic writes, and commands.
 
-Every path that the rest of the collection names is absolute (``/sys/class/net``); a Host maps it below its root, so
-that the same code reads a captured tree, a test's tree and the machine itself.
+The rest of the collection names absolute paths (``/sys/class/net``). A Host maps them below its root, so that the same
+code reads the machine itself, a captured tree, and the tree of a test.
 
-As root, what lies in another user's folder is read and written with the rights of that user: see identities.py.
+As root, a Host reads and writes files in the folder of another user with the rights of that user: see identities.py.
 """
 
 import contextlib
@@ -18,34 +18,30 @@ import subprocess
 import tempfile
 from collections import namedtuple
 
-from . import identities
+from . import file_attributes, identities
 from .descriptors import NO_FOLLOW
 from .errors import HostError, refused
 
-# Files on their way to their place begin so, then comes the name of that place; no program takes them for its own.
+# Prefix of temporary files; the name of the file that they will replace follows. Other programs ignore such names.
 TEMPORARY = ".zpower-"
-# More than any file that this collection reads; a hostile one must not fill the memory.
+# Larger than any file that this collection reads, so that a hostile file cannot fill the memory.
 LARGEST = 64 * 1024 * 1024
 _PIECE = 256 * 1024
-# no such file; sysfs files of a device that is just going away or has no such value; a process that ends while its
-# files in /proc are read
+# no such file; a sysfs file of a device that disappears or has no such value; a process that ends while its files in
+# /proc are read
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.EINVAL, errno.EISDIR, errno.ESRCH)
 
-# What a command answered: its exit code, standard output and standard error.
+# The exit code, standard output and standard error of a command.
 Result = namedtuple("Result", "rc out err")
 
 
 def as_owner(method):
-    """A method of Host on one path, done with the rights of the user to whom the way to the path belongs."""
+    """Decorate a method of Host with one path: it runs with the rights that the path requires."""
 
     @functools.wraps(method)
-    def work(self, path, *arguments, **options):
+    def work(self, path):
         owner = self.owner(path)
-        if owner is None:
-            return method(self, path, *arguments, **options)
-        return identities.deputy(owner).call(
-            identities.TIMEOUT_S, functools.partial(work, self.twin(), path, *arguments, **options)
-        )
+        return method(self, path) if owner is None else self.as_user(owner, work, path)
 
     return work
 
@@ -57,59 +53,66 @@ class Host:
         self.root = root
 
     def twin(self):
-        """A Host of the same files, with nothing but them."""
+        """A Host for the same root that can be sent to another process."""
         return Host(self.root)
 
     def path(self, path):
-        """The real path of an absolute path of the machine."""
+        """The path on this machine for an absolute path of the Host's machine."""
         return os.path.normpath(os.path.join(self.root, path.lstrip("/")))
 
     def way(self, path):
-        """The Way to a path. What the kernel itself shows in /proc and /sys is always root's work."""
+        """The Way to a path. The files of the kernel in /proc and /sys are always read and written as root."""
         if self.root == "/" and path.startswith(("/proc/", "/sys/")):
             return identities.Way(None, self.path(path), None)
         return identities.way(self.path(path), self.root)
 
     def owner(self, path):
-        """The user id whose rights a path asks for; None for those of this process."""
+        """The id of the user with whose rights to work on a path; None for the rights of this process."""
         return self.way(path).owner
 
     def work(self, path, act, *arguments, timeout=identities.TIMEOUT_S):
-        """act(host, *arguments) with the rights that the path asks for; act and its answer as for Deputy.call()."""
+        """Call act(host, *arguments) with the rights that the path requires; act and its result: see Deputy.call()."""
         owner = self.owner(path)
         if owner is None:
             return act(self, *arguments)
-        return identities.deputy(owner).call(timeout, act, self.twin(), *arguments)
+        return self.as_user(owner, act, *arguments, timeout=timeout)
+
+    def as_user(self, uid, act, *arguments, timeout=identities.TIMEOUT_S):
+        """Call act(host, *arguments) with the rights of a user; act and its result: see Deputy.call()."""
+        return identities.deputy(uid).call(timeout, act, self.twin(), *arguments)
 
     @as_owner
     def exists(self, path):
         return os.path.exists(self.path(path))
 
     def read(self, path):
-        """The text of a file, or None if it does not exist (or vanishes, as devices do)."""
+        """The text of a file; None if it does not exist (or disappears, as the files of a device do)."""
         data = self.data(path)
         return None if data is None else data.decode("utf-8", "replace")
 
-    @as_owner
     def data(self, path, follow=True):
-        """The bytes of a file, or None if it does not exist. follow: False refuses a link in its place.
+        """The bytes of a file; None if it does not exist. follow: False refuses a link in its place.
 
-        Raises HostError for what is no regular file, and never waits for one (FIFO); /dev/null is empty.
+        Raises HostError if this is not a regular file, and never waits (FIFO); /dev/null is empty.
         """
+        # one look decides both who reads and which file is read
+        way = self.way(path)
+        if way.owner is not None:
+            return self.as_user(way.owner, Host.data, path, follow)
         try:
-            return self._content(path, follow)
+            return self._content(path, way.target if follow else self.path(path), follow)
         except OSError as error:
             if error.errno in _ABSENT:
                 return None
             if error.errno == errno.ELOOP and not follow:
-                raise HostError("%s is a link now, and is left alone: put the file itself there" % path) from error
+                raise HostError("%s is a link now and was not read: put the file itself there" % path) from error
             raise refused("cannot read %s" % path, error) from error
 
-    def _content(self, path, follow):
-        target = self.way(path).target if follow else self.path(path)
-        # a link is followed by way(): one that comes to lie there now is none that was looked at
-        looked_at = os.geteuid() == 0 and not target.startswith(("/proc/", "/sys/"))
-        flags = os.O_RDONLY | os.O_NONBLOCK | (NO_FOLLOW if looked_at or not follow else 0)
+    @staticmethod
+    def _content(path, target, follow):
+        # way() has followed the links: a link that is there now was made since
+        resolved = os.geteuid() == 0 and not target.startswith(("/proc/", "/sys/"))
+        flags = os.O_RDONLY | os.O_NONBLOCK | (NO_FOLLOW if resolved or not follow else 0)
         descriptor = os.open(target, flags)
         try:
             found = os.fstat(descriptor)
@@ -118,25 +121,21 @@ class Host:
             if not stat.S_ISREG(found.st_mode):
                 if found.st_rdev == os.stat(os.devnull).st_rdev:
                     return b""
-                raise HostError("cannot read %s: it is no regular file" % path)
-            return self._pieces(path, descriptor)
+                raise HostError("cannot read %s: it is not a regular file" % path)
+            # in pieces: /proc/sys refuses one large read (ENOMEM)
+            pieces, size = [], 0
+            for piece in iter(lambda: os.read(descriptor, _PIECE), b""):
+                pieces.append(piece)
+                size += len(piece)
+                if size > LARGEST:
+                    raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
+            return b"".join(pieces)
         finally:
             os.close(descriptor)
 
-    @staticmethod
-    def _pieces(path, descriptor):
-        # in pieces: /proc/sys refuses one large read (ENOMEM)
-        pieces, size = [], 0
-        for piece in iter(lambda: os.read(descriptor, _PIECE), b""):
-            pieces.append(piece)
-            size += len(piece)
-            if size > LARGEST:
-                raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
-        return b"".join(pieces)
-
     @as_owner
     def real(self, path):
-        """The path with all links followed, as the machine names it."""
+        """The path of the machine with all links followed."""
         found, root = os.path.realpath(self.path(path)), os.path.realpath(self.root)
         return found if root == "/" else "/" + os.path.relpath(found, root)
 
@@ -147,7 +146,7 @@ class Host:
 
     @as_owner
     def size(self, path):
-        """The bytes of a regular file; None for what is no file, which may block whoever reads it, or not there."""
+        """The size of a regular file in bytes; None if absent, or if not a regular file (reading that may block)."""
         try:
             found = os.stat(self.path(path))
         except OSError:
@@ -167,7 +166,7 @@ class Host:
 
     @as_owner
     def listdir(self, path):
-        """The sorted names in a folder; empty if there is none."""
+        """The sorted names in a folder; empty if the folder is absent."""
         try:
             return sorted(os.listdir(self.path(path)))
         except OSError as error:
@@ -180,9 +179,9 @@ class Host:
         return [os.path.join(folder, name) for name in self.listdir(folder) if fnmatch.fnmatchcase(name, pattern)]
 
     def put(self, path, value):
-        """Write one value into an existing file of /proc or /sys, with one write(2), as the kernel wants it.
+        """Write one value into an existing file of /proc or /sys with one write(2), as the kernel requires.
 
-        Raises HostError with the kernel's errno; the old value then stands.
+        Raises HostError with the kernel's errno; then the old value stays.
         """
         try:
             descriptor = os.open(self.path(path), os.O_WRONLY)
@@ -194,32 +193,33 @@ class Host:
             raise refused("cannot write %s to %s" % (value, path), error) from error
 
     def write(self, path, text, mode=0o644):
-        """Replace a file by this text, as replace() does."""
+        """Replace a file with this text; see replace()."""
         self.replace(path, text.encode("utf-8"), mode)
 
-    @as_owner
     def replace(self, path, data, mode=0o644, check=None):
-        """Replace a file atomically and durably; an existing one keeps owner, mode and attributes, a link its target.
+        """Replace a file atomically and durably. It keeps owner, mode, access control list and SELinux context.
 
-        Attributes are access control lists and the SELinux context. check(path) is called with the new file, complete
-        and beside the old one, and raises HostError where it must not take its place; not in another user's folder,
-        see work().
-        Raises HostError (disk full, read-only, no permission); the old file then stands untouched.
+        If path is a link, the file that it leads to is replaced. check(path), if given, gets the path of the complete
+        new file beside the old one, and raises HostError to keep the old one. In a folder of another user, call
+        replace() with check through work().
+        Raises HostError (disk full, read-only, no permission); then the old file is unchanged.
         """
         way = self.way(path)
+        if way.owner is not None:
+            return self.as_user(way.owner, Host.replace, path, data, mode, check)
         if way.loose is not None:
             raise HostError("cannot write %s: %s" % (path, identities.too_open(way.loose)), errno.EPERM)
         target = way.target if os.geteuid() == 0 else os.path.realpath(way.target)
         folder = os.path.dirname(target)
         temporary = None
         try:
-            # another tuning may be making it too
+            # another tuning may make it at the same time
             os.makedirs(folder, 0o755, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(prefix="%s%s." % (TEMPORARY, os.path.basename(target)), dir=folder)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
                 stream.flush()
-                self._keep(path, target, stream.fileno(), temporary, mode)
+                file_attributes.copy(self, path, target, stream.fileno(), temporary, mode)
                 os.fsync(stream.fileno())
             if check is not None:
                 check(temporary)
@@ -230,77 +230,13 @@ class Host:
             raise refused("cannot write %s" % path, error) from error
         finally:
             if temporary is not None:
-                # where even that is refused, the next run removes it
+                # if even that is refused, the next run removes it
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
 
-    def _keep(self, path, old, new, temporary, mode):
-        """Give the open file new, at temporary, owner, mode and attributes of the old one; mode if there is none."""
-        try:
-            descriptor = os.open(old, os.O_RDONLY | NO_FOLLOW | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno != errno.ENOENT:
-                raise
-            os.fchmod(new, mode)
-            return
-        try:
-            found, made = os.fstat(descriptor), os.fstat(new)
-            if not stat.S_ISREG(found.st_mode):
-                raise HostError("cannot write %s: it is no regular file" % path)
-            if (found.st_uid, found.st_gid) != (made.st_uid, made.st_gid):
-                self._keep_owner(path, found, new)
-            os.fchmod(new, stat.S_IMODE(found.st_mode))
-            self._keep_attributes(descriptor, new, old, temporary)
-        finally:
-            os.close(descriptor)
-
-    @staticmethod
-    def _keep_owner(path, found, new):
-        try:
-            os.fchown(new, found.st_uid, found.st_gid)
-        except OSError as error:
-            if error.errno != errno.EPERM:
-                raise
-            whose = [identities.Identity.of_uid(uid).name for uid in (found.st_uid, os.geteuid())]
-            raise HostError(
-                "cannot write %s: it belongs to %s (group id %d) and its folder to %s, who cannot keep that owner: "
-                "give the file to %s (chown)" % (path, whose[0], found.st_gid, whose[1], whose[1]),
-                error.errno,
-            ) from error
-
-    def _keep_attributes(self, old, new, old_path, new_path):
-        """Give the new open file the access control list and the SELinux context of the old one."""
-        if not hasattr(os, "listxattr"):
-            self._keep_aix_list(old_path, new_path)
-            return
-        try:
-            names = os.listxattr(old)
-        except OSError as error:
-            # a file system without attributes
-            if error.errno == errno.ENOTSUP:
-                return
-            raise
-        for name in names:
-            if name.startswith(("system.", "user.")) or name == "security.selinux":
-                value = os.getxattr(old, name)
-                # the policy gives the new file its context by itself, and lets few users set one
-                if name != "security.selinux" or _attribute(new, name) != value:
-                    os.setxattr(new, name, value)
-
-    def _keep_aix_list(self, old, new):
-        """The same with the programs of AIX, where Python has no calls for it; both names are in one user's hands."""
-        with tempfile.NamedTemporaryFile(prefix="zpower-") as kept:
-            for argv in (["aclget", "-o", kept.name, old], ["aclput", "-i", kept.name, new]):
-                try:
-                    done = self.run(argv)
-                except HostError as error:
-                    raise OSError(error.errno or errno.EIO, str(error)) from error
-                if done.rc != 0:
-                    raise OSError(errno.EIO, done.err)
-
     @as_owner
     def remove(self, path):
-        """Remove a file durably; one that is gone already is no error."""
+        """Remove a file durably. It is no error if the file is absent."""
         target = self.path(path)
         try:
             os.unlink(target)
@@ -310,25 +246,25 @@ class Host:
                 raise refused("cannot remove %s" % path, error) from error
 
     def run(self, argv, timeout=30, user=None, env=None):
-        """Run a command of this machine in the C locale, without a shell and without input; returns a Result.
+        """Run a command on this machine in the C locale, without a shell and without input; returns a Result.
 
-        user: run it with the ids, groups and home of this user, and no more of this environment than PATH and TZ; no
-        login file is read. env: variables to add.
-        Raises HostError where the command or the user is not there (ENOENT; also below a captured root), where it takes
-        too long (ETIMEDOUT), and where this process may not become the user (EPERM).
+        user: run it with the ids, groups and home of this user. Of this environment, it gets only PATH and TZ; no login
+        file is read. env: variables to add.
+        Raises HostError if the command or the user does not exist (ENOENT; also for a captured root), if the command
+        takes too long (ETIMEDOUT), and if this process may not become the user (EPERM).
         """
         if self.root != "/":
-            raise HostError("%s cannot run below %s, which is no running machine" % (argv[0], self.root), errno.ENOENT)
+            raise HostError("cannot run %s: %s is not the running machine" % (argv[0], self.root), errno.ENOENT)
         environment, become = dict(os.environ), None
         if user is not None:
             identity = identities.Identity.of_name(user)
-            # what root has in its environment is none of another user's business
+            # other users do not get root's environment
             environment = identity.environment(os.environ)
             become = self._become(identity)
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
         environment.update(env or {}, LC_ALL="C")
         try:
-            # a Host knows no AnsibleModule, whose run_command() this is otherwise
+            # not AnsibleModule.run_command(): a Host has no AnsibleModule
             done = subprocess.run(  # pylint: disable=ansible-bad-function,subprocess-popen-preexec-fn
                 argv,
                 check=False,
@@ -342,7 +278,7 @@ class Host:
                 preexec_fn=become,
             )
         except subprocess.TimeoutExpired as error:
-            raise HostError("%s gave no answer within %g s" % (argv[0], timeout), errno.ETIMEDOUT) from error
+            raise HostError("%s did not answer within %g s" % (argv[0], timeout), errno.ETIMEDOUT) from error
         except OSError as error:
             raise refused("cannot run %s" % argv[0], error) from error
         except subprocess.SubprocessError as error:
@@ -353,7 +289,7 @@ class Host:
 
     @staticmethod
     def _become(identity):
-        """What the child does to become the user; None if this process is that user."""
+        """The function with which the child becomes the user; None if this process is that user."""
         if os.geteuid() == identity.uid:
             return None
         if os.geteuid() != 0:
@@ -361,21 +297,13 @@ class Host:
         return identity.take
 
 
-def _attribute(descriptor, name):
-    """The extended attribute of an open file, None if it has none."""
-    try:
-        return os.getxattr(descriptor, name)
-    except OSError:
-        return None
-
-
 def sync_folder(folder):
-    """Make a rename or a removal in this folder survive a power cut."""
+    """Write a rename or a removal in this folder to the disk, so that it survives a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # AIX takes fsync only for files that are open for writing, as its documentation has it
+        # AIX documents fsync only for files that are open for writing
         if error.errno not in (errno.EBADF, errno.EINVAL):
             raise
     finally:

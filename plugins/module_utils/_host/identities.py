@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whose rights a piece of work gets: root works in root's folders, and in another user's folder as that user.
+"""Root works as root in root's folders, and as the owner in a folder of another user.
 
-way() tells whose rights a path asks for. A Deputy is a child process that has become that user for good: user, group,
-groups, and no file of root left open. It does what it is told until this process ends. The kernel lets no other process
-of that user look into it, because a process that gave up root cannot be traced (ptrace(2), "dumpable").
+way() says which user's rights a path requires. A Deputy is a child process that has permanently become that user (user,
+group, groups) and holds no open file of root. It works until this process ends. Other processes of that user cannot
+look into it, because the kernel does not let them trace a process that gave up root (ptrace(2), "dumpable").
 """
 
 import contextlib
@@ -24,28 +24,27 @@ from collections import namedtuple
 from .descriptors import keep_only
 from .errors import HostError
 
-# Users who are the system itself. On AIX /usr and /var belong to bin.
+# Users and groups that belong to the system. On AIX, /usr and /var belong to bin.
 _SYSTEM = (0, 2, 3, 4) if sys.platform.startswith("aix") else (0,)
 _SYSTEM_GROUPS = (0, 1, 2, 3, 4, 7) if sys.platform.startswith("aix") else (0,)
-# As many as the kernel follows.
+# The kernel follows as many links.
 _LINKS = 40
-# The group of a user whom this host does not know: one without rights.
+# A group without rights, for a user without an entry in passwd.
 _NOBODY = 65534
-_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 TIMEOUT_S = 60
-# One that needs no further module: this user may not read where they lie.
+# This protocol needs no further module, whose file the user may not be allowed to read.
 _PICKLE = 4
 
-# owner: the user id whose rights the path asks for, None for those of this process. target: the path without links.
-# loose: a folder of root's on the way in which others may replace files, or None.
+# owner: the id of the user whose rights the path requires; None for the rights of this process. target: the path with
+# all links followed. loose: a folder of root on the way in which others may replace files, or None.
 Way = namedtuple("Way", "owner target loose")
 
 
 def way(path, top="/"):
-    """The Way to a path below top. A process that is not root works with its own rights everywhere.
+    """The Way to a path below top. A process that is not root always works with its own rights.
 
-    The owner is the first user but root to whom a folder or a link on the way belongs: that user decides where the rest
-    of it leads. The file at the end does not count: only root can put it into a folder of root's.
+    The owner is the first user except root who owns a folder or a link on the way: this user decides where the rest of
+    the path leads. The owner of the file itself does not matter: only root can put it into a folder of root.
     """
     if os.geteuid() != 0:
         return Way(None, path, None)
@@ -60,7 +59,7 @@ def way(path, top="/"):
                 found = os.lstat(here)
                 target = os.readlink(here) if stat.S_ISLNK(found.st_mode) else None
             except OSError:
-                # not there, or not to be seen: the work itself says so
+                # absent or not accessible: the work itself reports it
                 return Way(None, os.path.join(here, *waiting[::-1]), loose)
             if target is None and not stat.S_ISDIR(found.st_mode):
                 return Way(None, os.path.join(here, *waiting[::-1]), loose)
@@ -78,16 +77,16 @@ def way(path, top="/"):
 
 
 def _is_loose(found):
-    """Whether others may replace what lies in this folder of root's. A sticky one (/tmp) keeps them from it."""
+    """Whether others may replace files in this folder of root. The sticky bit (/tmp) prevents it."""
     mode = found.st_mode
     by_group = mode & stat.S_IWGRP and found.st_gid not in _SYSTEM_GROUPS
     return bool((by_group or mode & stat.S_IWOTH) and not mode & stat.S_ISVTX)
 
 
 def owner_of_program(path):
-    """Whose rights a program is to run with: a user id, or None for those of this process.
+    """The id of the user with whose rights a program is to run; None for the rights of this process.
 
-    Raises HostError where others than root may replace a program that would run as root.
+    Raises HostError if the program would run as root and users other than root may replace it.
     """
     if os.geteuid() != 0 or not os.path.isabs(path):
         return None
@@ -107,19 +106,19 @@ def owner_of_program(path):
 
 
 def too_open(loose):
-    """The sentence for a folder or program of root's that others may write to."""
+    """The message for a folder or program of root to which others may write."""
     return (
-        "%s belongs to root, but others may write there: take that right away (chmod go-w), or give it to the user who "
-        "works there (chown)" % loose
+        "%s belongs to root, but others may write to it: remove their write permission (chmod go-w), or give it to the "
+        "user who works there (chown)" % loose
     )
 
 
 class Identity(namedtuple("Identity", "name uid gid groups home")):
-    """A user of this host with all the rights that the system gives to a login of that user."""
+    """A user of this host with the rights that a login gives."""
 
     @classmethod
     def of_uid(cls, uid):
-        """The Identity of a user id. One that has no entry in passwd has no group either."""
+        """The Identity of a user id. Without an entry in passwd, it has no groups."""
         try:
             return cls._of(pwd.getpwuid(uid))
         except KeyError:
@@ -127,7 +126,7 @@ class Identity(namedtuple("Identity", "name uid gid groups home")):
 
     @classmethod
     def of_name(cls, name):
-        """The Identity of a user name. Raises HostError where there is none."""
+        """The Identity of a user name. Raises HostError if there is no such user."""
         try:
             return cls._of(pwd.getpwnam(name))
         except KeyError as error:
@@ -139,13 +138,13 @@ class Identity(namedtuple("Identity", "name uid gid groups home")):
         return cls(entry.pw_name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir)
 
     def take(self):
-        """Become this user for good: real, effective and saved ids, and all groups. Raises OSError."""
+        """Become this user permanently: real, effective and saved ids, and all groups. Raises OSError."""
         os.setgroups(self.groups)
         os.setgid(self.gid)
         os.setuid(self.uid)
 
     def environment(self, base):
-        """What of root's environment the user may have, and the user's own variables."""
+        """The variables that the user gets: PATH and TZ of base, and the user's own."""
         kept = {name: base[name] for name in ("PATH", "TZ") if name in base}
         if self.home:
             kept.update(HOME=self.home, USER=self.name, LOGNAME=self.name)
@@ -153,7 +152,7 @@ class Identity(namedtuple("Identity", "name uid gid groups home")):
 
 
 def uid_of(name):
-    """The id of a user, or None if there is none of this name."""
+    """The id of a user; None if there is no user of this name."""
     try:
         return pwd.getpwnam(name).pw_uid
     except KeyError:
@@ -161,7 +160,7 @@ def uid_of(name):
 
 
 class Deputy:
-    """A child process that works as another user. Raises HostError where this process may not become that user."""
+    """A child process that works as another user. Raises HostError if this process may not become that user."""
 
     def __init__(self, identity):
         self._identity = identity
@@ -178,10 +177,10 @@ class Deputy:
         self.call(TIMEOUT_S, os.getuid)
 
     def call(self, timeout, act, *arguments):
-        """What act(*arguments) returns there: None, a bool, a number, text, bytes, or a list of them.
+        """Call act(*arguments) there and return its result: None, a bool, a number, text, bytes, or a list of them.
 
-        act is a function of a module that was imported before. Raises its HostError, and HostError (ETIMEDOUT) where it
-        takes longer than timeout seconds, as on a file server that does not answer.
+        act is a function of a module that was imported before the fork. Raises the HostError of act, and HostError
+        (ETIMEDOUT) if act takes longer than timeout seconds, for example because a file server does not answer.
         """
         try:
             _send(self._requests, pickle.dumps((act, arguments), _PICKLE))
@@ -189,7 +188,7 @@ class Deputy:
         except TimeoutError as error:
             self.end()
             raise HostError(
-                "the work as %s was not done within %d s" % (self._identity.name, timeout), errno.ETIMEDOUT
+                "the work as %s was not finished within %d s" % (self._identity.name, timeout), errno.ETIMEDOUT
             ) from error
         except (EOFError, OSError) as error:
             self.end()
@@ -197,24 +196,24 @@ class Deputy:
         if "refused" in answer:
             message, number = answer["refused"]
             if number == errno.EACCES:
-                message += " (as %s, to whom the folder belongs)" % self._identity.name
+                message += " (as %s, the owner of the folder)" % self._identity.name
             raise HostError(message, number)
         if "failed" in answer:
             raise RuntimeError(answer["failed"])
         return bytes.fromhex(answer["bytes"]) if "bytes" in answer else answer["value"]
 
     def end(self):
-        """End the process, whatever it does."""
+        """Kill the process."""
         _deputies.pop((os.getpid(), self._identity.uid), None)
         for descriptor in (self._requests, self._answers):
             os.close(descriptor)
-        # it may be gone, and one that hangs in the kernel is left to init
+        # it may have ended; init collects one that hangs in the kernel
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, os.WNOHANG)
 
     def _serve(self, requests, answers):
-        # what has begun is brought to its end, whatever ends the session
+        # the end of the session does not interrupt work in progress
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
@@ -235,9 +234,9 @@ class Deputy:
     def _refusal(self, error):
         name, why = self._identity.name, os.strerror(error.errno)
         sentence = (
-            "the folder belongs to %s, and this process may not work as %s (%s): run as %s, or as root outside of "
+            "the folder belongs to %s, and this process may not work as %s (%s): run as %s, or as root outside of a "
+            "container that restricts root"
         )
-        sentence += "a container that takes away root's rights"
         return {"refused": [sentence % (name, name, why, name), error.errno]}
 
 
@@ -253,7 +252,7 @@ def _answer(request):
 
 
 def _where(trace):
-    """The places that an exception came through. The module traceback imports others, which this user may not read."""
+    """The lines that an exception passed. The module traceback would import modules that this user may not read."""
     places = []
     while trace is not None:
         places.append("%s:%d" % (trace.tb_frame.f_code.co_filename, trace.tb_lineno))
@@ -289,7 +288,7 @@ _deputies = {}
 
 def deputy(uid):
     """The Deputy of this process for a user id."""
-    # a child of this process has no part in its pipes
+    # a child of this process must not use its pipes
     key = (os.getpid(), uid)
     if key not in _deputies:
         _deputies[key] = Deputy(Identity.of_uid(uid))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The running Linux kernel: its release and how it was configured; whole numbers in its files."""
+"""The running Linux kernel: release, configuration options, and numbers in its files."""
 
 import gzip
 import os
@@ -11,8 +11,8 @@ import zlib
 _MOST_CONFIG = 16 * 1024 * 1024
 
 
-def number(text):
-    """The whole number that a text is, or None."""
+def int_or_none(text):
+    """The integer in a text; None if the text is anything else."""
     return int(text) if text is not None and re.match(r"^-?[0-9]{1,18}$", text.strip()) else None
 
 
@@ -26,13 +26,13 @@ def release(host):
 
 
 def parse_option(text, name):
-    """The value of an option (CONFIG_...) in a kernel's configuration; n where it is not set."""
+    """The value of an option (CONFIG_...) in a kernel's configuration; n if it is not set."""
     match = re.search(r"(?m)^%s=(.*)$" % re.escape(name), text)
     return match.group(1).strip().strip('"') if match else "n"
 
 
 def kernel_option(host, name):
-    """y, m, n or another value of an option (CONFIG_...) of the running kernel; None if it tells none."""
+    """The value (y, m, n or another) of an option (CONFIG_...) of the running kernel; None if unknown."""
     kernel = release(host)
     for path in ("/boot/config-%s", "/usr/lib/modules/%s/config", "/lib/modules/%s/config"):
         text = host.read(path % kernel) if kernel and "/" not in kernel else None

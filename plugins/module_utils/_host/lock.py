@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run at a time: a file locked as long as a run holds it, also against runs of other hosts that share it."""
+"""A lock file that lets one run work at a time, also among hosts that share the file system."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ from .host import HostError, refused
 
 
 class Busy(HostError):
-    """Somebody else holds the lock. owner: what that one wrote into it, mostly host and process."""
+    """Another process holds the lock. owner: the text that it wrote into the file, mostly host and process."""
 
     def __init__(self, path, owner):
         super().__init__("%s is held%s" % (path, " by " + owner if owner else ""), errno.EAGAIN)
@@ -22,7 +22,7 @@ class Busy(HostError):
 
 
 class Lock:
-    """A lock file of one host, in a folder that is there."""
+    """A lock file of one host. Its folder must exist."""
 
     def __init__(self, host, path):
         self._host = host
@@ -34,9 +34,9 @@ class Lock:
         return self._descriptor is not None
 
     def take(self, owner, patience=0.0):
-        """Hold the lock, waiting so many seconds for it; owner: a line that tells others who holds it.
+        """Take the lock. patience: seconds to wait for it. owner: a line that tells others who holds it.
 
-        Raises Busy, and HostError where the file cannot be made or locked.
+        Raises Busy, and HostError if the file cannot be created or locked.
         """
         until = time.time() + patience
         while not self._try():
@@ -54,13 +54,13 @@ class Lock:
         path = self._host.path(self._path)
         while True:
             try:
-                # never what somebody else has put there: a link to another file, a FIFO that nobody reads
+                # never follow a link or wait for a FIFO that somebody else has put there
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW | os.O_NONBLOCK, 0o600)
             except OSError as error:
-                raise refused("cannot make %s" % self._path, error) from error
+                raise refused("cannot create %s" % self._path, error) from error
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise HostError("%s is in the place of a lock and is no regular file: remove it" % self._path)
+                    raise HostError("%s must be a lock file but is not a regular file: remove it" % self._path)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # a run that has just ended may have removed the file between open and flock
                 if os.path.lexists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):
@@ -78,11 +78,11 @@ class Lock:
         return (self._host.data(self._path, follow=False) or b"").decode("utf-8", "replace").strip()[:200]
 
     def release(self, keep=False):
-        """Let the next run in; keep: leave the file behind."""
+        """Release the lock; keep: leave the file."""
         if self._descriptor is None:
             return
         if not keep:
-            # a file that stays behind locks nobody out
+            # a file that stays does no harm: nobody holds its lock
             with contextlib.suppress(OSError):
                 os.unlink(self._host.path(self._path))
         os.close(self._descriptor)

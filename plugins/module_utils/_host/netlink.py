@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Questions to the Linux kernel over netlink, and its answers as bytes. Every request is a dump or a look-up."""
+"""Requests to the Linux kernel over netlink, with the answers as bytes. They only read (dumps and look-ups)."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ _SECONDS = 5
 
 
 def dump(protocol, kind, payload):
-    """The messages, without their headers, with which the kernel answers a dump. OSError where it refuses."""
+    """The messages of the kernel's answer to a dump, without headers. Raises OSError if the kernel refuses."""
     return _ask(protocol, kind, payload, _REQUEST | _DUMP)
 
 
@@ -33,9 +33,9 @@ def dump_generic(family, command):
 
 
 def family(name):
-    """The number of a family of generic netlink; None if the kernel has none of this name now.
+    """The number of a family of generic netlink; None if the kernel has no such family now.
 
-    The kernel may load a module for the name, as for the program that would ask instead.
+    The kernel may load a module for the name, as it does for smc-tools.
     """
     text = name.encode("ascii") + b"\0"
     wanted = _ATTRIBUTE.pack(_ATTRIBUTE.size + len(text), _FAMILY_NAME) + text + b"\0" * (-len(text) % 4)
@@ -47,7 +47,7 @@ def family(name):
 
 
 def attributes(data):
-    """{kind: value as bytes} of a chain of attributes; of a kind that is there twice the last one."""
+    """{kind: value as bytes} of a chain of attributes; of two attributes of one kind, the last one."""
     found = {}
     while len(data) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(data)
@@ -59,7 +59,7 @@ def attributes(data):
 
 
 def number(data):
-    """An unsigned number in the machine's own byte order, of 1, 2, 4 or 8 bytes. OSError for another length."""
+    """The unsigned number in 1, 2, 4 or 8 bytes in the machine's own byte order. Raises OSError for other lengths."""
     if len(data) not in _NUMBERS:
         raise OSError(errno.EBADMSG, "the kernel's answer has a number of %d bytes" % len(data))
     return struct.unpack(_NUMBERS[len(data)], data)[0]
@@ -82,7 +82,7 @@ def _ask(protocol, kind, payload, flags):
 
 
 def messages(data):
-    """([message without its header], whether it was the last) of what came at once. OSError where it is a refusal."""
+    """([message without header], whether the answer is complete) of received data. Raises OSError for a refusal."""
     found = []
     while len(data) >= _HEADER.size:
         length, kind = _HEADER.unpack_from(data)[:2]

@@ -1,14 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a site may want of a machine and this collection does not set itself: SMT, HiperSockets to the database, and
-connections that use SMC. And what it has set and the site does not choose.
+"""Checks of settings that this collection does not change: SMT, HiperSockets to the database, use of SMC.
 
-Each check gives one record as a tuning does. Nothing is ever changed.
+Also reports tunings that are applied but not chosen. Each check returns one record, as a tuning does.
 """
 
 import socket
 
-from .._engine.journal import journals
+from .._engine.places import journals
 from .._host.drop_ins import own_files
 from . import facts, hardware, smc_checks
 from .routes import route_interface
@@ -18,6 +17,13 @@ GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives
 # the MTU that each input buffer size of HiperSockets allows (IBM, Device Drivers, Features, and Commands: qeth)
 LARGEST_MTU = {"16k": 8192, "24k": 16384, "40k": 32768, "64k": 57344}
 MOST_BUFFERS = 128
+# the argument spec of the module platform_check
+OPTIONS = dict(
+    threads_per_core=dict(type="int", choices=[1, 2]),
+    database_host=dict(type="str"),
+    smc_peers=dict(type="list", elements="str", default=[]),
+    tunings=dict(type="list", elements="str"),
+)
 GAIN = (
     "published for HiperSockets instead of four 10 Gb OSA ports: 2 to 4 % less batch elapsed time, and perhaps more "
     "CPU time, because the processors move the data"
@@ -43,24 +49,24 @@ def _record(subject, wanted, running, verdict, reason, sources, restart="none", 
 
 
 def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):
-    """The records of one host: SMT, HiperSockets where a database host is named, SMC where it is wanted or there, and
-    one per tuning that is applied and not chosen.
+    """The records of one host: SMT, HiperSockets to a named database host, SMC if requested or in use, and one per
+    tuning that is applied but not chosen.
 
-    system: what platform.system() says. threads_per_core, database_host: what is wanted, or None. smc_peers: the hosts
-    to which connections should use SMC. tunings: the names of the chosen ones, None if that is not known.
+    system: from platform.system(). threads_per_core, database_host: the requested ones, or None. smc_peers: the hosts
+    to which connections should use SMC. tunings: the names of the chosen tunings, None if unknown.
     """
     found = [smt(host, system, threads_per_core)]
     found += [hipersockets(host, system, database_host)] if database_host else []
-    look = smc_checks.look(host, system, smc_peers)
-    found += [_record("SMC", *look)] if look else []
+    smc_check = smc_checks.check(host, system, smc_peers)
+    found += [_record("SMC", *smc_check)] if smc_check else []
     return found + ([] if tunings is None else orphans(host, system, tunings))
 
 
-# tunings that were applied and are not chosen any more
+# tunings that are applied but not chosen
 
 
 def orphans(host, system, chosen):
-    """A record per tuning of which this host still has a journal or drop-in files, although nobody chooses it."""
+    """One record per tuning that has a journal or drop-in files on this host but is not chosen."""
     files = journals(host, system)
     for name, paths in own_files(host).items():
         files.setdefault(name, []).extend(paths)
@@ -81,12 +87,12 @@ def _orphan(name, paths):
 
 
 def smt(host, system, wanted):
-    """The record of simultaneous multithreading; wanted: threads per core, None for any."""
+    """The record of simultaneous multithreading; wanted: threads per core, None for any number."""
     sources = (STUDY % "5.1, 5.4 and 5.5", "Linux on IBM Z, kernel parameters smt= and nosmt")
     asked = {} if wanted is None else {"threads_per_core": wanted}
     kind = hardware.virtualization(host) if system == "Linux" else "none"
     if kind != "lpar":
-        reason = "SMT is chosen by Linux in an LPAR of IBM Z only"
+        reason = "Linux chooses SMT only in an LPAR of IBM Z"
         if kind != "none":
             reason += "; %s" % GUESTS.get(kind, "a hypervisor gives its guests one thread of a core")
         return _record("SMT", asked, None, "not_applicable", reason, sources)
@@ -94,23 +100,23 @@ def smt(host, system, wanted):
     now = facts.threads_per_core(host, facts.online_cpus(host) or [])
     possible = facts.threads_possible(host, sysinfo, kind)
     running = {"threads per core": now}
-    state = "%s of %s possible threads per core" % (_known(now), _known(possible))
+    state = "%s of %s possible threads per core" % (_count_text(now), _count_text(possible))
     if wanted is None or wanted == now:
         return _record("SMT", asked, running, "compliant", state, sources)
     if possible is not None and wanted > possible:
-        reason = "%s, wanted %d: the machine has no more" % (state, wanted)
+        reason = "%s, wanted %d: the machine does not have more" % (state, wanted)
         return _record("SMT", asked, running, "unsupported", reason, sources)
     distribution = facts.distribution(host) or {}
     reason = "%s, wanted %d: %s" % (state, wanted, steps(distribution, wanted))
     return _record("SMT", asked, running, "drifted", reason, sources, "reboot", _at_once(host, wanted))
 
 
-def _known(count):
+def _count_text(count):
     return "an unknown number" if count is None else str(count)
 
 
 def steps(distribution, wanted):
-    """What it takes to boot with this many threads per core; distribution: {id, version}."""
+    """The steps to boot with this number of threads per core; distribution: {id, version}."""
     name, version = distribution.get("id") or "", distribution.get("version") or ""
     if name.startswith(("sle", "suse", "opensuse")):
         what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
@@ -120,20 +126,20 @@ def steps(distribution, wanted):
         )
     if name in ("rhel", "centos", "rocky", "almalinux", "fedora") and version.split(".")[0] != "7":
         change = "--args=smt=1" if wanted == 1 else '--remove-args="smt nosmt"'
-        # grubby writes the boot entries, and only zipl makes them the ones that are booted
+        # grubby writes the boot entries; without zipl, the old ones are booted
         return "run grubby --update-kernel=ALL %s and then zipl, and reboot" % change
     what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
     return "%s the parameters in /etc/zipl.conf, run zipl, and reboot" % what
 
 
 def _at_once(host, wanted):
-    """Kernels from 6.15 on can also switch while they run."""
+    """The remark for kernels from 6.15 on, which can also switch while they run."""
     path = hardware.CPUS + "/smt/control"
     state = {"on": 2, "off": 1}.get(host.value(path))
     if state is None or state == wanted:
         return []
     word = "off" if wanted == 1 else "on"
-    return ["this kernel can also do it at once, until the next boot: echo %s > %s" % (word, path)]
+    return ["this kernel can also switch at once, until the next boot: echo %s > %s" % (word, path)]
 
 
 # HiperSockets
@@ -147,38 +153,39 @@ def hipersockets(host, system, database_host):
         reason = "HiperSockets connect the LPARs and guests of one IBM Z machine"
         return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
     try:
-        interface = leads_to(database_host, host.root)
+        interface = interface_to(database_host, host.root)
     except OSError as error:
-        reason = "database_host: no way to %s: %s" % (database_host, error.strerror or error)
+        reason = "database_host: cannot reach %s: %s" % (database_host, error.strerror or error)
         return _record("HiperSockets", asked, None, "failed", reason, sources)
     if interface == "lo":
         reason = "%s is this host itself" % database_host
         return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
     found = hardware.interfaces(host)
-    ends = hardware.lowest(found, interface)
+    ends = hardware.lowest_interfaces(found, interface)
     running = {"route": interface}
-    running.update((name, _described(found.get(name, {}))) for name in ends)
+    running.update((name, _interface_text(found.get(name, {}))) for name in ends)
     others = [name for name in ends if found.get(name, {}).get("card_type") != "HiperSockets"]
     if others:
         words = ", ".join("%s (%s)" % (name, running[name]) for name in others)
-        reason = "packets to %s leave through %s, which is no HiperSockets interface; %s" % (database_host, words, GAIN)
+        reason = "packets to %s leave through %s, which is not a HiperSockets interface; " % (database_host, words)
+        reason += GAIN
         return _record("HiperSockets", asked, running, "drifted", reason, sources, "device")
     reason = "packets to %s leave through HiperSockets; %s" % (database_host, GAIN)
-    remarks = [sentence for name in ends for sentence in _small(name, found[name])]
+    remarks = [sentence for name in ends for sentence in _too_small(name, found[name])]
     return _record("HiperSockets", asked, running, "compliant", reason, sources, remarks=remarks)
 
 
-def leads_to(name, root="/"):
-    """The interface by which this machine reaches a host, by its name or address. Raises OSError."""
+def interface_to(name, root):
+    """The interface by which this machine reaches a host (name or address). Raises OSError."""
     try:
         found = socket.getaddrinfo(name, 9, 0, socket.SOCK_DGRAM)
     except UnicodeError as error:
-        raise OSError("this is no host name") from error
+        raise OSError("this is not a host name") from error
     problem = OSError("no route leads there")
     for family, kind, protocol, _canonical, address in found:
         try:
             with socket.socket(family, kind, protocol) as sock:
-                # sends nothing: it only has the kernel choose its own address
+                # sends nothing: the kernel only chooses its own address
                 sock.connect(address)
                 interface = route_interface(sock.getsockname()[0], address[0], root)
         except OSError as error:
@@ -189,7 +196,7 @@ def leads_to(name, root="/"):
     raise problem
 
 
-def _described(interface):
+def _interface_text(interface):
     """HiperSockets, MTU 57344, 128 buffers"""
     words = [interface.get("card") or interface.get("card_type") or interface.get("driver") or "unknown"]
     words += ["MTU %d" % interface["mtu"]] if interface.get("mtu") else []
@@ -197,8 +204,8 @@ def _described(interface):
     return ", ".join(words)
 
 
-def _small(name, interface):
-    """What could be larger on a HiperSockets interface, one sentence each."""
+def _too_small(name, interface):
+    """Sentences on the MTU and buffers of a HiperSockets interface that could be larger."""
     largest = LARGEST_MTU.get(interface["inbuf_size"])
     if largest and interface["mtu"] and interface["mtu"] < largest:
         yield "%s: its buffers of %s allow an MTU of %d" % (name, interface["inbuf_size"], largest)

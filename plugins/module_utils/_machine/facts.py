@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that platform_info returns, put together from what _platform.py finds. What is not known is None."""
+"""The facts that platform_info returns, put together from hardware.py and others. Unknown values are None."""
 
 import platform
 import re
@@ -19,7 +19,7 @@ _POLARIZATIONS = {
     "vertical:low": "vertical_low",
     "horizontal": "horizontal",
 }
-# z196 to zBC12; SMT came with the z13
+# z196 to zBC12: SMT came with the z13
 _WITHOUT_SMT = ("2817", "2818", "2827", "2828")
 _PARAMETERS = ("nosmt", "possible_cpus", "smt", "topology")
 # seconds: facts do not wait for an instance that hangs
@@ -27,7 +27,7 @@ _SAPCONTROL_TIMEOUT = 10
 
 
 def facts(host, system):
-    """{key: fact} of a host; system is what platform.system() says of it: Linux or AIX."""
+    """{key: fact} of a host; system: Linux or AIX, as platform.system() returns it."""
     found = dict.fromkeys(
         ("architecture", "machine_type", "machine_model", "generation", "hypervisors", "lpar", "threads_per_core")
         + ("threads_per_core_possible", "smt_control", "dispatching", "kernel", "kernel_parameters", "distribution")
@@ -48,7 +48,7 @@ def _linux(host):
     online, present = online_cpus(host), hardware.cpu_numbers(host)
     polarizations = hardware.polarizations(host)
     architecture = _architecture(host, sysinfo)
-    # an s390x kernel that does not tell is on some Z
+    # an s390x kernel without sysinfo runs on an unknown kind of Z
     virtualization = None if sysinfo is None and architecture == "s390x" else hardware.virtualization(host)
     groups = _groups(host, online or [])
     deconfigured = _deconfigured(host, present)
@@ -71,14 +71,14 @@ def _linux(host):
         "kernel_parameters": kernel_parameters(host.read("/proc/cmdline")),
         "distribution": distribution(host),
         "interfaces": hardware.interfaces(host) if host.exists(hardware.NET) else None,
-        "transparent_hugepages": _chosen(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepages": _word_in_brackets(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
         "conflicts": services(host),
         "smc": smc(host),
     }
 
 
 def _architecture(host, sysinfo):
-    """s390x where the kernel says so, else what it says of itself; of a captured tree only what the tree says."""
+    """The instruction set by /proc; only for the running machine, Python is asked as well."""
     if sysinfo or re.search(r"(?m)^vendor_id\s*:\s*IBM/S390$", host.read("/proc/cpuinfo") or ""):
         return "s390x"
     return host.value("/proc/sys/kernel/arch") or (platform.machine() if host.root == "/" else None)
@@ -107,7 +107,7 @@ def _lpar(sysinfo):
 
 
 def online_cpus(host):
-    """The online CPUs, or None if the kernel does not tell."""
+    """The online CPUs; None if unknown."""
     text = host.value(hardware.CPUS + "/online")
     try:
         return cpu_lists.parse_list(text) if text else None
@@ -116,7 +116,7 @@ def online_cpus(host):
 
 
 def _deconfigured(host, present):
-    """The present CPUs that are deconfigured; None if CPUs cannot be, as everywhere but on Z."""
+    """The present CPUs that are deconfigured; None if CPUs cannot be deconfigured (only IBM Z can)."""
     states = {cpu: host.value("%s/cpu%d/configure" % (hardware.CPUS, cpu)) for cpu in present}
     if not any(states.values()):
         return None
@@ -137,9 +137,9 @@ def _cpu_counts(online, present, deconfigured):
 
 
 def _groups(host, cpus):
-    """{level: how many groups the CPUs form at it, as the scheduler sees them}; None if the kernel has no such one.
+    """{level: number of groups of CPUs that the scheduler sees at this level}; None if the kernel has no such level.
 
-    A CPU that goes offline meanwhile has no topology any more and does not count.
+    A CPU that goes offline meanwhile loses its topology and is not counted.
     """
     counts = {}
     for level, name in (("drawers", "drawer"), ("books", "book"), ("sockets", "core"), ("cores", "thread")):
@@ -149,13 +149,13 @@ def _groups(host, cpus):
 
 
 def _siblings(host, cpus, name):
-    """The texts of one kind of siblings list of these CPUs, of those that have it."""
+    """The texts of one kind of siblings list of those CPUs that have it."""
     paths = ["%s/cpu%d/topology/%s_siblings_list" % (hardware.CPUS, cpu, name) for cpu in cpus]
     return [text for text in (host.value(path) for path in paths) if text]
 
 
 def threads_per_core(host, online):
-    """The most threads that a core runs now; by /proc/cpuinfo where the kernel tells no siblings."""
+    """The highest number of threads that a core runs now; by /proc/cpuinfo if the kernel has no siblings lists."""
     sizes = []
     for text in set(_siblings(host, online, "thread")):
         try:
@@ -171,17 +171,17 @@ def _threads_by_cpuinfo(host):
 
 
 def threads_possible(host, sysinfo, virtualization):
-    """How many threads a core could run here: hypervisors give their guests one, a machine with SMT says how many."""
+    """How many threads a core could run here: one for a guest, else the limit of the machine; None if unknown."""
     if sysinfo is None:
         return None
     if virtualization != "lpar":
         return 1
-    # a kernel that knows SMT prints its own line; the machine's limit is only printed where the machine has SMT
+    # a kernel with SMT support prints its own line; it prints the limit only if the machine has SMT
     return sysinfo.threads or (1 if _threads_by_cpuinfo(host) or sysinfo.type in _WITHOUT_SMT else None)
 
 
 def _polarization(found, present):
-    """{word: how many of the present CPUs}."""
+    """{polarization: number of the present CPUs}."""
     counts = dict.fromkeys(list(_POLARIZATIONS.values()) + ["unknown"], 0 if found else None)
     for cpu in present if found else ():
         counts[_POLARIZATIONS.get(found.get(cpu), "unknown")] += 1
@@ -192,7 +192,7 @@ def _topology(host, sysinfo, groups):
     magnitudes = sysinfo.magnitudes._asdict() if sysinfo and sysinfo.magnitudes else {}
     found = {level: magnitudes.get(level) for level in ("drawers", "books", "sockets", "cores")}
     found["facility"] = hardware.has_topology_facility(host) if host else None
-    found["s390_topology"] = kernel.number(host.value("/proc/sys/s390/topology")) if host else None
+    found["s390_topology"] = kernel.int_or_none(host.value("/proc/sys/s390/topology")) if host else None
     found["scheduler"] = groups or dict.fromkeys(("drawers", "books", "sockets", "cores"))
     return found
 
@@ -201,8 +201,8 @@ def _hiperdispatch(host):
     folder = hardware.CPUS + "/hiperdispatch/"
     return {
         "enabled": {"0": False, "1": True}.get(host.value("/proc/sys/s390/hiperdispatch")),
-        "steal_threshold": kernel.number(host.value(folder + "hd_steal_threshold")),
-        "delay_factor": kernel.number(host.value(folder + "hd_delay_factor")),
+        "steal_threshold": kernel.int_or_none(host.value(folder + "hd_steal_threshold")),
+        "delay_factor": kernel.int_or_none(host.value(folder + "hd_delay_factor")),
     }
 
 
@@ -210,7 +210,7 @@ def _hiperdispatch(host):
 
 
 def kernel_parameters(text):
-    """{name: value} of the parameters of /proc/cmdline that decide on CPUs; a parameter without value is empty."""
+    """{name: value} of the parameters in /proc/cmdline that affect CPUs; a parameter without value is empty."""
     if text is None:
         return None
     found = {}
@@ -222,7 +222,7 @@ def kernel_parameters(text):
 
 
 def distribution(host):
-    """{id, version, name}; None if no os-release file tells."""
+    """{id, version, name}; None without an os-release file."""
     text = host.read("/etc/os-release") or host.read("/usr/lib/os-release")
     return parse_os_release(text) if text else None
 
@@ -237,14 +237,14 @@ def parse_os_release(text):
     return {"id": values.get("ID"), "version": values.get("VERSION_ID"), "name": values.get("PRETTY_NAME")}
 
 
-def _chosen(text):
-    """The word in brackets: always [madvise] never."""
+def _word_in_brackets(text):
+    """The word in brackets, as in ``always [madvise] never``."""
     match = re.search(r"\[(\w+)\]", text or "")
     return match.group(1) if match else None
 
 
 def _aix_level(host):
-    """What oslevel -s says, such as 7300-02-01-2346; None without it."""
+    """The level that oslevel -s prints, such as 7300-02-01-2346; None if unknown."""
     try:
         words = host.run(["oslevel", "-s"]).out.split()
     except HostError:
@@ -253,7 +253,7 @@ def _aix_level(host):
 
 
 def sap_instances(host):
-    """What is told of every SAP instance; a captured tree does not tell whether one runs."""
+    """The facts on all SAP instances; the status only of those on the running machine."""
     return [_sap_instance(host, instance) for instance in instances(host)]
 
 

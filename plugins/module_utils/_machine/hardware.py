@@ -1,28 +1,28 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kind of machine this is: IBM Z or not, LPAR or guest, its CPUs, interfaces and kernel.
+"""What kind of machine this is: IBM Z or not, LPAR or guest, its CPUs and interfaces.
 
-Parsers take text and know no files; the other functions take a Host. What is not known is None, never 0. Formats: the
-kernel's arch/s390/kernel/{sysinfo,topology,smp,processor}.c and drivers/s390/net/qeth_core_{main,sys}.c.
+Parsers take text; the other functions take a Host. Unknown values are None, never 0. Formats: the kernel's
+arch/s390/kernel/{sysinfo,topology,smp,processor}.c and drivers/s390/net/qeth_core_{main,sys}.c.
 """
 
 import os
 import re
 from collections import namedtuple
 
-from .._host.kernel import number
+from .._host.kernel import int_or_none
 
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"
 
-# lpar is None if the text tells none; hypervisors begin with the innermost; magnitudes is None without the topology
-# facility; threads: how many an IFL of this machine can have, None if the text does not say
+# lpar: None if absent. hypervisors: the innermost first. magnitudes: None without the topology facility. threads: the
+# highest number of threads of an IFL of this machine, None if unknown.
 Sysinfo = namedtuple("Sysinfo", "type model lpar hypervisors magnitudes threads")
 # characteristics: words such as Shared; cpus: {"Configured": 4, "Dedicated": 0, ...}, with SMT these are cores
 Lpar = namedtuple("Lpar", "number name characteristics cpus")
 # name: of the guest, program: "z/VM 6.1.0"
 Hypervisor = namedtuple("Hypervisor", "name program")
-# the most drawers, books in one, sockets in one book, cores in one socket; None if the machine has no such level
+# the highest number of drawers, books per drawer, sockets per book, cores per socket; None without such a level
 Magnitudes = namedtuple("Magnitudes", "drawers books sockets cores")
 
 _GENERATIONS = {
@@ -50,9 +50,9 @@ def parse_sysinfo(text):
         key, colon, value = line.partition(":")
         if colon and value.strip():
             values.setdefault(key.strip(), value.strip())
-    # "721  M49" is capacity and model; old machines have the one word
+    # "721  M49" is capacity and model; old machines have only the model
     words = values.get("Model", "").split()
-    threads = number(values.get("LPAR CPUs S-MTID", values.get("CPUs S-MTID")))
+    threads = int_or_none(values.get("LPAR CPUs S-MTID", values.get("CPUs S-MTID")))
     return Sysinfo(
         type=(values.get("Type", "").split() or [None])[0],
         model=words[-1] if words else None,
@@ -64,12 +64,12 @@ def parse_sysinfo(text):
 
 
 def _lpar(values):
-    if number(values.get("LPAR Number")) is None:
+    if int_or_none(values.get("LPAR Number")) is None:
         return None
     prefix = "LPAR CPUs "
-    cpus = {key[len(prefix) :]: number(value) for key, value in values.items() if key.startswith(prefix)}
+    cpus = {key[len(prefix) :]: int_or_none(value) for key, value in values.items() if key.startswith(prefix)}
     words = values.get("LPAR Characteristics", "").split()
-    return Lpar(number(values["LPAR Number"]), values.get("LPAR Name"), words, cpus)
+    return Lpar(int_or_none(values["LPAR Number"]), values.get("LPAR Name"), words, cpus)
 
 
 def _hypervisors(values):
@@ -82,25 +82,25 @@ def _hypervisors(values):
 
 
 def _magnitudes(text):
-    counts = [number(word) for word in text.split()]
+    counts = [int_or_none(word) for word in text.split()]
     if len(counts) != 6 or None in counts:
         return None
     return Magnitudes(*[count or None for count in counts[2:]])
 
 
 def sysinfo(host):
-    """The Sysinfo of a host; None if it is no Linux on Z."""
+    """The Sysinfo of a host; None if it is not Linux on Z."""
     text = host.read("/proc/sysinfo")
     return parse_sysinfo(text) if text else None
 
 
 def generation(machine_type):
-    """The name of a machine type's generation, such as z15 for 8561; None for one that is not known here."""
+    """The generation of a machine type, such as z15 for 8561; None if unknown."""
     return _GENERATIONS.get(machine_type)
 
 
 def virtualization(host):
-    """lpar, zvm, kvm, other (a hypervisor on Z that is not known here), or none: not IBM Z."""
+    """lpar, zvm, kvm, other (an unknown hypervisor on Z), or none (not IBM Z)."""
     found = sysinfo(host)
     if found is None:
         return "none"
@@ -111,7 +111,7 @@ def virtualization(host):
 
 
 def has_topology_facility(host):
-    """Whether the machine tells Linux its CPU topology; only then can Linux switch the polarization."""
+    """Whether the machine reports its CPU topology to Linux; only then can Linux switch the polarization."""
     return re.search(r"(?m)^CPU Topology HW:", host.read("/proc/sysinfo") or "") is not None
 
 
@@ -126,7 +126,7 @@ def polarizations(host):
 
 
 def cpu_numbers(host):
-    """The sorted numbers of the CPUs that have a folder in /sys: those that are present."""
+    """The sorted numbers of the present CPUs, which have a folder in /sys."""
     names = host.listdir(CPUS)
     return sorted(int(name[len("cpu") :]) for name in names if re.match(r"^cpu[0-9]{1,5}$", name))
 
@@ -135,10 +135,10 @@ def cpu_numbers(host):
 
 
 def dispatching(host, polarizations):
-    """horizontal or vertical; polarizations: the texts of the online CPUs. None if neither is known.
+    """horizontal or vertical; polarizations: the texts of the online CPUs. None if unknown.
 
-    The CPUs have the first word: kernels before 6.14 show 0 after a boot on a machine that is vertical already. While
-    the CPUs show nothing yet, or not the same, the kernel's own file decides.
+    If all CPUs agree, they decide, because kernels before 6.14 show 0 in their own file after a boot on a machine that
+    is vertical already. Otherwise the kernel's file decides.
     """
     modes = {(text or "").split(":")[0] for text in polarizations} & {"horizontal", "vertical"}
     if len(modes) == 1:
@@ -150,9 +150,9 @@ def dispatching(host, polarizations):
 
 
 def card_type(driver, card):
-    """HiperSockets, OSA, RoCE, virtio, or None: what an interface is, by its driver and qeth's own card_type.
+    """HiperSockets, OSA, RoCE, virtio, or None for others, by the driver and qeth's own card_type.
 
-    The name of an interface says nothing: distributions rename HiperSockets and OSA alike.
+    The name of the interface does not help: distributions name HiperSockets and OSA interfaces alike.
     """
     if driver == "qeth":
         if card in ("HiperSockets", "Virt.NIC Hiper", "GuestLAN Hiper"):
@@ -162,12 +162,12 @@ def card_type(driver, card):
 
 
 def interfaces(host):
-    """{name: what is known of it} of all interfaces."""
+    """{name: interface(host, name)} for all interfaces."""
     return {name: interface(host, name) for name in host.listdir(NET) if host.exists("%s/%s/mtu" % (NET, name))}
 
 
 def interface(host, name):
-    """What is known of one interface; lower are those it sends and receives through (VLAN, bond, bridge)."""
+    """The facts on one interface; lower: the interfaces through which a VLAN, bond or bridge sends and receives."""
     base = "%s/%s" % (NET, name)
     names = host.listdir(base)
     device = base + "/device/"
@@ -178,9 +178,9 @@ def interface(host, name):
         "driver": driver,
         "card_type": card_type(driver, card),
         "card": card,
-        "buffer_count": number(host.value(device + "buffer_count")) if driver == "qeth" else None,
+        "buffer_count": int_or_none(host.value(device + "buffer_count")) if driver == "qeth" else None,
         "inbuf_size": host.value(device + "inbuf_size") if driver == "qeth" else None,
-        "mtu": number(host.value(base + "/mtu")),
+        "mtu": int_or_none(host.value(base + "/mtu")),
         "operstate": host.value(base + "/operstate"),
         "receive_queues": len(queues),
         "rps_cpus": {queue: host.value("%s/queues/%s/rps_cpus" % (base, queue)) for queue in queues},
@@ -189,21 +189,21 @@ def interface(host, name):
 
 
 def receive_queues(host, interface):
-    """The names of its receive queues, rx-0 and on, in the order of their numbers."""
+    """The names of its receive queues, rx-0 and so on, in the order of their numbers."""
     names = host.listdir("%s/%s/queues" % (NET, interface))
     queues = [name for name in names if re.match(r"^rx-[0-9]{1,5}$", name)]
     return sorted(queues, key=lambda queue: int(queue[len("rx-") :]))
 
 
 def driver_of(host, interface):
-    """The name of its driver; None if it has none, as virtual interfaces."""
+    """The name of its driver; None without one, as for virtual interfaces."""
     return _link(host, "%s/%s/device/driver" % (NET, interface))
 
 
 def bus_id(host, interface):
-    """The name of its device on the bus: 0.0.0600 of a qeth group, 0000:00:03.0 on PCI; None if it has no device.
+    """The name of its device on the bus: 0.0.0600 of a qeth group, 0000:00:03.0 on PCI; None without a device.
 
-    A virtio device is numbered as it is found, so the device below it counts.
+    virtio devices are numbered in the order in which they are found, so for them it is the device below.
     """
     path = "%s/%s/device" % (NET, interface)
     name = _link(host, path)
@@ -212,8 +212,11 @@ def bus_id(host, interface):
     return name
 
 
-def lowest(found, name):
-    """The interfaces of interfaces() through which one sends in the end: those of a bond, the one of a VLAN, itself."""
+def lowest_interfaces(found, name):
+    """The interfaces through which an interface finally sends: those of a bond, that of a VLAN, or itself.
+
+    found: the result of interfaces().
+    """
     seen, waiting, ends = set(), [name], []
     while waiting:
         current = waiting.pop(0)
@@ -226,7 +229,7 @@ def lowest(found, name):
 
 
 def _link(host, path):
-    """The last part of a link's target, or None."""
+    """The last part of the target of a link; None if this is not a link."""
     folder, name = os.path.split(path)
     try:
         return os.path.basename(os.readlink(os.path.join(host.path(folder), name)))

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who else would set a knob: the kernel command line, sysctl.d, tmpfiles.d, udev rules, tuned, saptune, units, scripts.
+"""Other places that set a knob: kernel command line, sysctl.d, tmpfiles.d, udev, tuned, saptune, units, scripts.
 
-Each finder yields what it found as Setting. Whether a setting wins over a stored value is decided by the tuning, for
-which of_system() does it where the knob is one of the whole system.
+Each finder yields Settings. The tuning decides whether a setting wins over a stored value; of_system() decides it for
+knobs of the whole system.
 """
 
 import fnmatch
@@ -14,10 +14,10 @@ from collections import namedtuple
 from .._host.drop_ins import assignments, effective_files, numbered_lines
 from .._host.host import HostError
 
-# file, line: where it stands. text: the line. value: what it sets, None if that is not plain text.
+# file, line: its place. text: the line. value: the value that it sets, None if that is not plain text.
 Setting = namedtuple("Setting", "file line text value")
 
-# key{attribute} operator "value", as udev(7) has them
+# key{attribute} operator "value", see udev(7)
 UdevToken = namedtuple("UdevToken", "key attribute operator value")
 _TOKEN = re.compile(r'([A-Z_]+)(?:\{([^}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
 
@@ -34,9 +34,37 @@ _BOOT_SCRIPTS = (
     ("/var/spool/cron", "root"),
 )
 _EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
-# what a site's own unit may call; the distribution's programs are not read, nor what is too large for a script
+# programs that a site's own unit may call. Programs of the distribution and files too large for a script are not read.
 _LARGEST_SCRIPT = 256 * 1024
 _OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
+
+
+class Once:
+    """A Host whose files and folders are read only once, for many searches through the same ones."""
+
+    def __init__(self, host):
+        self._host = host
+        self._known = {}
+
+    def __getattr__(self, name):
+        return getattr(self._host, name)
+
+    def _ask(self, *question):
+        if question not in self._known:
+            self._known[question] = getattr(self._host, question[0])(*question[1:])
+        return self._known[question]
+
+    def exists(self, path):
+        return self._ask("exists", path)
+
+    def glob(self, folder, pattern):
+        return list(self._ask("glob", folder, pattern))
+
+    def listdir(self, path):
+        return self._ask("listdir", path)
+
+    def read(self, path):
+        return self._ask("read", path)
 
 
 def udev_tokens(text):
@@ -45,7 +73,7 @@ def udev_tokens(text):
 
 
 def udev_rules(host, word):
-    """(file, line, tokens) of every effective udev rule that names word, in the order in which they run."""
+    """(file, line, tokens) of every effective udev rule that contains word, in the order in which they run."""
     for path in effective_files(host, "udev/rules.d", ".rules"):
         if word in (host.read(path) or ""):
             for line, text in numbered_lines(host, path):
@@ -79,7 +107,7 @@ def sysctls(host, key):
 
 
 def ini_files(host, kind, suffix):
-    """{section: {key: [Setting]}} of each effective drop-in file of one kind that is written as systemd's are."""
+    """{section: {key: [Setting]}} of each effective drop-in file of one kind, in systemd's format."""
     for file in effective_files(host, kind, suffix):
         sections, section = {}, {}
         for line, text in numbered_lines(host, file):
@@ -97,21 +125,21 @@ def glob_words(words, name):
 
 
 def command_line(host, name):
-    """The Setting of a parameter of the running kernel's command line, the last one if it is there twice; or None."""
+    """The last Setting of a parameter on the running kernel's command line; None if absent."""
     text = (host.value("/proc/cmdline") or "").strip()
     found = None
     for word in text.split():
         key, equals, value = word.partition("=")
-        # the kernel takes - and _ for the same
+        # for the kernel, - and _ are the same
         if equals and key.replace("-", "_") == name.replace("-", "_"):
             found = Setting("/proc/cmdline", 1, word, value.strip('"'))
     return found
 
 
 def enabled(host, unit):
-    """Whether systemd starts a unit at boot: a link to it among those that a target wants.
+    """Whether systemd starts a unit at boot: a target has a link to it in its .wants or .requires folder.
 
-    A link that points nowhere, as below a captured root, counts.
+    A dangling link counts, because a captured root may lack its target.
     """
     for top in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"):
         for folder in host.glob(top, "*.wants") + host.glob(top, "*.requires"):
@@ -121,7 +149,7 @@ def enabled(host, unit):
 
 
 def tuned(host, pattern):
-    """(enabled, Setting) of each line that the pattern finds in tuned's active profile, those it includes, scripts."""
+    """(enabled, Setting) of each matching line in tuned's active profile, its included profiles, and their scripts."""
     runs = enabled(host, "tuned.service")
     waiting = (host.value("/etc/tuned/active_profile") or "").split()
     seen = set()
@@ -145,8 +173,8 @@ def _profile_folders(profile):
     return [os.path.join(top, profile) for top in tops]
 
 
-def tuned_puts_sysctls_back(host):
-    """Whether tuned applies sysctl.d again after its own sysctls, as it does unless tuned-main.conf says otherwise."""
+def tuned_reapplies_sysctls(host):
+    """Whether tuned applies sysctl.d again after its own sysctls: its default, unless tuned-main.conf changes it."""
     for _line, _text, name, value in assignments(host, "/etc/tuned/tuned-main.conf"):
         if name == "reapply_sysctl":
             return value.lower() in ("1", "true", "yes")
@@ -154,7 +182,7 @@ def tuned_puts_sysctls_back(host):
 
 
 def saptune_notes(host):
-    """The SAP notes that saptune applies, in their order."""
+    """The SAP notes that saptune applies, in order."""
     notes = []
     for _line, _text, name, value in assignments(host, "/etc/sysconfig/saptune"):
         if name == "NOTE_APPLY_ORDER":
@@ -163,10 +191,10 @@ def saptune_notes(host):
 
 
 def saptune(host, pattern):
-    """(enabled, Setting) of each line that the pattern finds in the notes that saptune applies, or in sapconf's."""
+    """(enabled, Setting) of each matching line in the notes that saptune applies and in the file of sapconf."""
     runs = enabled(host, "saptune.service")
     for note in saptune_notes(host):
-        # a note of the site's own, then what the site changed in a note, then the note as delivered
+        # the site's own note, then the site's changes of a note, then the note as delivered
         for file in ("/etc/saptune/extra/%s.conf", "/etc/saptune/override/%s", "/var/lib/saptune/working/notes/%s"):
             for setting in lines_with(host, file % note, pattern):
                 yield runs, setting
@@ -175,8 +203,7 @@ def saptune(host, pattern):
 
 
 def units(host, pattern):
-    """(enabled, Setting) of each line that the pattern finds in a systemd unit or in a program of the site's own that
-    the unit starts."""
+    """(enabled, Setting) of each matching line in a systemd unit or in a program of the site that the unit starts."""
     for file in effective_files(host, "systemd/system", ".service"):
         found = list(lines_with(host, file, pattern))
         for _line, text in numbered_lines(host, file):
@@ -188,7 +215,7 @@ def units(host, pattern):
 
 
 def _lines_of_script(host, file, pattern):
-    """As lines_with(); nothing of what is no script, or cannot be read, as on a file system of the network."""
+    """lines_with(); empty if the file is not a script, or cannot be read, as on a network file system."""
     try:
         size = host.size(file)
         return list(lines_with(host, file, pattern)) if size is not None and size <= _LARGEST_SCRIPT else []
@@ -197,14 +224,14 @@ def _lines_of_script(host, file, pattern):
 
 
 def boot_scripts(host, pattern):
-    """The lines of scripts of this machine's own that the pattern finds: rc.local and its kin, cron, NetworkManager."""
+    """The matching lines of this machine's own scripts: rc.local and similar ones, cron, NetworkManager."""
     for folder, name in _BOOT_SCRIPTS:
         for file in host.glob(folder, name):
             yield from lines_with(host, file, pattern)
 
 
 def lines_with(host, file, pattern):
-    """The lines of a file that a pattern finds, comments left out. value is the pattern's first group that matched."""
+    """The matching lines of a file without comments. value: the first group of the pattern that matched."""
     for line, text in numbered_lines(host, file):
         match = pattern.search(text)
         if match:
@@ -215,12 +242,12 @@ def lines_with(host, file, pattern):
 
 
 def conflict(what, setting, wins, **more):
-    """One entry of the tuning record's conflicts; more: effect, what it does where it does not simply set the knob."""
+    """One entry of the tuning record's conflicts; more: effect, what it does if it does not simply set the knob."""
     return dict(what=what, file=setting.file, line=setting.line, value=setting.value, wins=wins, **more)
 
 
 def _of_sysctl(host, key, own):
-    """The other sysctl.d files that set key: those that are read after our own win."""
+    """The other sysctl.d files that set key; those that are read after our own file win."""
     found = []
     for setting in sysctls(host, key):
         if setting.file != own:
@@ -229,16 +256,16 @@ def _of_sysctl(host, key, own):
     return found
 
 
-# A knob that the whole system has once. sysctl: its dotted name or None. path: its file in /sys or None. pattern: what
-# sets it in a unit, script or profile, its first group the value. own: the file in which this collection stores it.
+# A knob that exists once per system. sysctl: its dotted name or None. path: its file in /sys or None. pattern: the
+# lines of a unit, script or profile that set it; its first group is the value. own: the file of this collection for it.
 SystemKnob = namedtuple("SystemKnob", "sysctl path pattern own")
 
 
 def of_system(host, knob):
-    """Who else would set a SystemKnob, as conflict(), in the order in which they act at boot.
+    """The conflicts of a SystemKnob, in the order in which they act at boot.
 
-    systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so between two of them the winner
-    is open; units, tuned and saptune come after all three. A line that does not tell a value may only look at the knob.
+    systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so any of them may win; units,
+    tuned and saptune come after all three. A line without a value may only read the knob.
     """
     found = []
     if knob.sysctl:
@@ -248,7 +275,7 @@ def of_system(host, knob):
     if knob.path:
         found += _of_tmpfiles(host, knob)
     found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
-    again = tuned_puts_sysctls_back(host) and "/sysctl.d/" in knob.own
+    again = tuned_reapplies_sysctls(host) and "/sysctl.d/" in knob.own
     for runs, setting in tuned(host, knob.pattern):
         as_sysctl = knob.sysctl is not None and setting.text.replace("/", ".").startswith(knob.sysctl)
         found.append(conflict("tuned", setting, "no" if as_sysctl and again else _late(runs, setting)))
@@ -262,7 +289,7 @@ def _late(runs, setting):
 
 
 def _of_tmpfiles(host, knob):
-    """Of two lines for one path systemd-tmpfiles takes the one in the file whose name comes first."""
+    """Of two lines for one path, systemd-tmpfiles uses the one in the file whose name sorts first."""
     found, own = [], os.path.basename(knob.own) if "/tmpfiles.d/" in knob.own else None
     for paths, setting in tmpfiles(host):
         if setting.file == knob.own or not fnmatch.fnmatchcase(knob.path, paths):
@@ -280,7 +307,7 @@ def _udev_lines(host, pattern):
 
 
 def at_boot(subject, name, stored, conflicts, same):
-    """(value of name after the next boot, [why it is not what is stored]).
+    """(value of name after the next boot, [sentence if it differs from the stored value]).
 
     stored: the stored value or None. conflicts: in the order in which they act. same(one, other) compares two values.
     The value is None if nothing sets it.
@@ -292,6 +319,6 @@ def at_boot(subject, name, stored, conflicts, same):
     if stored is None or last is None or same(value, stored):
         return value, []
     return value, [
-        "%s: at the next boot %s line %s sets %s to %s, after the stored value has set %s"
+        "%s: at the next boot %s line %s sets %s to %s after the stored value %s"
         % (subject, last["file"], last["line"], name, last["value"] or "its own", stored)
     ]

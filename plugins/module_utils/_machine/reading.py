@@ -1,31 +1,32 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine, running or captured, that is only looked at: nothing it holds can stop the looking."""
+"""Read a running or captured machine for facts: no file on it can stop the reading."""
 
 import errno
 import itertools
 import os
 import stat
 
-from .._host.host import Host, HostError, as_owner, refused
+from .._host.host import Host, HostError, refused
+from .._host.identities import Way
 
 _PIECE = 64 * 1024
 _MOST = 4 * 1024 * 1024
 # a mask of 8192 CPUs has 2303 characters
 _LONGEST_VALUE = 4096
-# as many links as the kernel follows, and where more lead
+# the kernel follows as many links; more lead to this path, which cannot exist
 _LINKS = 40
 _NOWHERE = "/dev/null/nowhere"
 _SENTENCES = 5
-# not there, no file, or a device that is just going away or has no such value
+# absent, not a file, or a device that disappears or has no such value
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENODEV, errno.ENXIO, errno.EINVAL)
 
 
 class ReadingHost(Host):
-    """A Host for facts. What cannot be read is absent, and remarks says so.
+    """A Host for facts. A file that cannot be read counts as absent, with a sentence in remarks.
 
-    Below a captured root links lead as they did on the captured machine, never to files of this one. Only the first
-    4 MiB of a file are read, and nothing but files: a captured tree may hold anything.
+    Below a captured root, links lead to files of the captured machine, never to files of this one. Only regular files
+    are read, and only their first 4 MiB: a captured tree may hold anything.
     """
 
     def __init__(self, root="/"):
@@ -39,7 +40,7 @@ class ReadingHost(Host):
         return os.path.join(self.root, self._resolved(path).lstrip("/"))
 
     def _resolved(self, path):
-        """The path of the captured machine at which its links end."""
+        """The path on the captured machine with all links followed."""
         found, links = "/", 0
         waiting = path.split("/")[::-1]
         while waiting:
@@ -59,7 +60,7 @@ class ReadingHost(Host):
         return found
 
     def _target(self, path):
-        """The text of a link of the captured machine, None if path is none."""
+        """The text of a link of the captured machine; None if path is not a link."""
         if path not in self._targets:
             try:
                 self._targets[path] = os.readlink(os.path.join(self.root, path.lstrip("/")))
@@ -70,9 +71,9 @@ class ReadingHost(Host):
     def twin(self):
         return ReadingHost(self.root)
 
-    def owner(self, path):
-        # a captured tree holds no secrets of this machine, and the ids in it are those of another one
-        return super().owner(path) if self.root == "/" else None
+    def way(self, path):
+        # a captured tree holds no secrets of this machine, and its user ids are those of another machine
+        return super().way(path) if self.root == "/" else Way(None, self.path(path), None)
 
     def exists(self, path):
         try:
@@ -93,11 +94,13 @@ class ReadingHost(Host):
         text = super().value(path)
         return text if text is None or len(text) <= _LONGEST_VALUE else None
 
-    @as_owner
     def _beginning(self, path):
-        """The first bytes of a file; None for what is not there, or no file."""
+        """The first bytes of a file; None if absent or not a file."""
+        way = self.way(path)
+        if way.owner is not None:
+            return self.as_user(way.owner, ReadingHost._beginning, path)
         try:
-            return self._bytes(self.way(path).target)
+            return self._bytes(way.target)
         except OSError as error:
             if error.errno in _ABSENT:
                 return None
@@ -108,7 +111,7 @@ class ReadingHost(Host):
         descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EISDIR, "no file")
+                raise OSError(errno.EISDIR, "not a file")
             # in pieces: /proc/sys refuses one large read (ENOMEM)
             pieces = iter(lambda: os.read(descriptor, _PIECE), b"")
             return b"".join(itertools.islice(pieces, _MOST // _PIECE))
@@ -123,7 +126,7 @@ class ReadingHost(Host):
             return []
 
     def summary(self):
-        """A few sentences for all remarks."""
+        """The first few remarks, each once, and how many more there are."""
         different = list(dict.fromkeys(self.remarks))
         more = len(different) - _SENTENCES
         return different[:_SENTENCES] + (["%d more files could not be read" % more] if more > 0 else [])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which interface leads to an address, as the kernel's routing tables and addresses tell it."""
+"""Which interface leads to an address, by the kernel's routing tables and addresses."""
 
 import array
 import contextlib
@@ -28,7 +28,7 @@ def readable_value(host, path):
 def parse_routes4(text):
     """/proc/net/route as a list of (network, metric, interface).
 
-    Rejecting and inactive routes are left out, and lines that are no route.
+    Rejecting routes, inactive routes, and lines in other formats are left out.
     """
     routes = []
     for line in text.splitlines()[1:]:
@@ -45,7 +45,7 @@ def parse_routes4(text):
 
 
 def parse_routes6(text):
-    """/proc/net/ipv6_route as a list of (network, metric, interface), as parse_routes4()."""
+    """/proc/net/ipv6_route as a list of (network, metric, interface), see parse_routes4()."""
     routes = []
     for line in text.splitlines():
         with contextlib.suppress(ValueError, IndexError):
@@ -60,7 +60,7 @@ def parse_routes6(text):
 
 
 def best_route(routes, address):
-    """The interface of the longest prefix that holds the address, of the smallest metric among equals; or None."""
+    """The interface of the longest matching prefix, and of these of the smallest metric; None without a match."""
     fitting = [route for route in routes if address in route[0]]
     if not fitting:
         return None
@@ -79,17 +79,17 @@ def _owners4():
     data, step = buffer.tobytes()[:length], 40 if struct.calcsize("P") == 8 else 32
     owners = {}
     for offset in range(0, len(data) - step + 1, step):
-        # An address may carry a label of its own, "eth0:sap": the interface stands before the colon.
+        # an address may have a label, "eth0:sap": the interface is the part before the colon
         name = data[offset : offset + 16].split(b"\0", 1)[0].decode("utf-8", "replace").split(":")[0]
         owners[socket.inet_ntoa(data[offset + 20 : offset + 24])] = name
     return owners
 
 
-def route_interface(local, peer, root="/"):
-    """The interface by which local (this end's address on a connection) reaches peer; None if it cannot be said.
+def route_interface(local, peer, root):
+    """The interface by which local (this end's address on a connection) reaches peer; None if unknown. Linux only.
 
-    The interface that owns the local address, because policy routes show there; but a service address may lie on a
-    loopback or dummy interface, and then the routing table decides. Linux only.
+    It is the interface with the local address, because policy routes decide on that address. If the address is on a
+    loopback or dummy interface, as a service address may be, the routing table decides.
     """
     try:
         own, other = (ipaddress.ip_address(text.split("%")[0]) for text in (local, peer))
@@ -109,7 +109,7 @@ def route_interface(local, peer, root="/"):
 
 
 def plain_address(text):
-    """An address without zone, and an IPv4 address that was mapped into IPv6 as itself."""
+    """An address without zone; of an IPv4 address mapped into IPv6, the IPv4 address."""
     try:
         address = ipaddress.ip_address(text.split("%")[0])
     except ValueError:

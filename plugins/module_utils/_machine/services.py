@@ -1,23 +1,23 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services that set the same knobs: told by systemd's links and control groups, without a command."""
+"""Services that set the same knobs, found by systemd's links and control groups, without a command."""
 
 import re
 
 from .._host.host import HostError
-from .other_settings import enabled, saptune_notes
+from .other_settings import Once, enabled, saptune_notes
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
-# these act when they are started and leave no process behind
+# these act when they are started and leave no process
 _ACT_ONCE = ("sapconf", "saptune")
 
 
 def services(host):
-    """[{service, enabled, running, version, detail}] of those that are enabled or run.
+    """[{service, enabled, running, version, detail}] of the services that are enabled or running.
 
-    running is None if it cannot be told: without control groups, and for those that leave no process.
+    running is None if unknown: without control groups, and for services that leave no process.
     """
-    found = []
+    host, found = Once(host), []
     for service in sorted(_DETAILS):
         starts, runs = enabled(host, service + ".service"), _runs(host, service + ".service")
         if starts or runs:
@@ -35,7 +35,7 @@ def _runs(host, unit):
 
 
 def parse_cpuplugd_version(text):
-    """The version in what ``cpuplugd --version`` prints, such as 2.35.0, or None."""
+    """The version in the output of ``cpuplugd --version``, such as 2.35.0, or None."""
     match = re.search(r"\bversion v?([0-9]+(\.[0-9]+)+)", text)
     return match.group(1) if match else None
 

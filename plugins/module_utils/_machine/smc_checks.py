@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the connections to other hosts really use SMC now: every TCP connection beside the SMC socket that owns it.
+"""Whether the connections to other hosts use SMC now: each TCP connection is compared with the SMC socket that owns it.
 
-An SMC socket keeps the TCP connection over which its ends agreed, so /proc/net/tcp has all connections.
+An SMC socket keeps the TCP connection over which its ends agreed, so /proc/net/tcp lists all connections.
 """
 
 import ipaddress
@@ -18,62 +18,62 @@ MOST_PEERS = 20
 PLAIN = "TCP, not opened as SMC"
 _ESTABLISHED = "01"
 
-# What was looked at, in the order of a record: see _platform_check.
-Look = namedtuple("Look", "wanted running verdict reason sources restart remarks")
+# The fields of a record, in the order of checks._record() after the subject.
+SmcCheck = namedtuple("SmcCheck", "wanted running verdict reason sources restart remarks")
 
 
-def look(host, system, peers):
-    """The Look at the connections to peers (names or addresses); without peers at all SMC sockets.
+def check(host, system, peers):
+    """The SmcCheck of the connections to peers (names or addresses); without peers, of all SMC sockets.
 
-    None if nothing is asked for and the kernel has no SMC now.
+    None if there are no peers and the kernel has no SMC now.
     """
-    there = system == "Linux" and smc_sockets.is_there(host)
+    there = system == "Linux" and smc_sockets.kernel_has_smc(host)
     if not peers and not there:
         return None
     found = _at_peers(host, system, there, peers) if peers else _everything()
-    more = smc_facts.sentences(smc_facts.kernel()) if there else []
+    more = smc_facts.sentences(smc_facts.kernel_facts()) if there else []
     return found._replace(remarks=found.remarks + more)
 
 
 def _at_peers(host, system, there, peers):
     wanted = {"smc_peers": list(peers)}
     if system != "Linux":
-        reason = "SMC sockets are of Linux; AIX tells of its side in the device: see the tuning smc_r"
-        return _look(wanted, None, "not_applicable", reason)
+        reason = "only Linux has SMC sockets; on AIX see the device: tuning smc_r"
+        return _result(wanted, None, "not_applicable", reason)
     if not there:
-        reason = "nothing uses SMC: the kernel has not loaded its module smc, as it does with the first SMC socket"
-        return _look(wanted, None, "drifted", reason)
+        reason = "nothing uses SMC: the kernel has not loaded its module smc, which it loads for the first SMC socket"
+        return _result(wanted, None, "drifted", reason)
     try:
         addresses = {peer: _addresses(peer) for peer in peers}
         counts = _counts(addresses, connections(host), smc_sockets.sockets())
     except OSError as error:
-        return _look(wanted, None, "failed", "smc_peers: %s" % (error.strerror or error))
+        return _result(wanted, None, "failed", "smc_peers: %s" % (error.strerror or error))
     return _judged(wanted, counts)
 
 
-def _look(wanted, running, verdict, reason, remarks=()):
-    return Look(wanted, running, verdict, reason, SOURCES, "none", list(remarks))
+def _result(wanted, running, verdict, reason, remarks=()):
+    return SmcCheck(wanted, running, verdict, reason, SOURCES, "none", list(remarks))
 
 
 def _everything():
     try:
         sockets = [found for found in smc_sockets.sockets() if found.mode]
     except OSError as error:
-        return _look({}, None, "unsupported", "the kernel does not tell of its SMC sockets: %s" % error.strerror)
+        return _result({}, None, "unsupported", "the kernel does not list its SMC sockets: %s" % error.strerror)
     by_peer = {}
     for found in sockets:
-        _count(by_peer.setdefault(plain_address(found.peer), {}), _way(found))
-    words = ["%s: %s" % (peer, in_words(by_peer[peer])) for peer in sorted(by_peer)]
+        _count(by_peer.setdefault(plain_address(found.peer), {}), _mode_text(found))
+    words = ["%s: %s" % (peer, _counts_text(by_peer[peer])) for peer in sorted(by_peer)]
     more = ["and %d more peers" % (len(words) - MOST_PEERS)] if len(words) > MOST_PEERS else []
     used = sum(found.mode != "TCP" for found in sockets)
     running = {"SMC sockets": len(sockets), "that use SMC": used}
-    reason = "%d of %d SMC sockets use SMC; smc_peers says to which hosts they should" % (used, len(sockets))
-    return _look({}, running, "compliant", reason, words[:MOST_PEERS] + more)
+    reason = "%d of %d SMC sockets use SMC; set smc_peers to the hosts to which they should" % (used, len(sockets))
+    return _result({}, running, "compliant", reason, words[:MOST_PEERS] + more)
 
 
 def _judged(wanted, counts):
-    """The Look at {peer: {way: how many connections}}."""
-    running = {peer: in_words(ways) or "no connection" for peer, ways in counts.items()}
+    """The SmcCheck for {peer: {mode: number of connections}}."""
+    running = {peer: _counts_text(ways) or "no connection" for peer, ways in counts.items()}
     wrong, plain, silent = [], [], []
     for peer, ways in counts.items():
         used = sum(count for way, count in ways.items() if way in ("SMCR", "SMCD"))
@@ -87,12 +87,12 @@ def _judged(wanted, counts):
     if wrong:
         reason = "connections do not use SMC: %s" % "; ".join(wrong)
         if any(PLAIN in sentence for sentence in wrong):
-            reason += "; a program opens SMC sockets where it is started with smc_run"
-        return _look(wanted, running, "drifted", reason, plain)
+            reason += "; a program opens SMC sockets if it is started with smc_run"
+        return _result(wanted, running, "drifted", reason, plain)
     if silent:
-        reason = "no connection to %s is open, so nothing can be told: look while the application works"
-        return _look(wanted, running, "not_applicable", reason % ", ".join(silent), plain)
-    return _look(wanted, running, "compliant", "connections to every peer use SMC", plain)
+        reason = "no connection to %s is open, so the use of SMC is unknown: check again while the application works"
+        return _result(wanted, running, "not_applicable", reason % ", ".join(silent), plain)
+    return _result(wanted, running, "compliant", "connections to every peer use SMC", plain)
 
 
 def _addresses(name):
@@ -129,21 +129,21 @@ def _counts(addresses, established, sockets):
         owner = owners.get(connection)
         for peer in addresses:
             if connection[1] in addresses[peer]:
-                _count(counts[peer], _way(owner) if owner and owner.mode else PLAIN)
+                _count(counts[peer], _mode_text(owner) if owner and owner.mode else PLAIN)
     return counts
 
 
-def _way(found):
+def _mode_text(found):
     """SMCR, SMCD, or TCP with the reason why it fell back."""
-    return (
-        found.mode if found.mode != "TCP" else "TCP instead of SMC, %s" % (smc_sockets.why(found) or "no reason known")
-    )
+    if found.mode != "TCP":
+        return found.mode
+    return "TCP instead of SMC, %s" % (smc_sockets.fallback(found) or "unknown reason")
 
 
 def _count(counts, way):
     counts[way] = counts.get(way, 0) + 1
 
 
-def in_words(counts):
+def _counts_text(counts):
     """2 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)"""
     return ", ".join("%d %s" % (counts[way], way) for way in sorted(counts))

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SMC-R and SMC-D of a Linux host: devices, what sockets became, and counters, as smc-tools show them.
+"""SMC-R and SMC-D of a Linux host: devices, modes of sockets, and counters, as smc-tools show them.
 
-The kernel is asked itself, as smcss, smcd and smcr ask it (include/uapi/linux/smc.h): smc-tools need not be there.
+Asks the kernel as smcss, smcd and smcr do (include/uapi/linux/smc.h), so smc-tools need not be installed.
 """
 
 import socket
@@ -33,22 +33,22 @@ _END, _SERVER_COUNT, _CLIENT_COUNT, _REASON, _REASON_COUNT = 1, 2, 3, 4, 5
 
 
 def smc(host):
-    """The fact smc: {devices, ueids, sockets, stats}; None if the kernel has no SMC now, and below a captured root.
+    """The fact smc: {devices, ueids, sockets, stats}; None if the kernel has no SMC now, and for a captured root.
 
-    A part that the kernel does not tell is None: kernels before 5.11 tell of no devices, and counters came later.
+    A part that the kernel does not report is None: devices came with kernel 5.11, counters later.
     """
-    if host.root != "/" or not smc_sockets.is_there(host):
+    if host.root != "/" or not smc_sockets.kernel_has_smc(host):
         return None
-    return dict(kernel(), sockets=_told(lambda: grouped(smc_sockets.sockets())))
+    return dict(kernel_facts(), sockets=_answer_or(None, lambda: grouped(smc_sockets.sockets())))
 
 
-def kernel():
+def kernel_facts():
     """{devices, ueids, stats} of this machine, whose kernel has SMC."""
-    return dict(dict.fromkeys(("devices", "ueids", "stats")), **_told(_generic, {}))
+    return dict(dict.fromkeys(("devices", "ueids", "stats")), **_answer_or({}, _generic))
 
 
 def sentences(found):
-    """What kernel() told, for a person: a sentence a device, and one for each kind of SMC that was ever used."""
+    """kernel_facts() for a person: one sentence per device, and one per kind of SMC that was ever used."""
     devices, counted = found["devices"], found["stats"] or {}
     said = ["the kernel has no device for SMC-R or SMC-D"] if devices == [] else []
     said += [_device_words(device) for device in devices or ()]
@@ -59,7 +59,8 @@ def sentences(found):
             words = "%s since the module smc was loaded: %s connections of version 1, %s of version 2"
             said.append(words % (name, versions[0], versions[1]))
     if counted.get("fallbacks"):
-        reasons = ["%d %s" % (entry["count"], entry["reason"]) for entry in counted["fallback_reasons"]]
+        known = [(entry["count"], entry["reason"]) for entry in counted["fallback_reasons"]]
+        reasons = [reason if count is None else "%d %s" % (count, reason) for count, reason in known]
         said.append("fallbacks to TCP since then: %d; reasons: %s" % (counted["fallbacks"], ", ".join(reasons)))
     return said
 
@@ -73,11 +74,11 @@ def _device_words(device):
     return words + state + (", PNET id %s" % device["pnet_id"] if device["pnet_id"] else ", no PNET id")
 
 
-def _told(question, nothing=None):
+def _answer_or(default, question):
     try:
         return question()
     except OSError:
-        return nothing
+        return default
 
 
 def _generic():
@@ -90,9 +91,9 @@ def _generic():
         return [answer[attribute] for answer in answers if attribute in answer]
 
     return {
-        "devices": _told(lambda: [device for kind in _DEVICES for device in devices(kind, ask(*_DEVICES[kind]))]),
-        "ueids": _told(lambda: [netlink.text(entry) for entry in ask(*_UEIDS)]),
-        "stats": _told(lambda: stats(ask(*_STATS), ask(*_FALLBACKS))),
+        "devices": _answer_or(None, lambda: sum((devices(kind, ask(*_DEVICES[kind])) for kind in _DEVICES), [])),
+        "ueids": _answer_or(None, lambda: [netlink.text(entry) for entry in ask(*_UEIDS)]),
+        "stats": _answer_or(None, lambda: stats(ask(*_STATS), ask(*_FALLBACKS))),
     }
 
 
@@ -138,7 +139,7 @@ def _number(attributes, kind):
 
 
 def stats(answers, fallbacks):
-    """{SMCD, SMCR: counters, handshake_errors, fallbacks, fallback_reasons} since the kernel has SMC."""
+    """{SMCD, SMCR: counters, handshake_errors, fallbacks, fallback_reasons} since the module smc was loaded."""
     counters = netlink.attributes(answers[0]) if answers else {}
     found = {}
     for kind, kept in _KINDS.items():
@@ -150,7 +151,7 @@ def stats(answers, fallbacks):
     found["fallback_reasons"] = [
         {
             "end": "server" if _number(reason, _END) else "client",
-            "reason": smc_sockets.in_words(_number(reason, _REASON)),
+            "reason": smc_sockets.reason_text(_number(reason, _REASON)),
             "count": _number(reason, _REASON_COUNT),
         }
         for reason in reasons
@@ -169,7 +170,7 @@ def grouped(sockets):
     counts = {}
     for found in sockets:
         if found.mode is not None:
-            key = (found.peer, found.mode, smc_sockets.why(found) or "")
+            key = (found.peer, found.mode, smc_sockets.fallback(found) or "")
             counts[key] = counts.get(key, 0) + 1
     return [
         {"peer": peer, "mode": mode, "fallback": fallback or None, "count": counts[peer, mode, fallback]}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SMC sockets of Linux (AF_SMC): what each of them became, as smcss shows it, asked of the kernel itself.
+"""SMC sockets of Linux (AF_SMC) and their modes, as smcss shows them; the kernel is asked directly.
 
 Kernel: include/uapi/linux/smc_diag.h, net/smc/smc.h (states), net/smc/smc_clc.h (why a socket fell back to TCP).
 """
@@ -37,7 +37,7 @@ _STATES = {
     26: "PEERABORTW",
     27: "PROCESSABORT",
 }
-# no connection yet, or none any more: the mode says nothing
+# without a connection, the mode means nothing
 _UNCONNECTED = ("INIT", "CLOSED", "LISTEN")
 
 _REASONS = {
@@ -79,23 +79,23 @@ _REASONS = {
     0x09990003: "internal error: a buffer could not be registered",
 }
 
-# One AF_SMC socket. mode: SMCR, SMCD, TCP, or None without a connection. reason, peer_reason: why it fell back, the
-# codes of this end and of the peer, 0 where there is none and None if the kernel does not tell.
+# One AF_SMC socket. mode: SMCR, SMCD, TCP, or None without a connection. reason, peer_reason: the codes of this end and
+# of the peer for a fallback to TCP; 0 without a fallback, None if the kernel does not report them.
 SmcSocket = namedtuple("SmcSocket", "state mode reason peer_reason local local_port peer peer_port inode")
 
 
-def in_words(code):
+def reason_text(code):
     """0x03010000 (the peer does not support SMC); None without a code."""
     if not code:
         return None
-    return "0x%08x (%s)" % (code, _REASONS.get(code, "a reason that is not known here"))
+    return "0x%08x (%s)" % (code, _REASONS.get(code, "unknown reason"))
 
 
-def why(found):
-    """Why a socket fell back to TCP, in words; None if it did not or nothing is known."""
+def fallback(found):
+    """Why a socket fell back to TCP, in words; None without a fallback or if unknown."""
     if found.mode != "TCP":
         return None
-    own, other = in_words(found.reason), in_words(found.peer_reason)
+    own, other = reason_text(found.reason), reason_text(found.peer_reason)
     return "%s, the peer's reason: %s" % (own, other) if own and other else own or other
 
 
@@ -105,11 +105,11 @@ def parse(message):
         raise OSError(errno.EBADMSG, "the kernel's answer about an SMC socket is cut off")
     values = _MESSAGE.unpack_from(message)
     state, ports, addresses = _STATES.get(values[1], str(values[1])), values[4:6], values[6:8]
-    # AF_SMC is no family of addresses: one of IPv4 fills the first four bytes
+    # AF_SMC has no addresses of its own: an IPv4 address fills the first four bytes
     short = not any(address[4:].strip(b"\0") for address in addresses)
     names = [_address(address, short) for address in addresses]
     numbers = [struct.unpack("!H", port)[0] for port in ports]
-    # older kernels do not tell
+    # older kernels do not report them
     codes = netlink.attributes(message[_MESSAGE.size :]).get(_FALLBACK, b"")
     reason, peer_reason = _REASON_CODES.unpack_from(codes) if len(codes) >= _REASON_CODES.size else (None, None)
     mode = None if state in _UNCONNECTED else _MODES.get(values[2])
@@ -121,31 +121,32 @@ def _address(data, short):
 
 
 def sockets():
-    """Every AF_SMC socket of this network namespace. OSError where the kernel cannot tell.
+    """All AF_SMC sockets of this network namespace. Raises OSError if the kernel cannot list them.
 
-    The kernel loads its module smc_diag for the answer, and smc with it: ask only where smc is there already.
+    The kernel loads its module smc_diag for the answer, and smc with it: ask only if smc is loaded already.
     """
     request = _REQUEST.pack(AF_SMC, 0, 1 << (_FALLBACK - 1))
     return [parse(message) for message in netlink.dump(netlink.SOCK_DIAG, _BY_FAMILY, request)]
 
 
-def is_there(host):
-    """Whether the kernel of a host has SMC now: as a module that is loaded, or built in."""
+def kernel_has_smc(host):
+    """Whether the kernel of a host has SMC now: as a loaded module, or built in."""
     text = host.read("/proc/net/protocols") or ""
     return any(line.startswith("SMC") for line in text.splitlines())
 
 
 def stream(family):
-    """A new AF_SMC socket for addresses of AF_INET or AF_INET6, in the shape of a socket of that family.
+    """A new AF_SMC socket as a Python socket of AF_INET or AF_INET6.
 
-    Python knows no addresses of AF_SMC, and the kernel takes those of IP. OSError (EAFNOSUPPORT) without SMC.
+    Python does not support addresses of AF_SMC, and the kernel takes those of IP. Raises OSError (EAFNOSUPPORT) without
+    SMC.
     """
     raw = socket.socket(AF_SMC, socket.SOCK_STREAM, _PROTOCOLS[family])
     return socket.socket(family, socket.SOCK_STREAM, 0, fileno=raw.detach())
 
 
 def of_socket(sock):
-    """The SmcSocket of an open AF_SMC socket of this process, None if the kernel does not tell."""
+    """The SmcSocket of an open AF_SMC socket of this process; None if the kernel does not list it."""
     inode = os.fstat(sock.fileno()).st_ino
     try:
         return next((found for found in sockets() if found.inode == inode), None)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong while measuring, as sentences a user can act on."""
+"""Errors of measuring, each with one sentence that the user can act on."""
 
 import socket
 
@@ -10,11 +10,11 @@ class MeasureError(Exception):
 
 
 class ServerGone(MeasureError):
-    """The measurement server does not answer any more; no further run can succeed."""
+    """The measurement server no longer answers; no further run can succeed."""
 
 
 def sentence(error):
-    """The text of a MeasureError; of an OSError, what it was about and the system's reason."""
+    """The text of a MeasureError; of an OSError, its file and the system's reason."""
     if isinstance(error, OSError) and error.strerror:
         return "%s: %s" % (error.filename, error.strerror) if error.filename else error.strerror
     return str(error)

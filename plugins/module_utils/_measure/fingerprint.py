@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must not differ between two phases: the machine, its kernel, and the interface that leads to the peer."""
+"""The machine, its kernel, and the interface to the peer: they must not differ between two phases."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ _MAX_QUEUES = 16
 
 
 def _rps_cpus(host, interface):
-    """{"rx-0": mask} as the kernel prints it, of the first 16 receive queues; None without that knob."""
+    """{"rx-0": mask} as the kernel prints it, of the first 16 receive queues; None if the kernel has no such file."""
     masks = {}
     for name in receive_queues(host, interface)[:_MAX_QUEUES]:
         mask = readable_value(host, "/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
@@ -26,9 +26,9 @@ def _rps_cpus(host, interface):
 
 
 def smc_r(host):
-    """AIX: "on" where a device lets TCP connections use RDMA, which network counters do not see; else "off".
+    """AIX: "on" if a device lets TCP connections use RDMA, which network counters do not see; else "off".
 
-    None if the devices do not say. Whether a connection really uses it, the peer decides, too.
+    None if the devices do not say. Whether a connection really uses it depends on the peer, too.
     """
     try:
         devices = [one for one in Lsdev(host).devices() if smc.is_device(one.name)]
@@ -46,7 +46,7 @@ def smc_r(host):
 def fingerprint(local, peer, root="/"):
     """A record's fingerprint of this end; local and peer are the numeric addresses of a connection between the ends.
 
-    Every value that this platform does not tell is None. clock_step_s is filled in when the round is over. Only AIX has
+    Values that this platform does not show are None. clock_step_s is filled in at the end of the round. Only AIX has
     smc_r.
     """
     host, names = Host(root), os.uname()

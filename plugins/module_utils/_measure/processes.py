@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is this process still the one that was started? A process id alone is not an identity: it is used again."""
+"""Start processes, recognize them later and end them. A process id alone is no identity: it is used again."""
 
 import contextlib
 import functools
@@ -22,9 +22,9 @@ _LIBRARIES = ("LC_ALL", "LD_LIBRARY_PATH", "LIBPATH")
 def start(argv, identity=None, **options):
     """A Popen of argv. AnsibleModule.run_command waits for its command; these run beside the code that starts them.
 
-    identity: the Identity that it runs with. By default it is this process's own; but as root, a program that another
-    user may replace (SAP's kernel belongs to <sid>adm) runs as that user. Of root's environment another user gets PATH,
-    TZ and the folders of libraries. Raises MeasureError where the identity cannot be told or taken, OSError as Popen.
+    identity: the Identity that it runs with, by default that of this process. As root, a program that another user may
+    replace (SAP's kernel belongs to <sid>adm) runs as that user, who gets PATH, TZ and the folders of libraries of
+    root's environment. MeasureError if the identity cannot be found out or taken, OSError as Popen.
     """
     try:
         identity = identity or _owner(argv[0])
@@ -45,7 +45,7 @@ def start(argv, identity=None, **options):
 
 
 def _become(identity, begin):
-    """What the child does before the program: first what root asked for, then become the user."""
+    """In the child, before the program: call begin as root, then become the user."""
     if begin is not None:
         begin()
     identity.take()
@@ -57,7 +57,7 @@ def _owner(program):
 
 
 def utc_now():
-    """The time of day as records have it: UTC, microseconds, Z."""
+    """The time of day in the format of records: UTC, microseconds, Z."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -102,7 +102,7 @@ def _ps_start(pid):
         return None
     words = output.decode("utf-8", "replace").split()
     elapsed = parse_etime(words[0]) if words else None
-    # POSIX: what has ended and was not waited for is marked so.
+    # POSIX marks a process that has ended and was not waited for.
     if elapsed is None or words[-1] == "<defunct>":
         return None
     return "epoch %d" % (time.time() - elapsed)
@@ -111,7 +111,7 @@ def _ps_start(pid):
 def start_time(pid, root="/"):
     """When a process began, as an opaque text ("ticks N" on Linux, "epoch N" from ps elsewhere); None: not running.
 
-    Source: field 22 of /proc/PID/stat; where there is no /proc/self/stat (AIX), ps -o etime=.
+    Source: field 22 of /proc/PID/stat; without /proc/self/stat (AIX), ps -o etime=.
     """
     if os.path.exists(os.path.join(root, "proc", "self", "stat")):
         return _linux_start(pid, root)
@@ -119,7 +119,7 @@ def start_time(pid, root="/"):
 
 
 def is_same(pid, began, root="/"):
-    """True when process pid is running and began at that start_time()."""
+    """True if process pid is running and began at that start_time()."""
     now = start_time(pid, root) if pid and pid > 0 and began else None
     if now is None:
         return False
@@ -129,7 +129,7 @@ def is_same(pid, began, root="/"):
 
 
 def wait_gone(pid, began, seconds):
-    """Wait until the process has ended; False when it has not within that time."""
+    """Wait until the process has ended; False if it has not within that time."""
     deadline = time.monotonic() + seconds
     while is_same(pid, began):
         if time.monotonic() > deadline:
@@ -139,7 +139,7 @@ def wait_gone(pid, began, seconds):
 
 
 def wait_reaped(pid, seconds):
-    """Wait for a child process to end and take its exit code; False when it has not ended within that time."""
+    """Wait for a child process to end and take its exit code; False if it has not ended within that time."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -153,7 +153,7 @@ def wait_reaped(pid, seconds):
 
 
 def end(pid, began, seconds=5.0):
-    """End a process that is surely the one meant: SIGTERM, then SIGKILL. False when it outlives both."""
+    """End a process after a check of its identity: SIGTERM, then SIGKILL. False if it outlives both."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not is_same(pid, began):
             return True
@@ -167,13 +167,13 @@ def end(pid, began, seconds=5.0):
 
 
 def end_group(pid, began, seconds=5.0):
-    """As end(), with the whole group where this process leads one: a program may be a script that started another."""
+    """As end(), with the whole group if this process leads one: a program may be a script that started another."""
     if not is_same(pid, began):
         return True
     with contextlib.suppress(OSError):
         if os.getpgid(pid) == pid:
             os.killpg(pid, signal.SIGTERM)
             wait_gone(pid, began, seconds)
-            # also where the script has ended: it waits for nobody
+            # also if the script has ended, because it does not wait for the program
             os.killpg(pid, signal.SIGKILL)
     return end(pid, began, seconds)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kind of sockets that messages go over: plain TCP, or AF_SMC of Linux, and what a connection of it became."""
+"""The sockets for messages: plain TCP, or AF_SMC of Linux, and the transport that a connection got."""
 
 import contextlib
 import socket
@@ -13,14 +13,14 @@ TCP, SMC = "tcp", "smc"
 
 
 def new_socket(transport, family):
-    """A new stream socket for addresses of this family; MeasureError where this kernel has no SMC sockets."""
+    """A new stream socket for addresses of this family; MeasureError if this kernel has no SMC sockets."""
     if transport == TCP:
         return socket.socket(family, socket.SOCK_STREAM)
     try:
         return smc_sockets.stream(family)
     except OSError as error:
         raise MeasureError(
-            "transport smc takes SMC sockets (AF_SMC), which this kernel does not give: %s. Linux has them in its "
+            "transport smc needs SMC sockets (AF_SMC), which this kernel does not provide: %s. Linux has them in its "
             "module smc; on AIX SMC-R lies below plain TCP sockets, so that transport is tcp there" % error.strerror
         ) from error
 
@@ -33,7 +33,7 @@ def connect(transport, address, port, timeout):
     for family, _kind, _protocol, _name, where in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
         with contextlib.ExitStack() as stack:
             sock = stack.enter_context(new_socket(transport, family))
-            # SMC shakes hands inside connect(), which older kernels do not do in the background
+            # The handshake of SMC is part of connect(), which older kernels do not do in the background.
             keep_time(sock, timeout)
             try:
                 sock.connect(where)
@@ -58,14 +58,14 @@ def keep_time(sock, timeout):
 
 
 def link_of(transport, sock):
-    """What a connection became: {mode: SMCR, SMCD or TCP, fallback: why TCP}; None for plain TCP sockets.
+    """The transport of a connection: {mode: SMCR, SMCD or TCP, fallback: why TCP}; None for plain TCP sockets.
 
-    mode is None if the kernel does not tell.
+    mode is None if the kernel does not show it.
     """
     if transport == TCP:
         return None
     found = smc_sockets.of_socket(sock)
-    return {"mode": found.mode, "fallback": smc_sockets.why(found)} if found else {"mode": None, "fallback": None}
+    return {"mode": found.mode, "fallback": smc_sockets.fallback(found)} if found else {"mode": None, "fallback": None}
 
 
 def counted(links):

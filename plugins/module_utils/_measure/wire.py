@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control protocol between the two ends: JSON lines after a token line, every one bounded in size and time."""
+"""The control protocol between the two ends: JSON lines after a token line, each limited in size and time."""
 
 import codecs
 import json
@@ -18,22 +18,22 @@ PROTOCOL = 1
 MAX_LINE = 64 * 1024
 CONTROL_TIMEOUT = 10.0
 
-# Where a measurement server can be reached, what opens it, and the kind of sockets (transport.py).
+# Address, port and token of a measurement server, and the kind of sockets to it (transport.py).
 Target = namedtuple("Target", "address port token transport")
 Target.__new__.__defaults__ = (transport.TCP,)
 
 
 class Lines:
-    """Reads and writes the lines of one connected socket. pending: what was read from it already."""
+    """Reads and writes the lines of one connected socket. pending: bytes that were read already."""
 
     def __init__(self, sock, pending=b""):
         self.sock = sock
         self._pending = pending
 
     def read(self, limit=MAX_LINE):
-        """The next line as text without its end; EOFError when closed, MeasureError when longer than limit bytes.
+        """The next line as text without its end; EOFError if closed, MeasureError if longer than limit bytes.
 
-        The socket's time limit is that of the whole line, however slowly it comes.
+        The socket's time limit applies to the whole line.
         """
         seconds = self.sock.gettimeout()
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -83,7 +83,7 @@ def open_lines(target, timeout=CONTROL_TIMEOUT):
 
 
 def ask(lines, operation, **details):
-    """Send one request and return its answer; MeasureError with the server's own sentence when it refuses."""
+    """Send one request and return its answer; MeasureError with the server's sentence if it refuses."""
     lines.write_object(dict(details, op=operation))
     answer = lines.read_object()
     if not answer.get("ok"):
@@ -92,9 +92,9 @@ def ask(lines, operation, **details):
 
 
 class Channel:
-    """The client's control connection: kept open over a round, opened once more when it was cut.
+    """The client's control connection: kept open during a round, opened once more if it was cut.
 
-    lifetime: after how many seconds the server ends by itself, where that is known.
+    lifetime: the seconds after which the server ends by itself, if known.
     """
 
     def __init__(self, target, lifetime=None):
@@ -103,7 +103,7 @@ class Channel:
         self._lines = None
 
     def request(self, operation, **details):
-        """The answer to one request; ServerGone when the server cannot be reached (twice, where it was before)."""
+        """The answer to one request; ServerGone if the server cannot be reached, also with a new connection."""
         fresh = self._lines is None
         try:
             if fresh:

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The SAP instances of a host and their profiles, running or not: told by folders, /usr/sap/sapservices and units.
+"""The SAP instances of a host and their profiles, running or not, by folders, /usr/sap/sapservices and units.
 
-No command is run, so that it works below a captured root, without the host agent, and while everything is stopped.
+No command is run, so this also works for a captured root, without the host agent, and while all instances are stopped.
 """
 
 import platform
@@ -13,13 +13,13 @@ from collections import namedtuple
 from .._engine.tuning import InputError
 from .._host.host import HostError
 
-# One instance. name is D00, number 00, type D. primary is True where the name says that it is the primary application
-# server, else None: a D instance may be one too. host is the (virtual) host that the profile's name ends in. home is
-# the instance's folder, exe the folder of the SAP kernel that has sapcontrol. enqueue is ENSA1 or ENSA2, only of
-# central services and their replication. What is not known is None.
+# One instance. name: D00, number: 00, type: D. primary: True if its name shows the primary application server, else
+# None, because a D instance may be one too. host: the (virtual) host at the end of the profile's name. home: the
+# instance's folder. exe: the folder of the SAP kernel with sapcontrol. enqueue: ENSA1 or ENSA2, only for central
+# services and their replication. Unknown values are None.
 Instance = namedtuple("Instance", "sid name number type role primary host profile user home exe enqueue unit")
 
-# A line that starts an instance: the profile it names; active where the line is no comment (clusters comment them out).
+# A line that starts an instance, with its profile. active: not commented out, as clusters do.
 _Started = namedtuple("_Started", "sid name profile active")
 
 SERVICES = "/usr/sap/sapservices"
@@ -27,7 +27,7 @@ _UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system
 _SID = re.compile(r"[A-Z][A-Z0-9]{2}\Z")
 _NAME = re.compile(r"([A-Z]+)([0-9]{2})\Z")
 _PF = re.compile(r"\spf=[\"']?([^\s\"';]+)")
-# a name with a dot is somebody's copy
+# a name with a dot is a copy
 _PROFILE = re.compile(r"([A-Z][A-Z0-9]{2}|START)_([A-Z]+[0-9]{2})_([^.]+)\Z")
 _ROLES = {
     "D": "application_server",
@@ -41,7 +41,7 @@ _ROLES = {
     "HDB": "hana",
     "SMDA": "diagnostics",
 }
-# the lines of a profile that start programs, and the variables that these lines use
+# the lines of a profile that start programs, and the variables in these lines
 _DIRECTIVE = re.compile(r"^[ \t]*((?:Re)?[Ss]tart_Program_[0-9]+|_[A-Za-z0-9_]+)[ \t]*=(.*)$", re.M)
 _VARIABLE = re.compile(r"\$\((_[A-Za-z0-9_]+)\)")
 _ENSA1 = re.compile(r"\b(enserver|enrepserver)\b|\be[nr]\.sap")
@@ -49,7 +49,7 @@ _ENSA2 = re.compile(r"\b(enq_server|enq_replicator)\b|\benqr?\.sap")
 
 
 def instances(host):
-    """The sorted Instances that this host has by folder, or by an active line of sapservices."""
+    """The sorted Instances of this host, by folders and by active lines of sapservices."""
     started = parse_services(host.read(SERVICES) or "")
     found = {(one.sid, one.name) for one in started if one.active}
     for sid in host.listdir("/usr/sap"):
@@ -59,24 +59,24 @@ def instances(host):
 
 
 def parse_services(text):
-    """[_Started] of sapservices or of a systemd unit, in both layouts, of instances only (the host agent has no such).
+    """[_Started] of the instances in sapservices or in a systemd unit, in both layouts; the host agent is left out.
 
     Layouts: ``.../sapstartsrv pf=PROFILE -D -u USER`` and ``systemctl start UNIT # sapstartsrv pf=PROFILE``.
     """
     found = []
     for line in text.splitlines():
-        # no path holds a NUL
+        # no path contains a NUL
         if "\0" in line:
             continue
         match = _PF.search(line.partition("sapstartsrv")[2])
-        one = _named(match.group(1), not line.lstrip().startswith("#")) if match else None
+        one = _parse_start(match.group(1), not line.lstrip().startswith("#")) if match else None
         if one and one not in found:
             found.append(one)
     return found
 
 
-def _named(path, active):
-    """What the path of a profile names; an old start profile stands for the instance profile beside it."""
+def _parse_start(path, active):
+    """The _Started for the path of a profile; for an old start profile, that of the instance profile beside it."""
     match = _PROFILE.match(posixpath.basename(path))
     folder = posixpath.dirname(path)
     system = re.match(r"^/(?:usr/sap|sapmnt)/([A-Z][A-Z0-9]{2})/", path)
@@ -93,10 +93,10 @@ def _instance(host, sid, name, started):
     home = "/usr/sap/%s/%s" % (sid, name)
     role = _ROLES.get(kind, "other")
     try:
-        profile = _chosen(host, sid, name, started)[0]
+        profile = _find_profile(host, sid, name, started)[0]
         text = host.read(profile) if profile and role in ("ascs", "ers") else None
     except HostError:
-        # a shared folder that does not answer hides the profile, not the instance
+        # if a shared folder does not answer, the profile is unknown, but the instance exists
         profile = text = None
     match = _PROFILE.match(posixpath.basename(profile)) if profile else None
     return Instance(
@@ -110,26 +110,26 @@ def _instance(host, sid, name, started):
         profile=profile,
         user=sid.lower() + "adm",
         home=home,
-        exe=_first(host, (home + "/exe", "/usr/sap/%s/SYS/exe/run" % sid), "sapcontrol"),
+        exe=_first_with(host, (home + "/exe", "/usr/sap/%s/SYS/exe/run" % sid), "sapcontrol"),
         enqueue=parse_enqueue(text or ""),
         unit=_unit(host, sid, number)[0],
     )
 
 
-def _first(host, folders, name):
-    """The first of the folders that holds name, or None."""
+def _first_with(host, folders, name):
+    """The first of the folders that contains name, or None."""
     return next((folder for folder in folders if host.exists("%s/%s" % (folder, name))), None)
 
 
 def _unit(host, sid, number):
-    """(name, path) of the systemd unit of an instance, both None if there is none."""
+    """(name, path) of the systemd unit of an instance; both None without a unit."""
     unit = "SAP%s_%s.service" % (sid, number)
-    folder = _first(host, _UNITS, unit)
+    folder = _first_with(host, _UNITS, unit)
     return (unit, "%s/%s" % (folder, unit)) if folder else (None, None)
 
 
 def parse_enqueue(text):
-    """ENSA1 or ENSA2 by the lock server, or its replication, that a profile starts; None if it starts none."""
+    """ENSA1 or ENSA2 by the lock server or its replication that a profile starts; None if it starts neither."""
     values = dict(_DIRECTIVE.findall(text))
     for name, value in values.items():
         if name.startswith("_"):
@@ -151,49 +151,50 @@ def profile_folder(host, sid):
 
 
 def profile_folders(sid):
-    """Where the profiles of a system lie: the one path is mostly a link to the other."""
+    """The possible folders of the profiles of a system; one is mostly a link to the other."""
     return "/usr/sap/%s/SYS/profile" % sid, "/sapmnt/%s/profile" % sid
 
 
 def default_profile(host, sid):
-    """The path of DEFAULT.PFL of a system; InputError where there is none."""
+    """The path of DEFAULT.PFL of a system. Raises InputError without one."""
     path = _folder(host, sid) + "/DEFAULT.PFL"
     if not host.exists(path):
-        raise InputError("instance: %s has no default profile, %s is not there" % (sid, path))
+        raise InputError("instance: %s has no default profile: %s does not exist" % (sid, path))
     return path
 
 
 def profile_of(host, sid, name):
-    """The path of the profile of one instance; InputError where there is none, or several and none is this host's."""
+    """The path of the profile of one instance. Raises InputError without one, or if several fit."""
     folder = _folder(host, sid)
     if not _NAME.match(name):
-        raise InputError("instance: %s is no name of an instance, such as D00 or ASCS01" % name)
-    path, candidates = _chosen(host, sid, name, parse_services(host.read(SERVICES) or ""))
+        raise InputError("instance: %s is not the name of an instance, such as D00 or ASCS01" % name)
+    path, candidates = _find_profile(host, sid, name, parse_services(host.read(SERVICES) or ""))
     if path:
         return path
     if not candidates:
         raise InputError("instance: %s has no profile of %s in %s" % (sid, name, folder))
     raise InputError(
         "instance: %s has several profiles of %s in %s (%s), and neither %s nor a systemd unit nor this host's name"
-        " tells which one is its own: name it as profile"
+        " shows which one it uses: set profile"
         % (sid, name, folder, ", ".join(posixpath.basename(path) for path in candidates), SERVICES)
     )
 
 
 def _folder(host, sid):
     if not _SID.match(sid):
-        raise InputError("sid: %s is no system ID, such as PRD" % sid)
+        raise InputError("sid: %s is not a system ID, such as PRD" % sid)
     folder = profile_folder(host, sid)
     if folder is None:
-        raise InputError(
-            "sid: this host has no system %s: neither %s nor %s is there" % ((sid,) + profile_folders(sid))
-        )
+        raise InputError("sid: this host has no system %s: neither %s nor %s exists" % ((sid,) + profile_folders(sid)))
     return folder
 
 
-def _chosen(host, sid, name, started):
-    """(path or None, all candidates): what sapservices starts, then what the unit starts, then what is commented out in
-    sapservices, then the one named like this host, then an only one."""
+def _find_profile(host, sid, name, started):
+    """(path or None, all candidates).
+
+    In this order: the profile that sapservices starts, the profile that the unit starts, the profile that is commented
+    out in sapservices, the candidate with this host's name, the only candidate.
+    """
     folder = profile_folder(host, sid)
     candidates = [path for path in (host.glob(folder, "*") if folder else []) if _is_profile_of(path, sid, name)]
     own = ("%s_%s_%s" % (sid, name, _hostname(host))).lower()
@@ -217,6 +218,6 @@ def _is_profile_of(path, sid, name):
 
 
 def _hostname(host):
-    """The host's name up to the first dot; of a captured tree only what the tree says."""
+    """The host's name up to the first dot; for a captured tree, only from its files."""
     name = host.value("/proc/sys/kernel/hostname") or host.value("/etc/hostname")
     return (name or (platform.node() if host.root == "/" else "")).partition(".")[0]

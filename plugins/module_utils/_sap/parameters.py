@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be written into a SAP profile: presets, the parameters that this collection knows, and rules for values.
+"""Values for a SAP profile: presets, the parameters that this collection knows, and rules for values.
 
-Names and meanings: SAP's help pages and the studies that the presets name. SAP publishes nothing on rdisp/linux/*; its
-values are those of the study and of sched(7).
+Names and meanings come from SAP's help pages and the studies that the presets name. SAP publishes nothing on
+rdisp/linux/*; its values come from the study and from sched(7).
 """
 
 import difflib
@@ -17,9 +17,9 @@ SCHEDULER = "rdisp/linux/os_scheduler"
 PRIORITY = "rdisp/linux/os_priority"
 REALTIME = ("SCHED_RR", "SCHED_FIFO")
 
-# {name: value}, what it is for, where it was published.
+# parameters: {name: value}. purpose, source: for people.
 Preset = namedtuple("Preset", "parameters purpose source")
-# What it is; a pattern of its values and that pattern in words, where they are known.
+# pattern, words: its possible values, and the same in words; pattern is None if any value is possible.
 Known = namedtuple("Known", "meaning pattern words")
 
 _STUDY_BANKING = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.7"
@@ -55,11 +55,11 @@ PRESETS = {
 }
 
 _LINUX_ONLY = re.compile(r"^(?:rdisp/linux/.*|es/implementation)$")
-# Names under which a study prints a parameter, and the name that the SAP kernel reads.
+# {misprinted name of a parameter in a study: its name in the SAP kernel}
 _MISPRINTS = {"enqueue/table_size": "enque/table_size"}
 
 
-def _free(meaning):
+def _any_value(meaning):
     return Known(meaning, None, "")
 
 
@@ -70,45 +70,45 @@ _KNOWN = {
         "SCHED_OTHER, SCHED_RR or SCHED_FIFO",
     ),
     PRIORITY: Known("their real-time priority", re.compile("[1-9][0-9]?"), "a number from 1 to 99"),
-    "dynp/luw_id_format": _free("form of the keys of update requests; 2: by rdisp/vb_key_comp"),
-    "rdisp/vb_key_comp": _free("parts of the keys of update requests"),
+    "dynp/luw_id_format": _any_value("form of the keys of update requests; 2: by rdisp/vb_key_comp"),
+    "rdisp/vb_key_comp": _any_value("parts of the keys of update requests"),
     "rdisp/vb_dispatching": Known(
         "1: updates are spread over servers, 0: to rdisp/vbname", re.compile("[01]"), "0 or 1"
     ),
-    "rdisp/vbname": _free("server of the updates with rdisp/vb_dispatching 0"),
-    "rdisp/vb_factor": _free("weight of update servers"),
-    "rdisp/max_vb_server": _free("update servers at most"),
-    "rdisp/vb_included_server": _free("update servers that are used"),
-    "rdisp/vb_refresh_info": _free("how often the list of update servers is read"),
-    "rdisp/vb_context": _free("groups of update servers"),
-    "es/implementation": Known("where extended memory lies", re.compile("std|map"), "std or map"),
-    "ES/TABLE": _free("extended memory on AIX: SHM_SEGS"),
-    "PHYS_MEMSIZE": _free("share of the machine's memory"),
+    "rdisp/vbname": _any_value("server of the updates with rdisp/vb_dispatching 0"),
+    "rdisp/vb_factor": _any_value("weight of update servers"),
+    "rdisp/max_vb_server": _any_value("update servers at most"),
+    "rdisp/vb_included_server": _any_value("update servers that are used"),
+    "rdisp/vb_refresh_info": _any_value("how often the list of update servers is read"),
+    "rdisp/vb_context": _any_value("groups of update servers"),
+    "es/implementation": Known("place of extended memory", re.compile("std|map"), "std or map"),
+    "ES/TABLE": _any_value("extended memory on AIX: SHM_SEGS"),
+    "PHYS_MEMSIZE": _any_value("share of the machine's memory"),
     "enque/table_size": Known("size of the lock table", re.compile("[1-9][0-9]*"), "a number of KB, digits only"),
-    "enque/serverhost": _free("host of the enqueue server (ENSA1)"),
-    "enque/serverinst": _free("instance number of the enqueue server (ENSA1)"),
-    "enque/process_location": _free("where locks are served: REMOTESA for a server of its own"),
-    "enque/deque_wait_answer": _free("whether a release of locks waits for its answer"),
-    "enque/con_timeout": _free("time for a connection to the enqueue server, in ms"),
-    "enque/server/threadcount": _free("threads that serve connections (ENSA1)"),
-    "enque/server/max_requests": _free("requests in work at most (ENSA1)"),
-    "enque/server/max_query_requests": _free("queries in work at most (ENSA1)"),
-    "enque/server/replication": _free("whether the lock table is replicated (ENSA1)"),
-    "enque/snapshot_pck_ids": _free("packages of a snapshot of the lock table"),
-    "enque/encni/set_so_keepalive": _free("keepalive on connections to the enqueue server"),
-    "enq/enable": _free("whether the server of its own is used (ENSA2)"),
-    "enq/serverhost": _free("host of the enqueue server (ENSA2)"),
-    "enq/serverinst": _free("instance number of the enqueue server (ENSA2)"),
-    "enq/replicatorhost": _free("host of the enqueue replicator (ENSA2)"),
-    "enq/replicatorinst": _free("instance number of the enqueue replicator (ENSA2)"),
-    "enq/client/max_async_requests": _free("requests without waiting at most (ENSA2)"),
-    "enq/server/replication/enable": _free("whether the lock table is replicated (ENSA2)"),
-    "enq/server/schema_0": _free("layout of the lock table (ENSA2)"),
+    "enque/serverhost": _any_value("host of the enqueue server (ENSA1)"),
+    "enque/serverinst": _any_value("instance number of the enqueue server (ENSA1)"),
+    "enque/process_location": _any_value("where locks are served: REMOTESA for a server of its own"),
+    "enque/deque_wait_answer": _any_value("whether a release of locks waits for its answer"),
+    "enque/con_timeout": _any_value("time for a connection to the enqueue server, in ms"),
+    "enque/server/threadcount": _any_value("threads that serve connections (ENSA1)"),
+    "enque/server/max_requests": _any_value("requests in work at most (ENSA1)"),
+    "enque/server/max_query_requests": _any_value("queries in work at most (ENSA1)"),
+    "enque/server/replication": _any_value("whether the lock table is replicated (ENSA1)"),
+    "enque/snapshot_pck_ids": _any_value("packages of a snapshot of the lock table"),
+    "enque/encni/set_so_keepalive": _any_value("keepalive on connections to the enqueue server"),
+    "enq/enable": _any_value("whether the server of its own is used (ENSA2)"),
+    "enq/serverhost": _any_value("host of the enqueue server (ENSA2)"),
+    "enq/serverinst": _any_value("instance number of the enqueue server (ENSA2)"),
+    "enq/replicatorhost": _any_value("host of the enqueue replicator (ENSA2)"),
+    "enq/replicatorinst": _any_value("instance number of the enqueue replicator (ENSA2)"),
+    "enq/client/max_async_requests": _any_value("requests without waiting at most (ENSA2)"),
+    "enq/server/replication/enable": _any_value("whether the lock table is replicated (ENSA2)"),
+    "enq/server/schema_0": _any_value("layout of the lock table (ENSA2)"),
 }
 
 
 def known(name):
-    """What this collection knows of a parameter (Known), or None."""
+    """The Known of a parameter, or None."""
     return _KNOWN.get(name)
 
 
@@ -117,7 +117,7 @@ def merge(presets, parameters):
     merged, setter = {}, {}
     for preset in presets or ():
         if preset not in PRESETS:
-            raise InputError("there is no preset '%s': write some of %s" % (preset, ", ".join(sorted(PRESETS))))
+            raise InputError("there is no preset '%s': choose from %s" % (preset, ", ".join(sorted(PRESETS))))
         for name, value in PRESETS[preset].parameters.items():
             if merged.setdefault(name, value) != value:
                 raise InputError(
@@ -131,9 +131,9 @@ def merge(presets, parameters):
 
 
 def check(parameters, linux, current=None):
-    """({name: text or None} that can be written on this system, [what the user should know]). Raises InputError.
+    """({name: text or None} that can be written on this system, [remarks for the user]). Raises InputError.
 
-    parameters: as merge() gives them; current: {name: value} of what stands in the profile, where that is known.
+    parameters: from merge(). current: {name: value} of the profile, if known.
     """
     usable, remarks = {}, []
     for name, value in parameters.items():
@@ -149,16 +149,15 @@ def check(parameters, linux, current=None):
 
 
 def _check_name(name):
-    """A name that a profile can hold and that is a parameter's."""
+    """Raise InputError unless this is a name of a parameter that a profile can contain."""
     if not isinstance(name, str) or not re.match(r"^[!-~]+\Z", name) or "=" in name or name.startswith("#"):
         raise InputError(
-            "%r is no parameter name: that is one word of ASCII characters without '=' that does not begin with '#'"
+            "%r is not a parameter name: write one word of ASCII characters without '=' that does not begin with '#'"
             % (name,)
         )
     if is_directive(name):
         raise InputError(
-            "%s is no parameter but a directive of the profile, and those are never changed: name parameters only"
-            % name
+            "%s is not a parameter but a directive of the profile, which is never changed: name only parameters" % name
         )
 
 
@@ -169,35 +168,31 @@ def _text(name, value):
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise InputError(
-        "the value of %s is %r, which YAML does not take for text: write it in quotes as the profile shall have it"
+        "the value of %s is %r, which is not text in YAML: write it in quotes, exactly as in the profile"
         % (name, value)
     )
 
 
 def _check_spelling(name, value):
-    """Remarks on a name that is not known. Raises InputError for one that is a slip of the pen.
-
-    A line that is to go may hold such a slip, so that nothing is refused there.
-    """
+    """Remarks on an unknown name. Raises InputError for a misspelt name, unless its lines are to be removed."""
     if known(name):
         return []
     if value is not None and name in _MISPRINTS:
         raise InputError(
-            "%s is how a published study prints it, but the SAP kernel's name is %s: write that"
-            % (name, _MISPRINTS[name])
+            "%s is a misprint in a published study; the SAP kernel's name is %s: write that" % (name, _MISPRINTS[name])
         )
-    meant = _close(name, 0.9)
+    meant = _similar_name(name, 0.9)
     if value is not None and meant:
-        raise InputError("no parameter %s is known, but one of almost that name: did you mean %s?" % (name, meant))
-    similar = _MISPRINTS.get(name) or _close(name, 0.75)
+        raise InputError("the parameter %s is unknown: did you mean %s?" % (name, meant))
+    similar = _MISPRINTS.get(name) or _similar_name(name, 0.75)
     if value is None:
-        return ["%s is to go; %s is something else and stays" % (name, similar)] if similar else []
+        return ["%s is removed; %s is another parameter and stays" % (name, similar)] if similar else []
     hint = " (similar: %s)" % similar if similar else ""
-    return ["%s is not among the parameters known here, and its value is not checked%s" % (name, hint)]
+    return ["%s is not a known parameter, so its value is not checked%s" % (name, hint)]
 
 
-def _close(name, cutoff):
-    """The known parameter of almost this name, or None; names that differ in digits only are different parameters."""
+def _similar_name(name, cutoff):
+    """The known parameter with almost this name, or None; names that differ only in digits are different parameters."""
     names = {other.lower(): other for other in _KNOWN}
     lower = name.lower()
     for found in difflib.get_close_matches(lower, names, 1, cutoff):
@@ -207,33 +202,33 @@ def _close(name, cutoff):
 
 
 def _check_value(name, value):
-    """Remarks on a value. Raises InputError for one that cannot be written or that the parameter does not take."""
+    """Remarks on a value. Raises InputError if it cannot be written or is not a value of the parameter."""
     if re.search("[\\x00-\\x1f\\x7f-\\x9f]", value):
-        raise InputError("the value of %s has a line break or another control character: write it without" % name)
+        raise InputError("the value of %s contains a line break or another control character: remove it" % name)
     if value != value.strip(" "):
         raise InputError(
-            "the value '%s' of %s begins or ends with a blank, which no profile keeps: write it without" % (value, name)
+            "the value '%s' of %s begins or ends with a blank, which a profile cannot keep: remove it" % (value, name)
         )
     rule = known(name)
     if rule is None or rule.pattern is None or rule.pattern.fullmatch(value):
         return []
     if "$(" in value:
-        return ["%s is written as %s, and what that stands for is not checked" % (name, value)]
-    raise InputError("'%s' is no value of %s: write %s" % (value, name, rule.words))
+        return ["%s is written as %s, and its substituted value is not checked" % (name, value)]
+    raise InputError("'%s' is not a value of %s: write %s" % (value, name, rule.words))
 
 
 def _check_priority(usable, current):
-    """Remarks on a priority without meaning. Raises InputError for one that is asked for and would have none."""
+    """Remarks on a priority in the profile that has no effect. Raises InputError for a requested one without effect."""
     scheduler = usable.get(SCHEDULER, current.get(SCHEDULER))
     priority = usable.get(PRIORITY, current.get(PRIORITY))
     if priority is None or scheduler in REALTIME or "$(" in (scheduler or ""):
         return []
-    stands = "is %s" % scheduler if scheduler else "is not set"
+    state = "is %s" % scheduler if scheduler else "is not set"
     if usable.get(PRIORITY) is not None:
         raise InputError(
-            "%s = %s means something with SCHED_RR or SCHED_FIFO only, and %s %s: set that too, or neither"
-            % (PRIORITY, priority, SCHEDULER, stands)
+            "%s = %s has an effect only with SCHED_RR or SCHED_FIFO, and %s %s: set both or neither"
+            % (PRIORITY, priority, SCHEDULER, state)
         )
     if SCHEDULER not in usable:
         return []
-    return ["%s = %s stays in the profile and means nothing, as %s %s" % (PRIORITY, priority, SCHEDULER, stands)]
+    return ["%s = %s stays in the profile without effect, because %s %s" % (PRIORITY, priority, SCHEDULER, state)]

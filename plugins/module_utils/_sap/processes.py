@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processes of SAP instances as /proc shows them. They may end while one looks: what is gone is empty text."""
+"""The processes of SAP instances in /proc. A process may end meanwhile; then its files count as empty."""
 
 import os
 import re
@@ -8,19 +8,19 @@ from collections import namedtuple
 
 from .._host.host import HostError
 
-# program: the name of the file in the first argument; policy: a number of the kernel; priority: 0 where not real-time
+# program: the file name of the first argument. policy: the kernel's number. priority: 0 if not real-time.
 Process = namedtuple("Process", "pid parent program arguments policy priority")
 
 
 def running(host, programs):
-    """The running Processes whose program is one of these, by process id."""
+    """The running Processes whose program is one of these, sorted by process id."""
     found = []
     for pid in sorted(int(name) for name in host.listdir("/proc") if re.match(r"^[0-9]{1,9}$", name)):
-        # a process that writes its own title over its arguments parts them with blanks
-        arguments = text(host, "/proc/%d/cmdline" % pid).replace("\0", " ").split()
+        # a process that overwrites its arguments with a title separates them with blanks
+        arguments = read_text(host, "/proc/%d/cmdline" % pid).replace("\0", " ").split()
         if arguments and os.path.basename(arguments[0]) in programs:
-            # from the state on: the name in parentheses before it may hold anything; numbers as in proc(5)
-            fields = text(host, "/proc/%d/stat" % pid).rpartition(")")[2].split()
+            # from the state on, because the name in parentheses may contain anything; numbers of fields as in proc(5)
+            fields = read_text(host, "/proc/%d/stat" % pid).rpartition(")")[2].split()
             if len(fields) >= 39 and fields[0] not in ("Z", "X"):
                 policy, priority = int(fields[41 - 3]), int(fields[40 - 3])
                 program = os.path.basename(arguments[0])
@@ -29,7 +29,7 @@ def running(host, programs):
 
 
 def serves(server, instance):
-    """Whether a sapstartsrv is that of the instance, by its profile."""
+    """Whether a sapstartsrv belongs to the instance, by its profile."""
     for argument in server.arguments[1:]:
         if argument.startswith("pf="):
             folder, name = os.path.split(argument[len("pf=") :])
@@ -40,8 +40,8 @@ def serves(server, instance):
     return False
 
 
-def text(host, path):
-    """The text of a file; empty if there is none, its process has just ended, or this user may not read it."""
+def read_text(host, path):
+    """The text of a file; empty if it is absent, its process has ended, or this user may not read it."""
     try:
         return host.read(path) or ""
     except HostError:

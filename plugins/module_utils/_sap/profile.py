@@ -1,17 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The format of SAP profiles: bytes in, bytes out, and every byte that is not meant to change stays as it is.
+"""The format of SAP profiles: bytes in, bytes out; bytes that are not to change are kept exactly.
 
-A line assigns where its first non-blank character is no ``#`` and something stands before its first ``=``; blanks and
-tabs around name and value do not count, a ``#`` in a value belongs to it, and the last of several lines wins. Lines end
-with LF or CR LF, in one file sometimes both; the last one may end without.
+A line assigns a value if its first non-blank character is not ``#`` and it has text before its first ``=``. Blanks and
+tabs around name and value are ignored, a ``#`` in a value belongs to the value, and the last of several lines wins.
+Lines end with LF or CR LF, sometimes both in one file; the last line may lack its end.
 
-SAP states no encoding. Text here is Latin-1, in which any bytes survive; shown() makes it readable.
+SAP does not define an encoding. Text here is Latin-1, which keeps any bytes; shown() makes it readable.
 
-What a parameter is in a profile is kept as a journal text: JSON, a list with one item a line. An item begins with the
-line's number and the line itself. By what follows it finds its place again when others have come or gone: its line
-end, checksums of its neighbours, and how many lines the profile had, without those that this collection added. A line
-that is still to be added has the number 0 and nothing after it.
+The journal keeps the lines of a parameter as a journal text: a JSON list with one item per line. An item begins with
+the line's number and the line. The rest is for finding its place again after other lines have been added or removed:
+its line end, checksums of its neighbours, and the number of lines of the profile, without those that this collection
+added. A line that is still to be added has the number 0 and nothing after it.
 """
 
 import json
@@ -22,7 +22,7 @@ from itertools import count, takewhile
 
 from .._engine.tuning import InputError
 
-# number from 1, the line without its end, its value.
+# number: from 1. raw: the line without its end.
 Line = namedtuple("Line", "number raw value")
 
 _BLANKS = " \t"
@@ -31,7 +31,7 @@ _DIRECTIVE = re.compile(r"^(?:_.*|(?:SETENV|Execute|Start_Program|Restart_Progra
 
 
 def is_directive(name):
-    """Whether a line of this name is no parameter but tells sapstartsrv what to do (Execute_00), or is a variable."""
+    """Whether this is not a parameter but a command for sapstartsrv (Execute_00) or a variable."""
     return bool(_DIRECTIVE.match(name))
 
 
@@ -41,12 +41,12 @@ def marker(date, change):
 
 
 def value_of(text):
-    """The value that counts of a journal text; None for None."""
+    """The effective value in a journal text; None for None."""
     return None if text is None else _assignment(json.loads(text)[-1][1])[1]
 
 
 def legible(text):
-    """Whether this is a journal text, or None."""
+    """Whether this is None or a valid journal text."""
     try:
         items = [] if text is None else json.loads(text)
         return text is None or isinstance(items, list) and items != [] and all(_is_item(item) for item in items)
@@ -67,7 +67,7 @@ def _is_item(item):
 
 
 def shown(text):
-    """Text of a profile for people: as UTF-8 where it is that, else as Latin-1."""
+    """Text of a profile for people: as UTF-8 if it is valid UTF-8, else as Latin-1."""
     try:
         return text.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -75,7 +75,7 @@ def shown(text):
 
 
 class Profile:
-    """One profile. A new one comes from changed(); this one stays as it is."""
+    """One profile, which does not change; changed() returns a new one."""
 
     def __init__(self, data):
         self._data = data
@@ -97,7 +97,7 @@ class Profile:
         return self._data
 
     def names(self):
-        """The parameters that have a line, in the order of the file; without directives."""
+        """The parameters with a line, in the order of the file, without directives."""
         return [name for name in sorted(self._where, key=lambda name: self._where[name][0]) if not is_directive(name)]
 
     def active(self, name):
@@ -105,22 +105,22 @@ class Profile:
         return [Line(at + 1, self._lines[at][0], self._values[at]) for at in self._where.get(name, [])]
 
     def value(self, name):
-        """The value that counts, or None if no line assigns this name."""
+        """The effective value; None if no line assigns this name."""
         lines = self.active(name)
         return lines[-1].value if lines else None
 
     def duplicates(self):
-        """{parameter: [numbers of its lines]} of those with more than one line."""
+        """{parameter: [numbers of its lines]} for parameters with more than one line."""
         return {name: [at + 1 for at in self._where[name]] for name in self.names() if len(self._where[name]) > 1}
 
     def text(self, name):
-        """The journal text of what a parameter is here; None if no line assigns it."""
+        """The journal text of a parameter's lines; None if no line assigns it."""
         return json.dumps(self._items(name)) if name in self._where else None
 
     def wanted(self, name, value):
-        """The journal text of what a parameter is to be here: a value as the user wrote it, or None for no line.
+        """The journal text of a parameter with the requested value; value: text from the user, or None for no line.
 
-        Raises InputError where the value cannot be written in the profile's encoding.
+        Raises InputError if the value cannot be written in the profile's encoding.
         """
         if value is None:
             return None
@@ -136,9 +136,9 @@ class Profile:
     def changed(self, changes, marker_line):
         """The profile after changes {name: journal text or None}.
 
-        A parameter that has lines gets the last one of the text in place of its own last one. One that has none, or
-        only one that this collection added for lines taken out, gets those of the text: back where they stood, or at
-        the end below one marker_line. None takes all lines out, and a marker with the last line below it.
+        A parameter with lines gets the last line of the text in place of its own last line. A parameter without lines,
+        or with only one that this collection added for removed lines, gets the lines of the text: at their old place,
+        or at the end below one marker_line. None removes all lines, and a marker together with the last line below it.
         """
         gone, other, back, new = set(), {}, [], []
         for name, text in changes.items():
@@ -163,7 +163,7 @@ class Profile:
         return Profile(self._joined(lines).encode("latin-1"))
 
     def _items(self, name):
-        """The lines of a name as they stand in a journal text."""
+        """The lines of a name as items of a journal text."""
         theirs = len(self._lines) - len(self._ours)
         return [
             [at + 1] + list(self._lines[at]) + [self._key(at - 1), self._key(at + 1), theirs]
@@ -171,22 +171,22 @@ class Profile:
         ]
 
     def _key(self, at):
-        """What a line is known by as a neighbour; None beyond the first and the last one."""
-        return _key(self._lines[at][0]) if 0 <= at < len(self._lines) else None
+        """The checksum of a line as a neighbour; None before the first and after the last line."""
+        return _checksum(self._lines[at][0]) if 0 <= at < len(self._lines) else None
 
     def _order(self, raws, gone, items):
-        """The indexes of the lines with the items to come back among them; raws: the lines as they will be."""
+        """The indexes of the lines, with the returning items among them; raws: the new text of the lines."""
         if not items:
             return range(len(raws))
-        # a neighbour may have had its new line when the item went, or its old one
-        return _arranged([{_key(raw), _key(new)} for (raw, _end), new in zip(self._lines, raws)], gone, items)
+        # the neighbour may have had its old or its new text when the item was removed
+        return _arranged([{_checksum(raw), _checksum(new)} for (raw, _end), new in zip(self._lines, raws)], gone, items)
 
     def _added(self, at, item):
-        """Whether this collection has added the line at this index, and had not when the item was noted."""
+        """Whether this collection added the line at this index after the item was noted."""
         return item[0] > 0 and at in self._ours and self._key(at - 1) != item[3]
 
     def _emptied_markers(self, gone):
-        """Indexes of our markers of which every line below is to go."""
+        """Indexes of our markers whose lines will all be removed."""
         for index in self._ours.difference(self._values):
             below = set(takewhile(self._values.__contains__, count(index + 1)))
             if below and below <= gone:
@@ -197,19 +197,19 @@ class Profile:
         return max(sorted(set(ends)), key=ends.count) if ends else "\n"
 
     def _joined(self, lines):
-        """The text of lines; where this profile ends without a line end, it does too."""
+        """The text of lines; it ends without a line end if this profile does."""
         if not lines:
             return ""
         usual = self._usual_end()
         text = "".join(raw + (end if end.endswith("\n") else usual) for raw, end in lines[:-1])
         raw, end = lines[-1]
         if self._lines and not self._lines[-1][1].endswith("\n"):
-            # an empty last line would be none without its end
+            # an empty last line without its end would not exist
             end = self._lines[-1][1] or (end if not raw else "")
         return text + raw + end
 
     def _encoded(self, text):
-        """What a user wrote, in the bytes that this profile is written in, as Latin-1 text."""
+        """Text of a user in the encoding of this profile, as Latin-1 text."""
         try:
             self._data.decode("utf-8")
             encoding = "UTF-8"
@@ -225,7 +225,7 @@ class Profile:
 
 
 def _lines(text):
-    """[(line without its end, its end)]: a LF and the CRs before it; of the last line maybe only CRs, or nothing."""
+    """[(line without its end, its end)]. The end is LF with the CRs before it; the last line may lack LF or both."""
     parts = [part + "\n" for part in text.split("\n")]
     parts[-1] = parts[-1][:-1]
     raws = [part.rstrip("\r\n") for part in parts if part]
@@ -233,7 +233,7 @@ def _lines(text):
 
 
 def _assignment(raw):
-    """(name, value) of a line; (None, None) where it assigns nothing."""
+    """(name, value) of a line; (None, None) if it assigns nothing."""
     name, equals, value = raw.partition("=")
     name = name.strip(_BLANKS)
     if not equals or not name or name.startswith("#"):
@@ -251,28 +251,28 @@ def _with_value(raw, value):
     return "%s=%s%s%s" % (name, before, value, after)
 
 
-def _key(raw):
-    """The checksum of a line by which a neighbour knows it again."""
+def _checksum(raw):
+    """The checksum by which a line is recognized as a neighbour."""
     return zlib.crc32(raw.encode("latin-1")) & 0xFFFFFFFF
 
 
 def _arranged(keys, gone, items):
-    """The indexes of keys, with the items among them in their places; keys: what each line of a file is known by.
+    """The indexes of keys, with the items among them in their places; keys: the possible checksums of each line.
 
-    What went last comes back first, as its number is that of the file without the others.
+    The item that was removed last returns first, because its number is that of the file without the others.
     """
     order, gaps = list(range(len(keys))), _gaps(keys, gone)
     for item in sorted(items, key=lambda item: (item[-1], item[0])):
-        at, own = _place(gaps, item), {_key(item[1])}
+        at, own = _place(gaps, item), {_checksum(item[1])}
         order.insert(at, item)
         gaps[at : at + 1] = [(gaps[at][0], own), (own, gaps[at][1])]
     return order
 
 
 def _gaps(keys, gone):
-    """[(what is above, what is below)] of every place between two lines.
+    """[(checksums above, checksums below)] for every place between two lines.
 
-    Lines that are to go are those added at the end meanwhile: they do not hide that a line was the last one.
+    Lines that will be removed were added at the end meanwhile: the line before them still counts as the last one.
     """
     below = [{None}]
     for at, own in reversed(list(enumerate(keys))):
@@ -281,7 +281,7 @@ def _gaps(keys, gone):
 
 
 def _place(gaps, item):
-    """The index of the best gap for a line: with most of its neighbours, and of these the one nearest to its number."""
+    """The index of the best gap for a line: with most of its neighbours, then the nearest to its number."""
     number, _raw, _end, before, after, _theirs = item
     return max(
         range(len(gaps)), key=lambda at: ((before in gaps[at][0]) + (after in gaps[at][1]), -abs(at + 1 - number), at)

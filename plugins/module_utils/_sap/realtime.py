@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real-time scheduling of work processes: what it needs beside the profile, and whether the processes have it.
+"""Real-time scheduling of work processes: its prerequisites outside the profile, and whether the processes have it.
 
 The kernel's rules are those of sched_setscheduler(2): the limit RLIMIT_RTPRIO or the capability CAP_SYS_NICE, and a
 control group that may run real-time processes at all.
@@ -10,9 +10,9 @@ import os
 import re
 from collections import Counter
 
-from .._host.kernel import kernel_option, number
+from .._host.kernel import int_or_none, kernel_option
 from . import parameters, rtprio
-from .processes import running, serves, text
+from .processes import read_text, running, serves
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
 PARAMETERS = (SCHEDULER, PRIORITY)
@@ -35,32 +35,32 @@ def wants_realtime(values):
     return values.get(SCHEDULER) in parameters.REALTIME
 
 
-# what is missing
+# prerequisites
 
 
 def prerequisites(host, instance, priority, allowed=False):
-    """What keeps an instance's work processes from this priority at their next start, and what to do: sentences.
+    """Why an instance's work processes cannot get this priority at their next start, and what to do: sentences.
 
-    priority: the value of rdisp/linux/os_priority; None, or what is no number ("$(...)"), asks for any priority.
+    priority: the value of rdisp/linux/os_priority; None or text that is not a number ("$(...)") means any priority.
     allowed: the instance's unit is about to get its limit.
     """
     wanted = _wanted(priority)
     parent, dispatchers = _processes(host, instance)
     runtime = _value(host, _RUNTIME)
     missing = []
-    # a capability of the program's file comes with every start
+    # a capability of the program's file applies at every start
     if not allowed and not any(rtprio.has_capability(host, process, "CapEff") for process in dispatchers):
-        missing.append(_limit(host, instance, parent, wanted))
-    # with -1 the kernel does not ask the control groups
+        missing.append(_low_limit(host, instance, parent, wanted))
+    # with -1, the kernel does not check the control groups
     if parent is not None and runtime != "-1":
-        missing.append(_group(host, instance, parent))
+        missing.append(_control_group(host, instance, parent))
     if runtime == "0":
         missing.append("kernel.sched_rt_runtime_us is 0: real-time processes get no CPU time at all; set it to 950000")
     return [sentence for sentence in missing if sentence]
 
 
 def waiting(host, instance, priority):
-    """What allows this priority only once the instance's unit starts sapstartsrv anew: sentences."""
+    """Sentences if the priority is allowed only after the instance's unit has restarted sapstartsrv."""
     wanted, parent = _wanted(priority), _processes(host, instance)[0]
     if parent is None or not instance.unit or rtprio.of_process(host, parent) >= wanted:
         return []
@@ -77,7 +77,7 @@ def _wanted(priority):
 
 
 def _processes(host, instance):
-    """(the process whose limit the next dispatcher inherits, or None; all that bear the dispatcher's name)."""
+    """(the process whose limit the next dispatcher inherits, or None; all processes with the dispatcher's name)."""
     program = _program(instance.sid, instance.name)
     found = running(host, ("sapstartsrv", program))
     servers = [process for process in found if process.program == "sapstartsrv" and serves(process, instance)]
@@ -85,8 +85,8 @@ def _processes(host, instance):
     return (servers + dispatchers + [None])[0], dispatchers
 
 
-def _limit(host, instance, parent, wanted):
-    """The sentence for a limit that is too low at the next start."""
+def _low_limit(host, instance, parent, wanted):
+    """The sentence if the limit is too low at the next start, or None."""
     if instance.unit:
         limit, reason, advice = _unit_limit(host, instance.unit)
     else:
@@ -98,29 +98,29 @@ def _limit(host, instance, parent, wanted):
 
 
 def _unit_limit(host, unit):
-    """A unit gives its limit to each sapstartsrv that it starts, whatever an older one has."""
+    """A unit gives its limit to each sapstartsrv that it starts, whatever limit a running one has."""
     advice = "set LimitRTPRIO=%%d of %s (sap_profile_manage_rtprio does it)" % unit
     return rtprio.of_unit(host, unit), "%s allows %%s" % unit, advice
 
 
 def _session_limit(host, user, parent, wanted):
-    """Without a unit sapstartsrv keeps what it was started with, and only login sessions give it a limit."""
+    """Without a unit, sapstartsrv keeps the limit of its start, and only login sessions set one."""
     stored = rtprio.of_session(host, user)
     advice = "write '%s - rtprio %%d' to %s and start sapstartsrv from a login session" % (user, rtprio.LIMITS)
     if stored >= wanted:
-        advice = "%s allows %%d to what login sessions start: start sapstartsrv from one" % rtprio.LIMITS
+        advice = "%s allows %%d to login sessions: start sapstartsrv from one" % rtprio.LIMITS
     if parent is None:
         return stored, "%s allows %%s" % rtprio.LIMITS, advice
     return rtprio.of_process(host, parent), "its %s (process %d) may use %%s" % (parent.program, parent.pid), advice
 
 
-def _group(host, instance, parent):
-    """The sentence for a control group without real-time CPU time; such a group refuses root as well.
+def _control_group(host, instance, parent):
+    """The sentence if the control group has no real-time CPU time, or None; such a group refuses even root.
 
-    A group with CPU time of its own starts so where the kernel groups real-time processes (CONFIG_RT_GROUP_SCHED).
+    If the kernel groups real-time processes (CONFIG_RT_GROUP_SCHED), a new group with the controller cpu has none.
     """
-    who = "%s %s may use no real-time priority in the control group " % (instance.sid, instance.name)
-    for line in text(host, "/proc/%d/cgroup" % parent.pid).splitlines():
+    who = "%s %s may not use real-time priority in the control group " % (instance.sid, instance.name)
+    for line in read_text(host, "/proc/%d/cgroup" % parent.pid).splitlines():
         hierarchy, controllers, path = (line.split(":", 2) + ["", ""])[:3]
         if "cpu" in controllers.split(","):
             files = ["/sys/fs/cgroup/%s%s/cpu.rt_runtime_us" % (mount, path) for mount in (controllers, "cpu")]
@@ -134,11 +134,11 @@ def _group(host, instance, parent):
 
 
 def _groups_realtime(host):
-    """Whether the kernel groups real-time processes, as far as it tells."""
+    """Whether the kernel is known to group real-time processes."""
     if kernel_option(host, "CONFIG_RT_GROUP_SCHED") != "y":
         return False
     on = kernel_option(host, "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED") != "y"
-    for word in text(host, "/proc/cmdline").split():
+    for word in read_text(host, "/proc/cmdline").split():
         name, _equals, value = word.partition("=")
         if name == "rt_group_sched":
             # as the kernel's kstrtobool() reads it
@@ -147,7 +147,7 @@ def _groups_realtime(host):
 
 
 def _has_cpu_time(host, path):
-    """Whether a group of version 2, or one above it, has the controller cpu; the root group is no such group."""
+    """Whether a group of version 2, or one above it except the root group, has the controller cpu."""
     while path.strip("/"):
         if host.exists("/sys/fs/cgroup%s/cpu.weight" % path):
             return True
@@ -156,31 +156,31 @@ def _has_cpu_time(host, path):
 
 
 def remarks(host):
-    """What real-time processes leave to the rest of this machine."""
-    runtime, period = number(_value(host, _RUNTIME)), number(_value(host, _PERIOD))
+    """Sentences on the CPU time that real-time processes leave to other processes."""
+    runtime, period = int_or_none(_value(host, _RUNTIME)), int_or_none(_value(host, _PERIOD))
     if runtime is None or not period or runtime == 0:
         return []
     if runtime < 0:
         return [
-            "kernel.sched_rt_runtime_us is -1: work processes under a real-time scheduler that do not wait can take all"
-            " CPU time and starve everything else, sshd too"
+            "kernel.sched_rt_runtime_us is -1: work processes under a real-time scheduler can take all CPU time and"
+            " block all other processes, even sshd"
         ]
     left = round(100 - 100.0 * runtime / period, 2)
-    text_of = "work processes under a real-time scheduler leave %g %% of the CPU time to everything else"
+    text_of = "work processes under a real-time scheduler leave %g %% of the CPU time to all other processes"
     return [(text_of + " (kernel.sched_rt_runtime_us is %d)") % (left, runtime)]
 
 
 def _value(host, path):
-    return text(host, path).strip()
+    return read_text(host, path).strip()
 
 
-# the proof
+# running processes
 
 
 def work_processes(host, sid, name):
     """[(process id, policy such as SCHED_RR, priority)] of the running work processes of an instance, sorted.
 
-    The dispatcher may bear the name of the work processes that it starts; then it is left out.
+    A dispatcher with the same name as its work processes is left out.
     """
     found = running(host, (_program(sid, name),))
     pids = {process.pid for process in found}
@@ -196,7 +196,7 @@ def _program(sid, name):
 
 
 def summary(processes):
-    """How work_processes() are scheduled, in a few words: "SCHED_RR 99"; None if there are none."""
+    """The scheduling of work_processes() in a few words: "SCHED_RR 99"; None without processes."""
     # real-time processes first: only they have a priority
     counts = Counter(
         (not priority, "%s %d" % (policy, priority) if priority else policy) for _pid, policy, priority in processes

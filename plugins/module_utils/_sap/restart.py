@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stop and start one instance through sapcontrol, waiting for each, with a time limit for each."""
+"""Restart one instance through sapcontrol, with a time limit for the stop and for the start."""
 
 import errno
 import time
@@ -8,17 +8,17 @@ import time
 from .._host.host import HostError
 from .sapcontrol import NotRunning
 
-_PAUSE = 1.0  # seconds between two looks
+_PAUSE = 1.0  # seconds between two checks
 
 
 def restart(control, title, timeout):
-    """Restart the instance of a SapControl, its start service too, which then reads profile and unit anew.
+    """Restart the instance of a SapControl and its start service, which then reads profile and unit again.
 
-    title: the instance in sentences, PRD_00. timeout: seconds for the stop, and again for the start. Returns once all
-    processes are up. Raises HostError (errno ETIMEDOUT where it takes too long) and leaves the instance as it is then.
+    title: the instance in messages, PRD_00. timeout: seconds for the stop, and again for the start. Returns when all
+    processes run. Raises HostError (errno ETIMEDOUT if it takes too long) and leaves the instance as it is.
     """
     control.stop()
-    _until(control, title, "stopped", "stop", timeout)
+    _wait_for(control, title, "stopped", "stop", timeout)
     control.restart_service()
     _start(control, title, timeout)
 
@@ -34,10 +34,10 @@ def _start(control, title, timeout):
             if time.time() >= until:
                 raise
             time.sleep(_PAUSE)
-    _until(control, title, "running", "come back", timeout)
+    _wait_for(control, title, "running", "come back", timeout)
 
 
-def _until(control, title, state, verb, timeout):
+def _wait_for(control, title, state, verb, timeout):
     until = time.time() + timeout
     while True:
         status = control.status()

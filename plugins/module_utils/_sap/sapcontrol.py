@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SAP's sapcontrol and sappfpar: how they are called, and what their output means.
+"""SAP's sapcontrol and sappfpar, with the parsers of their output.
 
 Both run as <sid>adm, without a shell and without its login files. sapcontrol then talks to the instance's sapstartsrv
 over the local socket, which needs no password.
@@ -14,56 +14,56 @@ from collections import namedtuple
 from .._host.host import HostError
 from .processes import running, serves
 
-# What sapcontrol printed: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
-Answer = namedtuple("Answer", "function ok failure rows")
-# One line of GetProcessList. dispstatus is GREEN, YELLOW, RED or GRAY; pid is None if the process does not run.
-Process = namedtuple("Process", "name description dispstatus textstatus starttime elapsedtime pid")
-# state is running, stopped, partial or unknown; reason says why it is one of the last two.
+# The output of sapcontrol: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
+ControlAnswer = namedtuple("ControlAnswer", "function ok failure rows")
+# One line of GetProcessList. dispstatus: GREEN, YELLOW, RED or GRAY. pid: None if the process does not run.
+ListedProcess = namedtuple("ListedProcess", "name description dispstatus textstatus starttime elapsedtime pid")
+# state: running, stopped, partial or unknown. reason: why it is partial or unknown.
 Status = namedtuple("Status", "state processes reason")
 
 _DATE = re.compile(r"^[0-9]{2}\.[0-9]{2}\.[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}$")
 _REFUSED = re.compile(r"NIECONN_REFUSED|Connection refused")
-# what ParameterValue says of a name that the kernel does not have
+# the answer of ParameterValue for a name that the kernel does not have
 _NO_PARAMETER = re.compile(r"\b(invalid|unknown|no such)\b.*\bparameter\b|\bparameter\b.*\b(unknown|not found)\b", re.I)
 _ALL_RUNNING, _ALL_STOPPED = 3, 4
-# how long an old sapstartsrv may take to go
+# how long an old sapstartsrv may take to end
 _GOING_S = 10
 _NO_PROFILE = "<no_profile>"
 NOT_READ = "sappfpar did not read the profile"
 
 
 class NotRunning(HostError):
-    """Nothing answers for the instance: its start service, sapstartsrv, does not run. One sentence."""
+    """The start service of the instance, sapstartsrv, does not run."""
 
 
 # parsers
 
 
 def parse_answer(out):
-    """The Answer in what sapcontrol printed: a date, the function, then OK and its lines, or FAIL and why."""
+    """The ControlAnswer in the output: a date, the function, then OK and its lines, or FAIL and a reason."""
     function = None
     lines = out.splitlines()
     for number, line in enumerate(lines):
         text = line.strip()
         if text == "OK":
-            return Answer(function, True, None, [row for row in lines[number + 1 :] if row.strip()])
+            return ControlAnswer(function, True, None, [row for row in lines[number + 1 :] if row.strip()])
         if text.startswith("FAIL"):
-            return Answer(function, False, text[len("FAIL") :].lstrip(": ") or "no reason given", [])
+            return ControlAnswer(function, False, text[len("FAIL") :].lstrip(": ") or "no reason given", [])
         if text and not _DATE.match(text):
             function = text
-    return Answer(None, False, "it printed no answer: %s" % _on_one_line(out), [])
+    return ControlAnswer(None, False, "it printed no answer: %s" % _on_one_line(out), [])
 
 
 def _on_one_line(text):
-    """What a program printed, for a sentence."""
+    """The output of a program, for a sentence."""
     return " | ".join(line.strip() for line in text.splitlines() if line.strip())[:300] or "nothing"
 
 
 def parse_processes(answer):
-    """[Process] of the answer of GetProcessList.
+    """[ListedProcess] of the answer of GetProcessList.
 
-    textstatus may hold commas, starttime and elapsedtime are empty for what does not run: three columns count from the
-    left, three from the right.
+    textstatus may contain commas, so three columns are counted from the left and three from the right. starttime and
+    elapsedtime are empty for processes that do not run.
     """
     found = []
     for row in answer.rows:
@@ -71,12 +71,12 @@ def parse_processes(answer):
         parts += [""] * (7 - len(parts))
         if parts[:2] != ["name", "description"]:
             pid = int(parts[-1]) if parts[-1].isdigit() and parts[-1] != "0" else None
-            found.append(Process(parts[0], parts[1], parts[2], ", ".join(parts[3:-3]), parts[-3], parts[-2], pid))
+            found.append(ListedProcess(parts[0], parts[1], parts[2], ", ".join(parts[3:-3]), parts[-3], parts[-2], pid))
     return found
 
 
 def parse_script_value(text):
-    """The one value of an answer in -format script (``0 : VALUE``), or None."""
+    """The value of an answer in -format script (``0 : VALUE``), or None."""
     match = re.search(r"(?m)^0 :(?:[ ](.*?))?\r?$", text)
     return (match.group(1) or "") if match else None
 
@@ -84,8 +84,8 @@ def parse_script_value(text):
 def parse_values(text, names):
     """{name: value} of ``sappfpar NAME ... pf=PROFILE``; None if sappfpar did not read the profile.
 
-    One value a line, in the order of the names, an empty one for what is not set. HostError where the lines are not as
-    many as the names, because then nobody knows which value belongs to which.
+    One value per line, in the order of the names; empty if not set. Raises HostError if there are more or fewer lines
+    than names, because then the values cannot be assigned to the names.
     """
     if _NO_PROFILE in text:
         return None
@@ -97,10 +97,10 @@ def parse_values(text, names):
 
 
 def parse_check(rc, out):
-    """The lines that say what is wrong with a profile in what ``sappfpar check`` printed; warnings are none.
+    """The errors of a profile in the output of ``sappfpar check``, one line each, without warnings.
 
-    SAP documents neither the layout nor the exit code. A line that begins with stars and ERROR is a problem; where
-    there is none, the count of errors at the end decides; without that count, the exit code.
+    SAP documents neither the layout nor the exit code. A line that begins with stars and ERROR is an error. If there is
+    none, the number of errors at the end decides; without that number, the exit code.
     """
     lines = [line.strip() for line in out.splitlines() if line.strip()]
     if _NO_PROFILE in out:
@@ -117,12 +117,12 @@ def parse_check(rc, out):
 
 
 def _environment(folder):
-    """Where the kernel's programs find their libraries; LIBPATH is the name that AIX looks at."""
+    """The variables by which the SAP kernel's programs find their libraries; LIBPATH is for AIX."""
     return {"LD_LIBRARY_PATH": folder, "LIBPATH": folder}
 
 
 class SapControl:
-    """sapcontrol of one instance; timeout, in seconds, is that of every call."""
+    """sapcontrol of one instance; timeout: seconds for each call."""
 
     def __init__(self, host, instance, timeout=30):
         self.host = host
@@ -130,7 +130,7 @@ class SapControl:
         self.timeout = timeout
 
     def parameter(self, name):
-        """The value of a parameter in the running instance; None if the instance does not know the parameter."""
+        """The value of a parameter in the running instance; None if the instance does not have the parameter."""
         result, answer = self._ask("ParameterValue", name, "-format", "script")
         if not answer.ok and _NO_PARAMETER.search(answer.failure):
             return None
@@ -141,16 +141,16 @@ class SapControl:
         return value
 
     def belongs(self):
-        """Whether what answers is this instance's: another system on the host may have taken its number."""
+        """Whether this instance's system answers: another system on the host may use the same number."""
         return self.parameter("SAPSYSTEMNAME") == self.instance.sid
 
     def check_own(self):
-        """Raise HostError where another system answers, or nothing does."""
+        """Raise HostError if another system answers, or none."""
         if not self.belongs():
             raise HostError("another system answers for instance number %s" % self.instance.number)
 
     def status(self):
-        """The Status of the instance. It never raises: what cannot be told is unknown, and reason says why."""
+        """The Status of the instance. Never raises: on errors the state is unknown, with the reason."""
         try:
             self.check_own()
             result, answer = self._ask("GetProcessList")
@@ -160,49 +160,49 @@ class SapControl:
         return _status(result.rc, parse_processes(answer))
 
     def stop(self):
-        """Ask the instance to stop; it goes on stopping after this returns."""
-        self._do("Stop")
+        """Tell the instance to stop, without waiting until it has stopped."""
+        self._call("Stop")
 
     def start(self):
-        """Ask the instance to start; it goes on starting after this returns."""
-        self._do("Start")
+        """Tell the instance to start, without waiting until it has started."""
+        self._call("Start")
 
     def restart_service(self):
-        """Start sapstartsrv anew, so that it reads profile and unit again; the instance itself is left alone.
+        """Restart sapstartsrv, so that it reads profile and unit again; the instance itself is not restarted.
 
-        The old one goes on answering for a moment, and would start the instance with its old limits: this returns when
-        it has gone. For a few seconds more nothing may answer: NotRunning.
+        Returns when the old sapstartsrv has ended, because it answers for another moment and would start the instance
+        with its old limits. For a few more seconds, calls may raise NotRunning.
         """
-        old = self._services()
-        self._do("RestartService")
+        old = self._service_pids()
+        self._call("RestartService")
         if platform.system() == "AIX":
-            # /proc tells no command lines there
+            # its /proc has no command lines
             time.sleep(_GOING_S)
         until = time.monotonic() + _GOING_S
-        # one that replaces itself keeps its process id, so that this is no error
-        while old & self._services() and time.monotonic() < until:
+        # one that replaces itself keeps its process id, so the end of the wait is not an error
+        while old & self._service_pids() and time.monotonic() < until:
             time.sleep(0.1)
 
-    def _services(self):
+    def _service_pids(self):
         """The process ids of the instance's sapstartsrv."""
         return {one.pid for one in running(self.host, ("sapstartsrv",)) if serves(one, self.instance)}
 
-    def _do(self, function):
+    def _call(self, function):
         self._check(function, *self._ask(function))
 
     def _ask(self, function, *arguments):
-        """(Result, Answer) of one function."""
+        """(Result, ControlAnswer) of one function."""
         folder = self.instance.exe
         if folder is None:
             raise HostError("%(sid)s %(name)s: there is no sapcontrol in %(home)s/exe" % self.instance._asdict())
         argv = [folder + "/sapcontrol", "-nr", self.instance.number, "-function", function] + list(arguments)
         result = self.host.run(argv, timeout=self.timeout, user=self.instance.user, env=_environment(folder))
         answer = parse_answer(result.out)
-        # what a dynamic linker has to say is on standard error
+        # messages of the dynamic linker are on standard error
         return result, answer if answer.ok else parse_answer(result.out + result.err)
 
     def _check(self, function, result, answer, codes=(0,)):
-        """Raise what the answer says went wrong."""
+        """Raise the error in the answer, if any."""
         if not answer.ok:
             raise self._failure(function, answer.failure)
         if result.rc not in codes:
@@ -217,7 +217,7 @@ class SapControl:
 
 
 def _status(code, processes):
-    """What exit code and lines of GetProcessList say together: the code alone does not know half a start."""
+    """The Status by exit code and lines of GetProcessList; the code alone does not show a partial start."""
     colours = {process.dispstatus for process in processes}
     if code == _ALL_RUNNING or colours == {"GREEN"}:
         return Status("running", processes, "")
@@ -231,7 +231,7 @@ def _status(code, processes):
 
 
 class SapPfPar:
-    """sappfpar for one instance: what a profile means at the next start, and whether the kernel accepts it."""
+    """sappfpar for one instance: the values of a profile at the next start, and whether the SAP kernel accepts it."""
 
     def __init__(self, host, instance):
         self.host = host
@@ -242,7 +242,7 @@ class SapPfPar:
         return self._folder() is not None
 
     def values(self, names, path):
-        """{name: text} as the instance would have them after a start with the profile at path."""
+        """{name: text} that the instance would have after a start with the profile at path."""
         result = self._run(list(names), path)
         if not result.out.strip() and result.err.strip():
             raise HostError("sappfpar failed: %s" % _on_one_line(result.err))
@@ -252,7 +252,7 @@ class SapPfPar:
         return found
 
     def check(self, path):
-        """What is wrong with the profile at path, one line each; empty if the kernel accepts it."""
+        """The errors of the profile at path, one line each; empty if the SAP kernel accepts it."""
         result = self._run(["check"], path)
         return parse_check(result.rc, result.out + result.err)
 
@@ -265,7 +265,7 @@ class SapPfPar:
         return self.host.run(argv, timeout=60, user=self.instance.user, env=_environment(folder))
 
     def _folder(self):
-        """The instance's own kernel, else the system's: that of central services need not hold sappfpar."""
+        """The folder of the instance's own kernel, else of the system's: that of central services may lack sappfpar."""
         for folder in (self.instance.home + "/exe", "/usr/sap/%s/SYS/exe/run" % self.instance.sid):
             if self.host.exists(folder + "/sappfpar"):
                 return folder

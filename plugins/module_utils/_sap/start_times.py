@@ -1,25 +1,25 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether sapcontrol's answer is what an instance runs with: start times against the last change of the profiles.
+"""Whether sapcontrol's answer is the value of the running instance, by start times and the last change of the profiles.
 
-sapstartsrv answers ParameterValue from the profiles as they were when it started, and RestartService starts it anew
-while the instance goes on. The instance runs with the profiles as they were when its dispatcher started. So it depends:
+sapstartsrv answers ParameterValue from the profiles at its own start; RestartService restarts it, but not the instance.
+The instance runs with the profiles at the start of its dispatcher. So:
 
     instance started          sapstartsrv started      the instance runs with
     after the last change     after the last change    ANSWER: both have read the same profiles
-    after the last change     before the last change   STORED: the profiles as they are; the answer is older than they
-    before the last change    before the instance      ANSWER: it was read before the change, as the instance did
+    after the last change     before the last change   STORED: the current profiles; the answer is older
+    before the last change    before the instance      ANSWER: both have read the profiles before the change
     before the last change    after the instance       UNPROVED: it may come from a change that the instance never read
-    before the last change    not known                not known
+    before the last change    unknown                  unknown
 
-Line 3 keeps a converged instance compliant when somebody edits another line of its profile later. It misses one thing:
-a value that changed after the start of sapstartsrv, was read by a later start of the instance, and was changed back.
-The profiles do not show that. Line 4 includes a sapstartsrv that is older than the last change: an earlier change may
-lie between both starts.
+Line 3 keeps a converged instance compliant when somebody later edits another line of its profile. It misses one case: a
+value that changed after the start of sapstartsrv, was read by a later start of the instance, and was changed back. The
+profiles do not show that. Line 4 includes a sapstartsrv that is older than the last change: an earlier change may lie
+between both starts.
 
-The caller says which files decide. Their ctime counts, because touch and cp -p set the mtime back; any change of such a
-file counts, for nothing tells which line it was. The clocks of host and file server must agree, as they compare. Start
-times need no time zone, because they come from ages: those in /proc, else the elapsed time in GetProcessList.
+The caller names the files that decide. Their ctime counts, because touch and cp -p set the mtime back. Any change of
+such a file counts, because the changed line is unknown. The clocks of host and file server must agree. Start times need
+no time zone, because they are computed from ages: those in /proc, else the elapsed time in GetProcessList.
 """
 
 import os
@@ -27,39 +27,39 @@ import re
 import time
 
 from .._host.host import HostError
-from .processes import running, serves, text
+from .processes import read_text, running, serves
 
 ANSWER, STORED, UNPROVED = "answer", "stored", "unproved"
 
-# elapsed times are whole seconds, and so are the times of files on some file servers
+# elapsed times, and times of files on some file servers, are whole seconds
 _COARSE_S = 2.0
 
 
 def basis(host, instance, started, profiles):
-    """ANSWER, STORED or UNPROVED. started: as instance_started() says; profiles: the paths that decide.
+    """ANSWER, STORED or UNPROVED. started: from instance_started(). profiles: the paths that decide.
 
-    Raises HostError where that cannot be told.
+    Raises HostError if this is unknown.
     """
     changed = max((host.changed(path) or 0 for path in profiles), default=0)
     service = _service_started(host, instance)
     if started > changed + _COARSE_S:
         return STORED if service is not None and service < changed else ANSWER
     if service is None:
-        raise HostError("nothing tells when its sapstartsrv was started")
+        raise HostError("the start time of its sapstartsrv is unknown")
     return ANSWER if service <= started else UNPROVED
 
 
 def instance_started(host, processes):
     """When an instance was started (seconds since the epoch), by the processes of GetProcessList.
 
-    The dispatcher tells it: work processes are its children, and some of them are younger. An instance without one has
-    started with the oldest of its processes. Raises HostError where no process tells it.
+    This is the start of the dispatcher: work processes are its children, and some of them are younger. Without a
+    dispatcher, it is the start of the oldest process. Raises HostError if unknown.
     """
     up = [one for one in processes if one.pid is not None and one.dispstatus != "GRAY"]
     times = [_started(host, one) for one in [one for one in up if one.name == "disp+work"] or up]
     known = [one for one in times if one is not None]
     if not known:
-        raise HostError("nothing tells when its processes were started")
+        raise HostError("the start time of its processes is unknown")
     return min(known)
 
 
@@ -74,9 +74,9 @@ def _started(host, process):
 
 
 def _age(host, pid):
-    """The seconds since a process was started, by the kernel's own clock; None without /proc of Linux."""
-    fields = text(host, "/proc/%d/stat" % pid).rpartition(")")[2].split()
-    uptime = text(host, "/proc/uptime").split()
+    """The seconds since the start of a process, by the kernel's own clock; None without /proc of Linux."""
+    fields = read_text(host, "/proc/%d/stat" % pid).rpartition(")")[2].split()
+    uptime = read_text(host, "/proc/uptime").split()
     if len(fields) < 20 or not uptime:
         return None
     return float(uptime[0]) - int(fields[22 - 3]) / float(os.sysconf("SC_CLK_TCK"))
@@ -85,7 +85,7 @@ def _age(host, pid):
 def _service_started(host, instance):
     """When the sapstartsrv of an instance was started, or None.
 
-    It makes its socket at each start; its process may be older, because it can replace itself.
+    It creates its socket at each start; its process may be older, because it can replace itself.
     """
     made = host.changed("/tmp/.sapstream5%s13" % instance.number)
     if made is not None:

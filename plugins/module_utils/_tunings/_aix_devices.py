@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tunings have in common that change attributes of AIX devices. A subject is a device.
+"""The base class of tunings that change attributes of AIX devices. A subject is a device.
 
-Stored is the customized database (ODM). Running is what the device was last configured with: a plain chdev changes
-both, and where the device is busy, running follows stored when the device is configured anew.
+Stored values are those of the customized database (ODM), running values those with which the device was last
+configured. A plain chdev changes both; if the device is busy, running follows stored when it is configured again.
 """
 
 import re
@@ -15,7 +15,7 @@ from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import HostError
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
-# the device that stands for the whole system is configured when that boots
+# the device of the whole system, which is configured at boot
 SYSTEM = "sys0"
 
 
@@ -28,7 +28,7 @@ class _Stored(Knob):
 
 
 class _InForce(Knob):
-    """The same attribute as the device was last configured."""
+    """The same attribute with its value when the device was last configured."""
 
     def __init__(self, device, attribute, value):
         family = "%s %s" % (device, attribute)
@@ -36,13 +36,15 @@ class _InForce(Knob):
 
 
 def check_name(name, where):
-    """Raises InputError where this cannot be the name of a device or an attribute."""
+    """Raises InputError if this cannot be the name of a device or an attribute."""
     if not isinstance(name, str) or not _NAME.match(name):
-        raise InputError("%s: '%s' is no name of AIX: letters, digits, and in between . _ -" % (where, name))
+        raise InputError(
+            "%s: '%s' is no name of AIX; use letters and digits, and after the first one also . _ -" % (where, name)
+        )
 
 
 def texts(values, where):
-    """The user's {attribute: value} with texts for values. Raises InputError."""
+    """The user's {attribute: value} with values as texts. Raises InputError."""
     if not isinstance(values, dict):
         raise InputError("%s: give attributes with their values, such as {maxuproc: 4096}" % where)
     found = {}
@@ -55,7 +57,7 @@ def texts(values, where):
             raise InputError("%s: the value of %s has a line break or another control character" % (where, name))
         if devices.second_pair(text):
             raise InputError(
-                "%s: chdev would take '%s' in the value of %s for an attribute of its own: give that its own entry"
+                "%s: chdev would read '%s' in the value of %s as another attribute: give it its own entry"
                 % (where, devices.second_pair(text), name)
             )
         found[name] = text
@@ -64,8 +66,6 @@ def texts(values, where):
 
 class DeviceTuning(Tuning):
     """Attributes of AIX devices. params: those of the module, among them state and when_busy (fail or defer)."""
-
-    restart = "device"
 
     def __init__(self, host, params):
         self.host = host
@@ -79,25 +79,25 @@ class DeviceTuning(Tuning):
 
     @abstractmethod
     def requests(self):
-        """What is asked for, on AIX: {device: {attribute: text}}. Raises InputError."""
+        """The request on AIX: {device: {attribute: text}}. Raises InputError."""
 
     @abstractmethod
     def names(self):
         """The devices that the options name, for hosts that are not AIX."""
 
-    def cannot(self, name):
-        """(verdict, reason) where nothing can be set on this device, else (None, "")."""
+    def refusal(self, name):
+        """(verdict, reason) if nothing can be set on this device, else (None, "")."""
         if self.lsdev.device(name) is None:
-            return "not_applicable", "there is no device %s on this host (lsdev -C lists those that are there)" % name
+            return "not_applicable", "there is no device %s on this host (lsdev -C lists the present ones)" % name
         return None, ""
 
     def missing(self, name, error):
-        """Why an attribute that the device does not have is no mistake; raises InputError where it is one."""
+        """The reason if a missing attribute is no mistake; raises InputError if it is one."""
         known = ", ".join(sorted(one.name for one in self.lsattr.attributes(name)))
         raise InputError("%s; %s has %s" % (error, name, known or "no attributes"))
 
     def check(self, subject):  # noqa: B027  (most devices take any legal values together)
-        """Raises InputError where the values that are asked for do not go together."""
+        """Raises InputError if the requested values do not fit together."""
 
     # which devices
 
@@ -109,7 +109,7 @@ class DeviceTuning(Tuning):
         return [self._ask(name) for name in sorted(self._asked)]
 
     def _ask(self, name):
-        verdict, reason = self.cannot(name)
+        verdict, reason = self.refusal(name)
         if verdict is not None:
             return Subject(name, verdict=verdict, reason=reason)
         try:
@@ -121,7 +121,7 @@ class DeviceTuning(Tuning):
         return Subject(name, verdict="unsupported", reason=reason) if reason else subject
 
     def _refused(self, subject):
-        """Why the device lets nobody change what is to change. Raises InputError for values that are not legal."""
+        """The reason if the device forbids a change, else "". Raises InputError for values that are not legal."""
         wanted = self._asked[subject.name]
         changes = [knob.item for knob in subject.at(STORED) if knob.now != wanted[knob.item]]
         settable = {one.name: one.settable for one in self.lsattr.attributes(subject.name)} if changes else {}
@@ -142,7 +142,7 @@ class DeviceTuning(Tuning):
             asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
         subject = Subject(name)
         if self.restoring and self.lsdev.device(name) is None:
-            subject.gone = "there is no device %s on this host any more" % name
+            subject.gone = "this host no longer has a device %s" % name
             return subject
         silent = []
         for attribute in asked:
@@ -159,7 +159,7 @@ class DeviceTuning(Tuning):
             else:
                 subject.knobs.append(_InForce(name, attribute, in_force))
         if silent:
-            subject.remarks.append("lsattr -P does not say what is in force of %s" % subject.title(*silent))
+            subject.remarks.append("lsattr -P does not show the value in force of %s" % subject.title(*silent))
         if name in self._deferred:
             subject.remarks.append("%s is busy: only its database was changed (chdev -P)" % name)
         if name == SYSTEM:
@@ -192,7 +192,7 @@ class DeviceTuning(Tuning):
         name, values = subject.name, {knob.item: knob.wanted for knob in knobs}
         in_force = {knob.item: knob.now for knob in subject.at(RUNNING)}
         try:
-            # a device that has the values already is left in peace
+            # a device that runs with these values already is not touched
             self._change(name, values, all(in_force.get(item) == value for item, value in values.items()))
         except HostError as error:
             lost = self._put_back(name, {knob.item: knob.now for knob in knobs})
@@ -206,20 +206,20 @@ class DeviceTuning(Tuning):
                 raise
             if self.params["when_busy"] != "defer":
                 raise HostError(
-                    "%s; stop what uses the device, or give when_busy: defer, which changes only the database, for "
-                    "the time when the device is configured anew" % error
+                    "%s; end the programs that use the device, or give when_busy: defer, which changes only the "
+                    "database until the device is configured again" % error
                 ) from error
             self.chdev.change(name, values, database_only=True)
             self._deferred.add(name)
 
     def _put_back(self, name, before):
-        """After a failure, undo in the database what came to pass all the same; sentences for what is not back."""
+        """After a failure, undo earlier changes in the database; returns [a sentence] if that fails."""
         try:
             moved = {item: text for item, text in before.items() if self.lsattr.stored(name, item) != text}
             if moved:
                 self.chdev.change(name, moved, database_only=True)
         except HostError as error:
-            return ["what it changed before it failed could not be put back: %s" % error]
+            return ["the changes before the failure could not be put back: %s" % error]
         return []
 
     # texts
@@ -228,4 +228,4 @@ class DeviceTuning(Tuning):
         return "absent" if text is None else text or "empty"
 
     def explain(self, knob, now):
-        return "chdev reported success all the same; the device may not take this value"
+        return "chdev reported success; the device may not take this value"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""cpuplugd of s390-tools, which takes CPUs offline and online by rules of its own."""
+"""cpuplugd of s390-tools, which takes CPUs offline and online by its own rules."""
 
 import re
 
@@ -8,13 +8,13 @@ from .._machine.other_settings import conflict, lines_with
 from .._machine.services import services
 
 CONFIGURATION = "/etc/cpuplugd.conf"
-# from this version on it leaves the CPUs alone while they are vertical (s390-tools CHANGELOG.md)
+# this and later versions leave vertical CPUs alone (s390-tools CHANGELOG.md)
 LEAVES_VERTICAL_ALONE = (2, 35)
 _RULES = re.compile(r"^HOT(?:UN)?PLUG\s*=")
 
 
 def hotplug_conflicts(host, effect, since=None):
-    """conflict() of each of its rules for CPUs, where it is enabled or running and older than since (a version)"""
+    """conflict() of each of its rules for CPUs, if it is enabled or running and older than the version since."""
     service = next((one for one in services(host) if one["service"] == "cpuplugd"), None)
     if service is None:
         return []

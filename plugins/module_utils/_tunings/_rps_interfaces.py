@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which interfaces an RPS request means: by name, glob, card type, or auto."""
+"""The interfaces of an RPS request: by name, glob, card type, or auto."""
 
 import fnmatch
 import os
@@ -18,7 +18,7 @@ def queue_path(interface, queue, attribute):
 
 
 class Interfaces:
-    """The interfaces of one host. cpus: how many are online."""
+    """The interfaces of one host. cpus: the number of online CPUs."""
 
     def __init__(self, host, cpus):
         self._host = host
@@ -27,7 +27,7 @@ class Interfaces:
     def choose(self, patterns, is_off=None):
         """([name], [why another is left out]). Raises InputError.
 
-        is_off: whether RPS of an interface is off already, where auto is to switch it off; None if it is to set it.
+        is_off: a function, whether RPS of an interface is off already, if auto is to switch it off; else None.
         """
         chosen, reasons = [], []
         for pattern in patterns:
@@ -37,7 +37,7 @@ class Interfaces:
         return chosen, reasons
 
     def means(self, patterns, name):
-        """Whether a request means the interface of this name, which may be gone by now."""
+        """Whether a request means the interface of this name, which may no longer exist."""
         return (
             "auto" in patterns
             or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
@@ -49,16 +49,16 @@ class Interfaces:
         return hardware.receive_queues(self._host, name)
 
     def card(self, name):
-        """HiperSockets, OSA, or what else the interface is; "" for a qeth interface that carries no data of users."""
+        """The type of the interface, such as HiperSockets or OSA; "" for a qeth interface without data of users."""
         driver = hardware.driver_of(self._host, name)
         card = self._host.value(os.path.join(NET, name, "device/card_type"))
         kind = hardware.card_type(driver, card)
         return "" if driver == "qeth" and (kind is None or re.search(r"OS[MN]", card)) else kind
 
     def identity(self, name):
-        """What an interface is known by whatever its name: the bus id of its device, else its permanent address.
+        """The identity of an interface under any name: the bus id of its device, else its permanent address.
 
-        None if it has neither, as virtual interfaces. A VLAN has the address of the interface below it.
+        None if it has neither, like virtual interfaces. A VLAN has the address of the interface below it.
         """
         base = os.path.join(NET, name)
         bus_id = hardware.bus_id(self._host, name)
@@ -71,14 +71,14 @@ class Interfaces:
         return address if permanent and not self._host.glob(base, "lower_*") else None
 
     def by_identity(self):
-        """{identity: name} of the interfaces that are there; without those that share one."""
+        """{identity: name} of the present interfaces; without those that share an identity."""
         found = {}
         for name in self._host.listdir(NET):
             found.setdefault(self.identity(name), []).append(name)
         return {identity: names[0] for identity, names in found.items() if identity and len(names) == 1}
 
     def missing(self, name):
-        """The error for an interface that is not there."""
+        """The error for a missing interface."""
         names = ", ".join(self._host.listdir(NET))
         return InputError("interfaces: this host has no interface %s with receive queues; it has %s" % (name, names))
 
@@ -102,7 +102,7 @@ class Interfaces:
         return [name for name in found if name != "lo"], ["no interface matches %s" % pattern]
 
     def _unfit(self, name, is_off):
-        """Why auto leaves an interface out, or an empty text."""
+        """Why auto leaves an interface out, or "" if it does not."""
         base = os.path.join(NET, name)
         queues = self.queues(name)
         reasons = [

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How RPS is kept over a reboot (udev rules), and who else would set it at boot."""
+"""The udev rules that keep RPS over a reboot, and other settings of it at boot."""
 
 import fnmatch
 import os
@@ -8,7 +8,7 @@ import re
 
 from .._host import cpu_lists
 from .._machine import hardware, other_settings
-from .._machine.other_settings import conflict
+from .._machine.other_settings import Once, conflict
 from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from ._rps_interfaces import NET, queue_path
 
@@ -25,7 +25,7 @@ LOSES_CPUS = "takes CPUs offline; a mask written meanwhile lacks them for good"
 
 
 def queues_at_boot(host, interface, queues):
-    """How many receive queues the rules name: those of now, or one a CPU where a driver may come up with more.
+    """The number of receive queues in the rules: the present ones, or one per CPU if the driver may make more at boot.
 
     qeth (HiperSockets, OSA) has exactly one.
     """
@@ -37,8 +37,8 @@ def queues_at_boot(host, interface, queues):
 def rules(interface, queues, values):
     """The udev rules that give receive queues 0 to queues - 1, and late ones, their values ({"rps_cpus": "ff"}).
 
-    Tried on real boots: a rule on queues alone is lost where the interface is renamed, since the path of their events
-    is gone by then; writes to queues that are not there would each be logged as an error without TEST.
+    Tried on real boots: a rule on queues alone is lost if the interface is renamed, because the path of their events is
+    gone by then. Without TEST each write to a missing queue would be logged as an error.
     """
     lines = []
     for queue in range(queues):
@@ -62,29 +62,30 @@ def values_of(text):
 
 
 class Others:
-    """Who else would set rps_cpus. The files are read once, whatever the number of interfaces and receive queues."""
+    """Other settings of rps_cpus. The files are read once for all interfaces and receive queues."""
 
     def __init__(self, host):
         self._host = host
+        host = Once(host)
         self._defaults = list(other_settings.sysctls(host, DEFAULT_MASK))
         self._links = list(other_settings.ini_files(host, "systemd/network", ".link"))
         self._rules = [rule for rule in other_settings.udev_rules(host, "rps_cpus") if rule[0] != RULES]
         self._tmpfiles = list(other_settings.tmpfiles(host))
         word = re.compile("rps_cpus")
         self._tuned = list(other_settings.tuned(host, word))
-        # for which interface a unit or a script sets it, only its author can say
+        # the interface that a unit or a script means is unknown
         self._scripts = [("unit", setting) for _runs, setting in other_settings.units(host, word)]
         vertical = host.value("/sys/devices/system/cpu/dispatching") == "1"
         self._hotplug = hotplug_conflicts(host, LOSES_CPUS, LEAVES_VERTICAL_ALONE if vertical else None)
         self._scripts += [("boot script", setting) for setting in other_settings.boot_scripts(host, word)]
 
     def conflicts(self, name, queues):
-        """Those of one interface: a list of conflict(), in the order in which they act at boot."""
+        """Those of one interface, as conflict(), in the order in which they act at boot."""
         found = [conflict(DEFAULT_MASK, setting, "no") for setting in self._defaults]
         found += _link_conflicts(self._host, name, self._links) + _udev_conflicts(self._host, name, self._rules)
         for queue in queues:
             path = queue_path(name, queue, "rps_cpus")
-            # it runs once, early: before some interfaces are there, after others
+            # it runs once, early: some interfaces come later
             matching = [setting for paths, setting in self._tmpfiles if fnmatch.fnmatchcase(path, paths)]
             found += [conflict("tmpfiles.d", setting, "possible") for setting in matching]
         found += [conflict("tuned", setting, "yes" if enabled else "possible") for enabled, setting in self._tuned]
@@ -130,7 +131,7 @@ def _udev_conflicts(host, name, udev_rules):
         if program:
             wins = "yes"  # programs run after the last rule
         elif on_queues:
-            wins = "possible" if later else "no"  # lost at boot where the interface is renamed meanwhile
+            wins = "possible" if later else "no"  # lost if the interface is renamed at boot
         else:
             wins = "yes" if later else "no"
         if relevance == "maybe" and wins == "yes":
@@ -141,7 +142,7 @@ def _udev_conflicts(host, name, udev_rules):
 
 
 def _relevance(host, name, tokens):
-    """Whether a udev rule is about this interface: yes, no, or maybe (it depends on what only udev knows)."""
+    """Whether a udev rule is about this interface: yes, no, or maybe (only udev knows)."""
     known = {
         "NAME": name,
         "KERNELS": name,
@@ -159,7 +160,7 @@ def _relevance(host, name, tokens):
             if token.operator == "==" and not other_settings.udev_match(token.value, "add"):
                 return "no"
         elif label == "KERNEL":
-            # an interface's kernel name at boot may be another than today's, a queue's is rx-N
+            # an interface may have another kernel name at boot; the name of a queue is rx-N
             maybe = maybe or not (other_settings.udev_match(token.value, name) or token.value.startswith("rx-"))
         elif label in known:
             if other_settings.udev_match(token.value, known[label]) != (token.operator == "=="):

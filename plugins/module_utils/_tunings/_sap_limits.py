@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that allow real-time priorities: a drop-in of an instance's systemd unit, and a limits.d file of <sid>adm.
 
-Each file is a subject with one knob, its whole text. Both act from the next start of sapstartsrv on.
+Each file is a subject with one knob, its text. Both take effect when sapstartsrv starts next.
 """
 
 import re
@@ -11,19 +11,19 @@ from .._engine.tuning import STORED, Knob, Subject
 from .._host.host import HostError
 
 _PRIORITY = 99
-_UNITS = "/etc/systemd/system"
-_LIMITS = "/etc/security/limits.d"
-# version 0.1.0 wrote the same files, byte for byte, and kept no journal of them
+UNITS = "/etc/systemd/system"
+LIMITS = "/etc/security/limits.d"
+# version 0.1.0 wrote the same bytes and kept no journal of them
 _NOTE = (
     "# Written by the role zpower.sap_tuning.sap_profile and taken back by the playbook zpower.sap_tuning.rollback.\n"
 )
-_DROP_IN = re.compile(_UNITS + r"/SAP[A-Z][A-Z0-9]{2}_[0-9]{2}\.service\.d/zpower-sap-tuning\.conf\Z")
-_USER = re.compile(_LIMITS + r"/zpower-sap-tuning-([a-z][a-z0-9]{2}adm)\.conf\Z")
+_DROP_IN = re.compile(UNITS + r"/SAP[A-Z][A-Z0-9]{2}_[0-9]{2}\.service\.d/zpower-sap-tuning\.conf\Z")
+_USER = re.compile(LIMITS + r"/zpower-sap-tuning-([a-z][a-z0-9]{2}adm)\.conf\Z")
 _RELOAD_S = 60
 
 
 class LimitFile(Subject):
-    """One of these files as it is now; lacks and unproved as those of a profile."""
+    """One of these files as it is now; for lacks and unproved see ProfileSubject."""
 
     lacks, unproved = [], []
 
@@ -41,14 +41,14 @@ def is_limit_file(path):
 
 
 def limit_files(host, instance):
-    """The paths of the files for an instance: where it has a unit, and where pam has a folder for limits."""
+    """The paths of the files for an instance: one if it has a unit, one if pam has a folder for limits."""
     paths = [drop_in(instance)] if instance.unit else []
-    return paths + (["%s/zpower-sap-tuning-%s.conf" % (_LIMITS, instance.user)] if host.exists(_LIMITS) else [])
+    return paths + (["%s/zpower-sap-tuning-%s.conf" % (LIMITS, instance.user)] if host.exists(LIMITS) else [])
 
 
 def drop_in(instance):
     """The path of the drop-in of an instance's unit."""
-    return "%s/%s.d/zpower-sap-tuning.conf" % (_UNITS, instance.unit)
+    return "%s/%s.d/zpower-sap-tuning.conf" % (UNITS, instance.unit)
 
 
 def limit_text(path):
@@ -59,9 +59,9 @@ def limit_text(path):
 
 
 def marked(host):
-    """[(path, Knob)] of the files on a host that begin with this collection's note, as it writes them."""
-    paths = ["%s/zpower-sap-tuning.conf" % folder for folder in host.glob(_UNITS, "SAP*.service.d")]
-    paths += host.glob(_LIMITS, "zpower-sap-tuning-*adm.conf")
+    """[(path, Knob)] of the files on a host that begin with this collection's note."""
+    paths = ["%s/zpower-sap-tuning.conf" % folder for folder in host.glob(UNITS, "SAP*.service.d")]
+    paths += host.glob(LIMITS, "zpower-sap-tuning-*adm.conf")
     found = [path for path in paths if is_limit_file(path) and (host.read(path) or "").startswith(_NOTE)]
     return [(path, _knob(path, limit_text(path))) for path in found]
 
@@ -71,12 +71,12 @@ def _knob(path, text):
 
 
 def shown_limit(text):
-    """What a file says, without comments and sections."""
+    """The lines of a file, without comments and sections."""
     return "; ".join(line for line in text.splitlines() if line.strip() and line[0] not in "#[") or "empty"
 
 
 def put(host, knob):
-    """Give the file of a knob its wanted text, and let systemd read it. Raises HostError; the old text stands then."""
+    """Write a knob's wanted text, and let systemd read it. Raises HostError after restoring the old text."""
     _write(host, knob.key, knob.wanted)
     try:
         _reload(host, knob.key)
@@ -93,7 +93,7 @@ def _write(host, path, text):
 
 
 def _reload(host, path):
-    """Where systemd runs, it reads a drop-in only when told to."""
+    """Let systemd, if it runs, read a changed drop-in."""
     if not _DROP_IN.match(path) or not host.exists("/run/systemd/system"):
         return
     try:
@@ -103,5 +103,5 @@ def _reload(host, path):
         why = str(error)
     if why:
         raise HostError(
-            "%s was put back, because systemd does not read its units anew (systemctl daemon-reload): %s" % (path, why)
+            "%s was put back, because systemd does not read its units again (systemctl daemon-reload): %s" % (path, why)
         )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which profiles a call of sap_profile means, and what each of them is to hold."""
+"""The request of a sap_profile call: its profiles and their wanted parameters."""
 
 import fnmatch
 import posixpath
@@ -12,10 +12,10 @@ from .._sap import instances
 from .._sap.parameters import merge
 
 DEFAULT = "DEFAULT"
-# what keeps its parameters elsewhere, or is no part of a SAP system
+# instances that keep their parameters elsewhere, or are no part of a SAP system
 _LEFT_ALONE = ("hana", "diagnostics")
 
-# One entry of a call. parameters: {name: value or None} of its presets and its own. left_to: the host that changes it.
+# One entry of a call. parameters: {name: value or None}, presets included. left_to: the host that changes it.
 Request = namedtuple("Request", "profile sid instance presets parameters left_to")
 
 
@@ -25,8 +25,7 @@ def requests(params):
     several = params.get("profiles") or []
     if several and any(single.values()):
         raise InputError(
-            "profiles is given, and so are other options that name a profile or its parameters: put all of them into "
-            "profiles"
+            "profiles excludes the other options that name a profile or its parameters: put all of them into profiles"
         )
     return [_request(entry, params["state"] == "present") for entry in several or [single]]
 
@@ -35,8 +34,8 @@ def _request(entry, setting):
     profile, sid, instance = entry.get("profile"), entry.get("sid"), entry.get("instance")
     if bool(profile) == bool(sid or instance) or bool(sid) != bool(instance):
         raise InputError(
-            "which profile is meant is not clear: give either profile, the path of one, or both sid and instance, "
-            "such as PRD and D00 (DEFAULT for the default profile)"
+            "the profile is not clear: give either profile, a path, or both sid and instance, such as PRD and D00 "
+            "(DEFAULT for the default profile)"
         )
     if profile and not profile.startswith("/"):
         raise InputError("profile: '%s' is no absolute path" % profile)
@@ -49,11 +48,11 @@ def _request(entry, setting):
 def paths(host, request, known):
     """The paths of the profiles that a request means; known: the instances of the host. Raises InputError.
 
-    Empty only where the instance is a pattern and no instance of the system on this host has such a name.
+    Empty only if the instance is a pattern that matches no instance of the system on this host.
     """
     if request.profile:
         if host.size(request.profile) is None:
-            raise InputError("profile: %s is no file of this host" % request.profile)
+            raise InputError("profile: this host has no file %s" % request.profile)
         return [request.profile]
     default = instances.default_profile(host, request.sid)
     here = [one for one in known if one.sid == request.sid]
@@ -83,14 +82,14 @@ def target(host, path):
     allowed = [folder] + ([host.real(one) for one in instances.profile_folders(system.group(1))] if system else [])
     if not any(real.startswith(one + "/") for one in allowed):
         raise InputError(
-            "profile: %s is a link to %s, outside of the profile folder %s: name that file itself, or put the profile "
-            "in the place of the link" % (path, real, folder)
+            "profile: %s is a link to %s, outside of the profile folder %s: name that file itself, or replace the "
+            "link by the profile" % (path, real, folder)
         )
     return real
 
 
 class Users:
-    """Which instances of a host start with which profile; paths are real ones."""
+    """The instances of a host by the profiles that they read; paths are real ones."""
 
     def __init__(self, host, known):
         self._own, self._default = {}, {}
@@ -102,7 +101,7 @@ class Users:
             self._default.setdefault(host.real(folder + "/DEFAULT.PFL"), []).append(one)
 
     def of(self, path):
-        """The instances that read the profile, as their own or as the default one."""
+        """The instances that read the profile, as their own or as their default profile."""
         return self._own.get(path) or self._default.get(path) or []
 
     def is_default(self, path):

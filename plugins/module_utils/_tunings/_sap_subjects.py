@@ -6,7 +6,7 @@ from .._engine.tuning import RUNNING, STORED, Knob, Subject
 from .._sap import realtime
 from .._sap.profile import Profile
 
-# the running value where what sapcontrol says proves nothing
+# the running value if sapcontrol's answer does not prove it
 UNPROVED = "not proved"
 
 
@@ -34,7 +34,7 @@ class RunningParameter(Knob):
 
 
 class WorkProcesses(RunningParameter):
-    """How the work processes of a running instance are scheduled: what a real-time scheduler is proved by."""
+    """The scheduling of a running instance's work processes, which proves a real-time scheduler."""
 
     def __init__(self, path, item, instance, processes):
         super().__init__(path, "work processes", item, instance, realtime.summary(processes))
@@ -44,17 +44,19 @@ class WorkProcesses(RunningParameter):
 class ProfileSubject(Subject):
     """A profile as it was read, and the instances of this host that read it.
 
-    told: {instance: what sappfpar says of it}; unknown: sentences on what could not be asked; lacks: sentences on what
-    the machine lacks for the wanted values; unproved: sentences on instances whose running values are not proved.
+    scheduling: the wanted {parameter: value} if they ask for a real-time scheduler, else {}. kernel_values: {instance:
+    values that sappfpar reads}. Sentences: unknown, on values that could not be read; lacks, on prerequisites that the
+    machine lacks; unproved, on instances whose running values are not proved.
     """
 
-    def __init__(self, path, data, readers, is_default):
+    def __init__(self, path, data, readers, is_default, scheduling):
         super().__init__(path)
+        self.scheduling = scheduling
         self.profile = Profile(data)
         self.readers = readers
         self.is_default = is_default
         self.unknown, self.lacks, self.unproved = [], [], []
-        self.told = {}
+        self.kernel_values = {}
 
     def not_known(self, what, instance, error):
         self.tell("what %s %s with is not known (%s)" % (title(instance), what, error))
@@ -68,5 +70,23 @@ class ProfileSubject(Subject):
         return "%s %s" % (instance.name, parameter) if self.is_default else parameter
 
     def planned(self):
-        """{parameter: journal text} as it is to be."""
+        """{parameter: wanted journal text}."""
         return {knob.parameter: knob.wanted for knob in self.at(STORED)}
+
+    def scheduled(self):
+        """The readers whose work processes are to run under a real-time scheduler; only ABAP instances have some."""
+        return [one for one in self.readers if self.scheduling and one.role == "application_server"]
+
+    def runs_scheduled(self, processes):
+        """Whether some of the work processes, in /proc, have the wanted scheduler and priority."""
+        return any(
+            policy == self.scheduling[realtime.SCHEDULER]
+            and str(priority) == self.scheduling.get(realtime.PRIORITY, str(priority))
+            for dummy, policy, priority in processes
+        )
+
+    def wanted_scheduling(self, knob):
+        """The wanted value of WorkProcesses, None if some of them have it; SAP does not publish which of them do."""
+        if any(policy == self.scheduling[realtime.SCHEDULER] for dummy, policy, dummy2 in knob.processes):
+            return None
+        return "%s %s" % (self.scheduling[realtime.SCHEDULER], self.scheduling.get(realtime.PRIORITY) or "")

@@ -1,34 +1,55 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tunings have in common whose knob the whole system has once, a sysctl or a file in /sys."""
+"""The base class of tunings of the whole system: one subject, whose knobs are sysctls or files in /sys."""
 
 import errno
 import operator
+import re
 from abc import abstractmethod
 
-from .._engine.tuning import Tuning, UnsupportedError, explained
-from .._machine.other_settings import at_boot, of_system
+from .._engine.tuning import STORED, Knob, Subject, Tuning, UnsupportedError, explained
+from .._host.host import HostError
+from .._machine.other_settings import Once, SystemKnob, at_boot, of_system
 
 _ERRORS = {
     errno.EROFS: "/proc and /sys are read-only here, as in a container: set it on the machine whose kernel it is",
-    errno.EBUSY: "the machine refuses it now; run again, and see dmesg where it stays so",
+    errno.EBUSY: "the machine refuses it now; run again, and see dmesg if it refuses again",
     errno.ENOENT: "the file vanished meanwhile",
     errno.EINVAL: "the kernel does not take this value",
 }
 
 
+def sysctl_path(name):
+    return "/proc/sys/" + name.replace(".", "/")
+
+
+def sysctl_knob(name, own):
+    """The SystemKnob of a sysctl with a number; own: the file in which this collection stores it."""
+    path, dotted = sysctl_path(name), re.escape(name).replace(r"\.", "[./]")
+    pattern = r"""echo\s+["']?(-?\d+)["']?\s*>\s*%s\b|%s\b(?:\s*[=:]\s*["']?(-?\d+)\b)?""" % (path, dotted)
+    return SystemKnob(name, path, re.compile(pattern), own)
+
+
 class SystemTuning(Tuning):
-    """A Tuning with one subject. subject: its name. words: what the kernel's "0" and "1" are called."""
+    """A Tuning with one subject.
+
+    subject: its name. words: the names of the kernel's "0" and "1". files: {item of a stored knob: (DropIn, block)}; an
+    item with its block's name shares the file with others.
+    """
 
     subject = ""
     words = ("0", "1")
 
-    def __init__(self, host, params):
+    def __init__(self, host, params, files):
         self.host = host
         self.params = params
-        # a machine that has become another one, moved to z/VM for example, still has the files to be taken back
+        self.files = files
+        self.drop_ins = tuple(dict.fromkeys(drop_in for drop_in, block in files.values()))
+        # files can be taken back on every machine: this one may have been moved to z/VM since
         self.restoring = params["state"] == "restored"
-        self._found = None
+        self._conflicts = None
+        # for find_conflicts()
+        self.once = Once(host)
 
     def select(self):
         return [self.observe(self.subject)]
@@ -36,23 +57,50 @@ class SystemTuning(Tuning):
     def selects(self, name):
         return name == self.subject
 
+    @abstractmethod
+    def refusal(self):
+        """(verdict, reason) if nothing can be set on this machine, else (None, "")."""
+
+    @abstractmethod
+    def running_knobs(self):
+        """The running knobs of a machine that does not refuse."""
+
+    def stored_knobs(self):
+        found = []
+        for item, (drop_in, block) in self.files.items():
+            key = "%s %s" % (drop_in.path, item) if item == block else drop_in.path
+            found.append(Knob(key, STORED, item, key, drop_in.block(block)))
+        return found
+
+    def remark(self, subject):  # noqa: B027  (most tunings have nothing to remark)
+        """Add remarks and notes to a subject of a machine that does not refuse."""
+
+    def observe(self, name):
+        verdict, reason = self.refusal()
+        if verdict is not None and not self.restoring:
+            return Subject(self.subject, verdict=verdict, reason=reason)
+        if self._conflicts is None:
+            self._conflicts = self.find_conflicts()
+        running = [] if verdict else self.running_knobs()
+        subject = Subject(self.subject, running + self.stored_knobs(), conflicts=self._conflicts)
+        if verdict is None:
+            self.remark(subject)
+        return subject
+
+    def marked(self):
+        return [(self.subject, knob) for knob in self.stored_knobs() if knob.now is not None]
+
     def word(self, text):
-        """What a kernel's or a person's value is called here: "1" is "vertical"; anything else stays as it is."""
+        """The word for a value of the kernel or of a user, such as vertical for 1; other texts stay the same."""
         return {"0": self.words[0], "1": self.words[1]}.get(text, text)
 
     @abstractmethod
     def find_conflicts(self):
-        """Who else would set the knob, as conflict()."""
-
-    def conflicts(self):
-        """As find_conflicts(), which reads many files: once, however often the knob is looked at."""
-        if self._found is None:
-            self._found = self.find_conflicts()
-        return list(self._found)
+        """Other settings of the knob, as conflict(). Reads many files, so it is called only once."""
 
     def others(self, knob):
-        """Who else would set a SystemKnob, its values in the words of this tuning."""
-        return [dict(other, value=self.word(other["value"])) for other in of_system(self.host, knob)]
+        """Other settings of a SystemKnob, with their values in the words of this tuning."""
+        return [dict(other, value=self.word(other["value"])) for other in of_system(self.once, knob)]
 
     @staticmethod
     def needless(subject, knob, value, default):
@@ -60,14 +108,35 @@ class SystemTuning(Tuning):
         others = [other for other in subject.conflicts if other["value"] not in (None, value)]
         return knob.now is None and not others and default == value
 
-    def boots(self, subject, stored, default):
-        """As boot(): stored is the stored word or None, default what the kernel does by itself, None if not known."""
-        value, lost = at_boot(subject.name, subject.name, stored, subject.conflicts, operator.eq)
+    def boots(self, subject, text, default, same=operator.eq):
+        """As boot() for one knob; text: of the stored knob, default: the kernel's value, None if unknown."""
+        stored = self.value(None, text) if text else None
+        value, lost = at_boot(subject.name, subject.name, stored, subject.conflicts, same)
         value = default if value is None else value
         return {} if value is None else {subject.name: value}, lost
 
-    def refuse(self, error, unsupported=""):
-        """Raise what a refused write means to a person. unsupported: why, where the kernel says EOPNOTSUPP."""
-        if error.errno == errno.EOPNOTSUPP and unsupported:
-            raise UnsupportedError(unsupported, error.errno) from error
-        raise explained(error, _ERRORS) from error
+    def set(self, subject, knob):
+        if knob.place == STORED:
+            drop_in, block = self.files[knob.item]
+            drop_in.put(block, knob.wanted)
+        else:
+            self.set_running(knob)
+
+    def set_running(self, knob):
+        """Give a running knob its wanted value."""
+        self.write(knob.key, knob.wanted)
+
+    def write(self, path, value, unsupported=""):
+        """Write a value for the kernel. unsupported: the reason if the kernel answers EOPNOTSUPP. Raises HostError."""
+        try:
+            self.host.put(path, value)
+        except HostError as error:
+            if error.errno == errno.EOPNOTSUPP and unsupported:
+                raise UnsupportedError(unsupported, error.errno) from error
+            raise explained(error, _ERRORS) from error
+
+    def value(self, knob, text):
+        return text.split("=")[-1].strip()
+
+    def show(self, knob, text):
+        return "absent" if text is None else self.value(knob, text)

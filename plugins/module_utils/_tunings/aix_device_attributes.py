@@ -3,6 +3,7 @@
 """Attributes of any AIX devices, such as maxuproc of sys0."""
 
 from .._engine.tuning import InputError
+from ._about import RESTART, SOURCES
 from ._aix_devices import DeviceTuning, check_name, texts
 
 
@@ -10,7 +11,12 @@ class AixDeviceAttributes(DeviceTuning):
     """params: the module's, see plugins/modules/aix_device_attributes.py."""
 
     name = "aix_device_attributes"
-    sources = ("AIX commands reference: lsattr, chdev",)
+    restart = RESTART["aix_device_attributes"]
+    sources = SOURCES["aix_device_attributes"]
+    options = dict(
+        devices=dict(type="dict", default={}),
+        when_busy=dict(type="str", choices=["fail", "defer"], default="fail"),
+    )
 
     def names(self):
         return sorted(self.params["devices"]) or ["devices"]

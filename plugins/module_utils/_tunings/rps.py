@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Receive Packet Steering: rps_cpus of every receive queue, rps_flow_cnt, net.core.rps_sock_flow_entries.
+"""Receive Packet Steering: rps_cpus and rps_flow_cnt of receive queues, and the size of the system's flow table.
 
 Kernel: Documentation/networking/scaling.rst; net/core/net-sysfs.c (store_rps_map) for formats and errors.
 """
@@ -14,23 +14,13 @@ from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning,
 from .._host import cpu_lists
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
-from .._machine.other_settings import SystemKnob, at_boot, of_system
+from .._machine.other_settings import at_boot
+from ._about import SOURCES
+from ._rps_flow_entries import FLOW_ENTRIES, FLOW_KNOB, FlowEntries, rounded, same_parsed
 from ._rps_interfaces import NET, Interfaces, queue_path
 from ._rps_stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
 
-FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
-SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
-FLOW_KNOB = SystemKnob(
-    FLOW_ENTRIES,
-    "/proc/sys/net/core/rps_sock_flow_entries",
-    re.compile(
-        r"""echo\s+["']?(\d+)["']?\s*>\s*\S*rps_sock_flow_entries|rps_sock_flow_entries\b(?:\s*[=:]\s*["']?(\d+)\b)?"""
-    ),
-    SYSCTL,
-)
-SYSCTL_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
-
-# the journal's key of a queue's value; another device may have the name meanwhile, and then the key ends with the own
+# the journal's key of a queue's value; it ends with the device's identity if another device has the name now
 _KEY = re.compile(r"^%s/([^/]+)/(queues/rx-[0-9]+/(\w+))( of .*)?\Z" % NET)
 
 _ERRORS = {
@@ -45,8 +35,8 @@ _ERRORS = {
 def wanted_mask(cpus, every, online, possible):
     """The mask of a request: cpus is "all" or a CPU list, every takes the CPUs whose number is a multiple of it.
 
-    By number, not by rank, so that the mask of the others stays as it is when one CPU goes offline, and so that with
-    SMT-2 every: 2 is one thread of each core. Raises InputError for CPUs that are not there or offline.
+    By number, not by rank: if one CPU goes offline, the rest of the mask stays the same, and with SMT-2 every: 2 is one
+    thread of each core. Raises InputError for CPUs that are missing or offline.
     """
     if cpus == "all":
         chosen = online
@@ -70,25 +60,24 @@ def wanted_mask(cpus, every, online, possible):
     mask = cpu_lists.mask_of(cpu for cpu in chosen if cpu % every == 0)
     if not mask:
         raise InputError(
-            "cpus: no CPU is left of '%s' with every: %d (online: %s); state: off switches RPS off"
+            "cpus: '%s' with every: %d leaves no CPU (online: %s); state: off switches RPS off"
             % (cpus, every, cpu_lists.format_list(online))
         )
     return mask
-
-
-def rounded(number):
-    """The kernel rounds flow tables up to a power of two; 0 stays 0."""
-    return 1 << (number - 1).bit_length() if number > 0 else 0
 
 
 class Rps(Tuning):
     """RPS of one host. params: the module's, see plugins/modules/rps.py."""
 
     name = "rps"
-    sources = (
-        "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.8",
-        "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), 4.2.2",
-        "Linux kernel, Documentation/networking/scaling.rst",
+    sources = SOURCES["rps"]
+    options = dict(
+        state=dict(type="str", choices=["present", "off", "restored"], default="present"),
+        interfaces=dict(type="list", elements="str", default=["auto"]),
+        cpus=dict(type="str", default="all"),
+        every=dict(type="int", default=1),
+        flow_cnt=dict(type="int"),
+        sock_flow_entries=dict(type="int"),
     )
 
     def __init__(self, host, params):
@@ -97,9 +86,9 @@ class Rps(Tuning):
         self.online = cpu_lists.online(host)
         self.width = cpu_lists.width(host)
         self.rules = DropIn(host, RULES, RULES_HEADER)
-        self.sysctl = DropIn(host, SYSCTL, SYSCTL_HEADER)
-        self.drop_ins = (self.rules, self.sysctl)
-        # {name of an interface: the names that it had before}
+        self.flow_entries = FlowEntries(host, params)
+        self.drop_ins = (self.rules,) + self.flow_entries.drop_ins
+        # {name of an interface: its earlier names}
         self._former = {}
         self.others = Others(host)
         self.interfaces = Interfaces(host, len(self.online))
@@ -112,7 +101,7 @@ class Rps(Tuning):
             self.mask = 0
 
     def _check(self):
-        """The limits of the kernel's flow tables: u32 for a queue, 1 << 29 entries for the system (net/core)."""
+        """Check the limits of the kernel's flow tables: u32 per queue, 1 << 29 entries for the system (net/core)."""
         for option, low, high in (("every", 1, 8192), ("flow_cnt", 0, 1 << 31), ("sock_flow_entries", 0, 1 << 29)):
             number = self.params[option]
             if number is not None and not low <= number <= high:
@@ -139,9 +128,9 @@ class Rps(Tuning):
         return name == FLOW_ENTRIES or any(self.interfaces.means(self.params["interfaces"], one) for one in names)
 
     def current(self, entries):
-        """Values of queues belong to a device and go with it to its new name; a rule belongs to a name.
+        """Values of queues follow a device to its new name; a rule belongs to a name.
 
-        A rule for a name that no interface has any more belongs to the device that had it.
+        A rule for a name that no interface has now belongs to the device that had the name.
         """
         if not any("identity" in entry for entry in entries.values()):
             return entries
@@ -164,7 +153,7 @@ class Rps(Tuning):
         return found
 
     def _current_queue(self, queue, entry, now):
-        """(key, entry) of a queue's value; now: the name that its interface has, None if it is gone."""
+        """(key, entry) of a queue's value; now: the present name of its interface, None if it is gone."""
         name, path, attribute, beside = queue.groups()
         identity = entry["identity"]
         if now is not None:
@@ -189,8 +178,7 @@ class Rps(Tuning):
         return True
 
     def marked(self):
-        rules = [(name, self._rule(name, "udev rule")) for name in self.rules.blocks()]
-        return rules + [(FLOW_ENTRIES, self._sysctl()) for name in self.sysctl.blocks() if name == FLOW_ENTRIES]
+        return [(name, self._rule(name, "udev rule")) for name in self.rules.blocks()] + self.flow_entries.marked()
 
     def _is_off(self, name):
         queues = self.interfaces.queues(name)
@@ -200,9 +188,8 @@ class Rps(Tuning):
     # observe
 
     def observe(self, name):
-        return self._observe_system() if name == FLOW_ENTRIES else self._observe_interface(name)
-
-    def _observe_interface(self, name):
+        if name == FLOW_ENTRIES:
+            return self.flow_entries.observe(name)
         queues = self.interfaces.queues(name)
         knobs = []
         for queue in queues:
@@ -221,24 +208,13 @@ class Rps(Tuning):
         subject = Subject(name, knobs, conflicts=self.others.conflicts(name, queues))
         subject.identity = self.interfaces.identity(name)
         if restoring and not self.host.exists("%s/%s" % (NET, name)):
-            subject.gone = "this host has no interface %s any more, nor its device under another name" % name
+            subject.gone = "this host no longer has an interface %s, nor its device under another name" % name
         if not self.rules.usable():
-            subject.reason = "there is no udev here, so nothing keeps the mask over a reboot"
+            subject.reason = "this host has no udev, so nothing keeps the mask over a reboot"
         return subject
 
     def _rule(self, name, item):
         return Knob("%s %s" % (RULES, name), STORED, item, RULES + name, self.rules.block(name))
-
-    def _sysctl(self):
-        return Knob(SYSCTL, STORED, "sysctl.d", SYSCTL, self.sysctl.block(FLOW_ENTRIES))
-
-    def _observe_system(self):
-        text = self.host.value(FLOW_KNOB.path)
-        if text is None and self.params["state"] != "restored":
-            reason = "this kernel or network namespace has no %s" % FLOW_ENTRIES
-            return Subject(FLOW_ENTRIES, verdict="unsupported", reason=reason)
-        knobs = [] if text is None else [Knob(FLOW_KNOB.path, RUNNING, "value", FLOW_ENTRIES, text)]
-        return Subject(FLOW_ENTRIES, knobs + [self._sysctl()], conflicts=of_system(self.host, FLOW_KNOB))
 
     def _attributes(self):
         wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"
@@ -247,18 +223,13 @@ class Rps(Tuning):
     # plan
 
     def want(self, subject):
-        subject.wanted = {"state": self.params["state"]}
         if subject.name == FLOW_ENTRIES:
-            number = str(rounded(self.params["sock_flow_entries"]))
-            subject.wanted[FLOW_ENTRIES] = number
-            wanted = {RUNNING: number, STORED: "%s = %s" % (FLOW_ENTRIES, number)}
-            for knob in subject.knobs:
-                knob.wanted = wanted[knob.place]
+            self.flow_entries.want(subject)
             return
         values = {"rps_cpus": cpu_lists.format_mask(self.mask, self.width)}
         if self.params["flow_cnt"] is not None:
             values["rps_flow_cnt"] = str(rounded(self.params["flow_cnt"]))
-        subject.wanted.update(values)
+        subject.wanted = dict(values, state=self.params["state"])
         numbers = [int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)]
         if not numbers:
             raise self.interfaces.missing(subject.name)
@@ -266,33 +237,28 @@ class Rps(Tuning):
         for knob in subject.at(RUNNING):
             knob.wanted = values[os.path.basename(knob.key)]
         for knob in subject.at(STORED):
-            # one for a name that the interface had before may once be another one's
+            # a rule for an earlier name could match another interface one day
             knob.wanted = rules(subject.name, queues, values) if knob.item == "udev rule" else None
 
     def boot(self, subject, stored):
         if subject.name == FLOW_ENTRIES:
-            text = stored.get("sysctl.d")
-            return self._boot(subject, FLOW_ENTRIES, {FLOW_ENTRIES: text.split("=")[-1].strip()} if text else {})
+            return self.flow_entries.boot(subject, stored)
         if "udev rule" not in stored:
             return {}, []
         text = stored["udev rule"]
         values = (values_of(text) if text else {}) or ({"rps_cpus": "edited by hand"} if text else {})
-        return self._boot(subject, "rps_cpus", values)
-
-    def _boot(self, subject, name, values):
-        """The stored values with what the conflicts leave of the one called name."""
-        same = functools.partial(self._same_value, name)
-        value, lost = at_boot(subject.name, name, values.get(name), subject.conflicts, same)
-        return dict(values, **{name: value or "0"}), lost
+        same = functools.partial(same_parsed, cpu_lists.parse_mask)
+        mask, lost = at_boot(subject.name, "rps_cpus", values.get("rps_cpus"), subject.conflicts, same)
+        return dict(values, rps_cpus=mask or "0"), lost
 
     # act
 
     def set(self, subject, knob):
+        if subject.name == FLOW_ENTRIES:
+            self.flow_entries.set(subject, knob)
+            return
         if knob.place == STORED:
-            if knob.item == "sysctl.d":
-                self.sysctl.put(FLOW_ENTRIES, knob.wanted)
-            else:
-                self.rules.put(knob.key[len(RULES) + 1 :], knob.wanted)
+            self.rules.put(knob.key[len(RULES) + 1 :], knob.wanted)
             return
         try:
             self.host.put(knob.key, knob.wanted)
@@ -304,17 +270,7 @@ class Rps(Tuning):
     def same(self, knob, one, other):
         if knob.place == STORED or one is None or other is None:
             return one == other
-        return self._same_value(os.path.basename(knob.key), one, other)
-
-    def _same_value(self, name, one, other):
-        try:
-            return (
-                cpu_lists.parse_mask(one) == cpu_lists.parse_mask(other)
-                if name == "rps_cpus"
-                else int(one) == int(other)
-            )
-        except (ValueError, TypeError, AttributeError):
-            return one == other
+        return same_parsed(cpu_lists.parse_mask if knob.key.endswith("/rps_cpus") else int, one, other)
 
     def show(self, knob, text):
         if text is None:
@@ -330,8 +286,8 @@ class Rps(Tuning):
     def value(self, knob, text):
         if knob.place == RUNNING or text is None:
             return text
-        if knob.item == "sysctl.d":
-            return text.split("=")[-1].strip()
+        if knob.item in self.flow_entries.files:
+            return self.flow_entries.value(knob, text)
         values = values_of(text)
         return ", ".join("%s=%s" % pair for pair in sorted(values.items())) if values else "edited by hand"
 

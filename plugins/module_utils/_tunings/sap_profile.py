@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Parameters in SAP profiles. A subject is a profile; its running values are those of the instances that read it.
 
-Running is what sapcontrol says of an instance, as far as start times prove it, stored is the profile, and next start is
-what the SAP kernel reads in it (sappfpar), or where that is missing: instance profile before default profile.
-
 With manage_rtprio each file that allows real-time priorities is a subject too.
 """
 
@@ -16,30 +13,23 @@ import time
 from .._engine.tuning import RUNNING, STORED, InputError, Subject, Tuning
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
-from .._machine.other_settings import Setting, conflict
-from .._sap import instances, parameters, realtime, start_times
+from .._sap import instances, parameters, realtime
 from .._sap.profile import Profile, legible, marker, shown, value_of
 from .._sap.restart import restart
 from .._sap.sapcontrol import SapControl, SapPfPar
 from .._sap.writing import clean, leftovers, write
-from ._sap_limits import (
-    LimitFile,
-    drop_in,
-    is_limit_file,
-    limit_files,
-    limit_text,
-    marked,
-    put,
-    shown_limit,
-)
+from ._about import RESTART, SOURCES
+from ._sap_limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
 from ._sap_requests import Users, paths, requests, target
-from ._sap_subjects import (
-    UNPROVED,
-    ProfileSubject,
-    RunningParameter,
-    StoredParameter,
-    WorkProcesses,
-    title,
+from ._sap_subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
+from ._sap_values import Values, read_profile
+
+_ENTRY = dict(
+    profile=dict(type="str"),
+    sid=dict(type="str"),
+    instance=dict(type="str"),
+    presets=dict(type="list", elements="str", choices=list(parameters.PRESETS), default=[]),
+    parameters=dict(type="dict", default={}),
 )
 
 
@@ -47,12 +37,15 @@ class SapProfile(Tuning):
     """SAP profiles of one host. params: the module's, see plugins/modules/sap_profile.py."""
 
     name = "sap_profile"
-    restart = "instance"
-    sources = (
-        "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.7",
-        "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), 2.2.3",
-        "Performance & Scalability of Virtualized SAP Servers on RHEL (Red Hat, March 2008), 6.2",
-        "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)",
+    restart = RESTART["sap_profile"]
+    sources = SOURCES["sap_profile"]
+    options = dict(
+        _ENTRY,
+        profiles=dict(type="list", elements="dict", default=[], options=dict(_ENTRY, left_to=dict(type="str"))),
+        manage_rtprio=dict(type="bool", default=False),
+        change=dict(type="str", default=""),
+        restart=dict(type="list", elements="str", default=[]),
+        restart_timeout=dict(type="int", default=600),
     )
 
     def __init__(self, host, params):
@@ -62,6 +55,7 @@ class SapProfile(Tuning):
         self.restoring = params["state"] == "restored"
         self.known = instances.instances(host)
         self.users = Users(host, self.known)
+        self.values = Values(host, self.users)
         paths_of_limits = {path for one in self.known for path in limit_files(host, one)}
         self.drop_ins = tuple(DropIn(host, path, "") for path in sorted(paths_of_limits))
         self._asked = {}
@@ -71,12 +65,9 @@ class SapProfile(Tuning):
         self._restarted, self._failed = set(), []
         odd = [name for name in params["restart"] if not re.match(r"^[A-Z][A-Z0-9]{2}_[0-9]{2}\Z", name)]
         if odd:
-            raise InputError("restart: '%s' names no instance; write system and number, such as PRD_00" % odd[0])
+            raise InputError("restart: '%s' is no instance; write system and number, such as PRD_00" % odd[0])
         if params["restart_timeout"] < 1:
-            raise InputError(
-                "restart_timeout: %d is out of range, give a stop and a start at least a second"
-                % params["restart_timeout"]
-            )
+            raise InputError("restart_timeout: %d is out of range; use 1 second or more" % params["restart_timeout"])
         if not (params.get("change") or "").isprintable():
             raise InputError("change: %r goes into a comment of the profile, give printable text" % params["change"])
         if self.restoring and any(params.get(key) for key in ("profile", "sid", "profiles")):
@@ -88,7 +79,7 @@ class SapProfile(Tuning):
 
     @classmethod
     def unattended(cls, params):
-        # users are on the instances, and an instance that is asked for may be gone by then
+        # users are on the instances, and an instance in the request may no longer exist then
         none = dict(profile=None, sid=None, instance=None, profiles=[], restart=[])
         return dict(super().unattended(params), **none)
 
@@ -107,11 +98,11 @@ class SapProfile(Tuning):
         return subjects + self._limit_files(subjects)
 
     def _limit_files(self, subjects):
-        """The files for all instances that are to run under a real-time scheduler, where this call manages them."""
+        """The limit files of instances that get a real-time scheduler, if this call manages them."""
         if not self.params.get("manage_rtprio"):
             return []
         asking = [subject for subject in subjects if isinstance(subject, ProfileSubject)]
-        readers = [one for subject in asking for one in self._scheduled(subject)]
+        readers = [one for subject in asking for one in subject.scheduled()]
         found = {path for one in readers for path in limit_files(self.host, one)}
         return [LimitFile(self.host, path) for path in sorted(found)]
 
@@ -120,9 +111,9 @@ class SapProfile(Tuning):
 
     def _ask(self, path, request):
         if path in self._asked:
-            raise InputError("%s is asked for twice: put its parameters into one entry" % path)
+            raise InputError("%s is requested twice: put its parameters into one entry" % path)
         self._asked[path] = request
-        profile = self._read(path)
+        profile = Profile(read_profile(self.host, path))
         current = {name: shown(profile.value(name)) for name in profile.names()}
         usable, self._remarked[path] = parameters.check(request.parameters, self.linux, current)
         self._usable[path] = usable
@@ -140,7 +131,7 @@ class SapProfile(Tuning):
                 clean(self.host, folder)
 
     def _folders(self):
-        """The folders of the profiles that this call knows of."""
+        """The folders of the profiles in this call and in the journal."""
         names = set(self._asked) | {key.split(" ")[0] for key in self.remembered}
         return sorted({posixpath.dirname(name) for name in names if not is_limit_file(name)})
 
@@ -156,83 +147,17 @@ class SapProfile(Tuning):
         if self.restoring and self.params["force"] and not self.host.exists(name):
             return Subject(name)
         readers = self.users.of(name)
-        subject = ProfileSubject(name, self._bytes(name), readers, self.users.is_default(name))
         asked = self._usable.get(name)
+        scheduling = asked if asked and self.linux and realtime.wants_realtime(asked) else {}
+        data = read_profile(self.host, name)
+        subject = ProfileSubject(name, data, readers, self.users.is_default(name), scheduling)
         if asked is None:
             asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
         subject.knobs = [StoredParameter(name, parameter, subject.profile.text(parameter)) for parameter in asked]
         for instance in readers:
-            subject.knobs += self._running(subject, instance, asked)
+            restarted = title(instance) in self._restarted and title(instance) not in self._failed
+            subject.knobs += self.values.running_knobs(subject, instance, asked, restarted)
         return subject
-
-    def _bytes(self, path):
-        data = self.host.data(path, follow=False)
-        if data is None:
-            raise HostError("the profile %s is not there: is its file system mounted?" % path)
-        return data
-
-    def _read(self, path):
-        return Profile(self._bytes(path))
-
-    def _running(self, subject, instance, names):
-        """The knobs of a reader that runs; why nothing is known of it goes to subject.unknown."""
-        control, found, processes = SapControl(self.host, instance), [], []
-        status = control.status()
-        if status.state == "stopped":
-            subject.tell("%s is stopped, and reads its profiles when it starts" % title(instance))
-            return []
-        if instance in self._scheduled(subject):
-            processes = realtime.work_processes(self.host, instance.sid, instance.name)
-        try:
-            if status.state == "unknown":
-                raise HostError(status.reason)
-            started = start_times.instance_started(self.host, status.processes)
-            values = self._in_force(subject, control, names, started, processes)
-        except HostError as error:
-            subject.not_known("runs", instance, error)
-            return []
-        for name in names:
-            found.append(RunningParameter(subject.name, name, subject.item(name, instance), instance, values[name]))
-        if processes:
-            found.append(WorkProcesses(subject.name, subject.item("work processes", instance), instance, processes))
-        return found
-
-    def _in_force(self, subject, control, names, started, processes):
-        """{parameter: value} with which an instance runs that was started then; see start_times."""
-        instance, found = control.instance, {}
-        texts = {name: subject.profile.text(name) for name in names}
-        other = self._other(subject, instance)
-        # this run has stopped it, restarted sapstartsrv, and started it again
-        fresh = title(instance) in self._restarted and title(instance) not in self._failed
-        for name in names:
-            value = control.parameter(name)
-            # a kernel may not know a parameter before it stands in a profile
-            found[name] = None if value is None else value.strip()
-            if fresh or (name in realtime.PARAMETERS and self._is_scheduled(subject, processes)):
-                continue
-            deciding = self._deciding(subject, instance, name, other)
-            basis = start_times.basis(self.host, instance, started, deciding)
-            if basis == start_times.UNPROVED:
-                found[name] = UNPROVED
-            elif basis == start_times.STORED:
-                found[name] = self._starts_with(subject, instance, texts).get(name)
-                subject.tell(
-                    "%s has read its profiles since they changed, but its sapstartsrv has not, so sapcontrol shows "
-                    "older values until RestartService" % title(instance)
-                )
-        return found
-
-    def _deciding(self, subject, instance, name, other):
-        """The profiles whose change may have changed a parameter: only its own if that sets it to plain text.
-
-        other: the Profile that the instance reads beside that of the subject, or None.
-        """
-        path = self._other_path(subject, instance)
-        own = other if subject.is_default else subject.profile
-        value = own.value(name) if own else None
-        if value is not None and "$(" not in value:
-            return [path if subject.is_default else subject.name]
-        return [one for one in (subject.name, path) if one]
 
     # plan
 
@@ -253,19 +178,19 @@ class SapProfile(Tuning):
     def follow(self, subject):
         if not isinstance(subject, ProfileSubject):
             return
-        subject.conflicts = self._overruled(subject)
-        next_start = self._next_start(subject, subject.planned())
+        subject.conflicts = self.values.overruled(subject)
+        next_start = self.values.next_start(subject, subject.planned())
         subject.lacks = self._lacks(subject)
         changing = {knob.key for knob in subject.at(STORED) if not self.same(knob, knob.now, knob.wanted)}
         for knob in subject.at(RUNNING):
             value = next_start.get(knob.item)
             if isinstance(knob, WorkProcesses):
-                value = self._to_be_scheduled(subject, knob)
-            # what is taken out gives way to the kernel's default, which nothing tells before the profile is written;
-            # where nothing tells it at all, the running value is as good as any
+                value = subject.wanted_scheduling(knob)
+            # a removed parameter gets the kernel's default, which is unknown until the profile is written; if it stays
+            # unknown, the running value counts as right
             knob.wanted = knob.now if value is None and knob.family not in changing else value
             named = title(knob.instance) in self.params["restart"]
-            # a restart cannot help where more is missing, and would come again with every run
+            # if a prerequisite is missing, a restart does not help, and every run would repeat it
             knob.due = named and not (isinstance(knob, WorkProcesses) and subject.lacks)
         subject.unproved = self._unproved(subject)
         subject.remarks = self._remarks(subject)
@@ -276,96 +201,17 @@ class SapProfile(Tuning):
         names = {title(knob.instance) for knob in knobs if not self.same(knob, knob.now, knob.wanted)}
         sentence = (
             "%s started before the last change of its profiles, and its sapstartsrv later than %s: sapcontrol shows "
-            "what sapstartsrv has read, which does not prove what %s runs with"
+            "what sapstartsrv has read, which does not prove the values of %s"
         )
         return [sentence % (name, name, name) for name in sorted(names)]
-
-    def _is_scheduled(self, subject, processes):
-        """Whether some of the work processes, in /proc, have the wanted scheduler and priority."""
-        wanted = self._realtime(subject)
-        return any(
-            policy == wanted[realtime.SCHEDULER] and str(priority) == wanted.get(realtime.PRIORITY, str(priority))
-            for dummy, policy, priority in processes
-        )
-
-    def _to_be_scheduled(self, subject, knob):
-        """What the work processes are to be, None if some of them are; which of them SAP publishes nowhere."""
-        wanted = self._realtime(subject)
-        if any(policy == wanted[realtime.SCHEDULER] for dummy, policy, dummy2 in knob.processes):
-            return None
-        return "%s %s" % (wanted[realtime.SCHEDULER], wanted.get(realtime.PRIORITY) or "")
-
-    def _next_start(self, subject, texts):
-        """{item: value} that each reader starts with when the profile holds these journal texts."""
-        found = {}
-        for instance in subject.readers:
-            values = self._starts_with(subject, instance, texts)
-            for name in texts:
-                if values.get(name) is not None:
-                    found[subject.item(name, instance)] = values[name]
-        if not subject.readers:
-            found = {name: shown(value_of(text)) for name, text in texts.items() if text is not None}
-        return found
-
-    def _starts_with(self, subject, instance, texts):
-        """{parameter: value} that one reader starts with when the profile holds these journal texts."""
-        return self._kernel_says(subject, instance, texts) or self._by_precedence(subject, instance, texts)
-
-    def _kernel_says(self, subject, instance, texts):
-        """What sappfpar reads in the profile as it is; {} where it is to be another, or there is no sappfpar."""
-        if any(value_of(text) != subject.profile.value(name) for name, text in texts.items()):
-            return {}
-        if instance not in subject.told:
-            program, subject.told[instance] = SapPfPar(self.host, instance), {}
-            try:
-                if program.available():
-                    subject.told[instance] = program.values(list(texts), instance.profile)
-            except HostError as error:
-                subject.not_known("starts", instance, error)
-        return subject.told[instance]
-
-    def _by_precedence(self, subject, instance, texts):
-        """{parameter: value} by the order of the profiles, as it is written there, of those that one of them has."""
-        other, found = self._other(subject, instance), {}
-        for name, text in texts.items():
-            both = [value_of(text), other.value(name) if other is not None else None]
-            values = [value for value in (reversed(both) if subject.is_default else both) if value is not None]
-            if values:
-                found[name] = shown(values[0])
-        return found
-
-    def _other(self, subject, instance):
-        """The other profile that a reader has: the default one beside its own, its own beside the default one."""
-        path = self._other_path(subject, instance)
-        return self._read(path) if path and self.host.exists(path) else None
-
-    def _other_path(self, subject, instance):
-        return self.host.real(instance.profile) if subject.is_default else self.users.default_of(subject.name)
-
-    def _overruled(self, subject):
-        """Where another profile sets the same parameters otherwise, as conflict()."""
-        found = []
-        for instance in subject.readers if subject.is_default else subject.readers[:1]:
-            other = self._other(subject, instance)
-            path = instance.profile if subject.is_default else self.users.default_of(subject.name)
-            for name, text in subject.planned().items() if other else ():
-                lines = other.active(name)
-                if lines and text is not None and lines[-1].value != value_of(text):
-                    value = shown(lines[-1].value)
-                    what = "profile of %s" % title(instance) if subject.is_default else "default profile"
-                    how = "wins over" if subject.is_default else "loses to"
-                    effect = "sets %s to %s and %s %s" % (name, value or "nothing", how, subject.name)
-                    setting = Setting(path, lines[-1].number, shown(lines[-1].raw), value)
-                    found.append(conflict(what, setting, "yes" if subject.is_default else "no", effect=effect))
-        return found
 
     def boot(self, subject, stored):
         if isinstance(subject, LimitFile):
             return {item: shown_limit(text) for item, text in stored.items() if text is not None}, []
         lost = ["%s, line %s, %s" % (one["file"], one["line"], one["effect"]) for one in subject.conflicts]
-        return self._next_start(subject, stored), lost if subject.is_default else []
+        return self.values.next_start(subject, stored), lost if subject.is_default else []
 
-    # what is worth knowing
+    # remarks
 
     def _remarks(self, subject):
         found = list(self._remarked.get(subject.name, ()))
@@ -374,32 +220,23 @@ class SapProfile(Tuning):
             found.append("%s stands in lines %s and %d; the last one counts" % (name, first, numbers[-1]))
         if not subject.readers:
             found.append("no instance of this host reads this profile")
-        if self._realtime(subject):
+        if subject.scheduling:
             found += realtime.remarks(self.host)
             found.append(
                 "published are 6 % less elapsed time under SCHED_RR on 64 IFLs, and a loss on 128: measure it here"
             )
-            for instance in self._scheduled(subject):
-                found += realtime.waiting(self.host, instance, self._realtime(subject).get(realtime.PRIORITY))
+            for instance in subject.scheduled():
+                found += realtime.waiting(self.host, instance, subject.scheduling.get(realtime.PRIORITY))
         return found + subject.unknown + (subject.unproved if self.restoring else [])
 
-    def _scheduled(self, subject):
-        """The readers whose work processes are to run under a real-time scheduler; only ABAP instances have some."""
-        return [one for one in subject.readers if self._realtime(subject) and one.role == "application_server"]
-
-    def _realtime(self, subject):
-        """The wanted {parameter: value} where they ask for a real-time scheduler, else {}."""
-        usable = self._usable.get(subject.name, {})
-        return usable if self.linux and realtime.wants_realtime(usable) else {}
-
     def _lacks(self, subject):
-        priority, found = self._realtime(subject).get(realtime.PRIORITY), []
-        for instance in self._scheduled(subject):
+        priority, found = subject.scheduling.get(realtime.PRIORITY), []
+        for instance in subject.scheduled():
             found += realtime.prerequisites(self.host, instance, priority, self._is_to_be_allowed(instance))
         return found
 
     def _is_to_be_allowed(self, instance):
-        """Whether this call gives the instance's unit its limit, which it does not have yet."""
+        """Whether this call will write the limit of the instance's unit."""
         if not self.params.get("manage_rtprio") or not instance.unit:
             return False
         path = drop_in(instance)
@@ -408,7 +245,7 @@ class SapProfile(Tuning):
     def lacking(self, subject):
         return subject.lacks + subject.unproved
 
-    def answer(self):
+    def extra_results(self):
         readers = {title(one): one for path in self._asked for one in self.users.of(path)}
         return {
             "instances": [
@@ -437,10 +274,10 @@ class SapProfile(Tuning):
         comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
         new = subject.profile.changed({knob.parameter: knob.wanted for knob in knobs}, comment)
         write(self.host, subject.name, subject.profile.data(), new.data(), self._checkers(subject))
-        subject.profile, subject.told = new, {}
+        subject.profile, subject.kernel_values = new, {}
 
     def _checkers(self, subject):
-        """A reader whose sappfpar can check the new profile; none where there is no SAP kernel."""
+        """[a reader whose sappfpar can check the new profile], or [] without a SAP kernel."""
         return [one for one in subject.readers if SapPfPar(self.host, one).available()][:1]
 
     def _restart(self, knobs):
@@ -448,11 +285,11 @@ class SapProfile(Tuning):
         name = title(instance)
         if all(knob.wanted == knob.now for knob in knobs):
             if name not in self._restarted:
-                return  # to be put back, but never stopped
+                return  # nothing to undo: it was not stopped
         elif self._failed:
             raise HostError("%s was not restarted, because %s did not come back" % (name, self._failed[0]))
         elif name in self._restarted:
-            return  # it came up with all that was stored, its other profile too
+            return  # it has started with all stored values, also those of its other profile
         self._restarted.add(name)
         try:
             restart(SapControl(self.host, instance), name, self.params["restart_timeout"])
@@ -464,7 +301,7 @@ class SapProfile(Tuning):
 
     def same(self, knob, one, other):
         if knob.place == RUNNING:
-            # sappfpar prints an empty line for what sapcontrol does not know
+            # sappfpar prints an empty line for a parameter that sapcontrol does not know
             return (one or None) == (other or None)
         return value_of(one) == value_of(other) if isinstance(knob, StoredParameter) else one == other
 

@@ -8,6 +8,7 @@ from .._aix import system
 from .._aix.devices import UnknownAttributeError
 from .._aix.smc import ADDRESSES, ENABLED, PORTS, empty_lists, is_device
 from .._engine.tuning import InputError
+from ._about import RESTART, SOURCES
 from ._aix_devices import DeviceTuning, check_name, texts
 
 DEVICE = "smcr0"
@@ -39,7 +40,7 @@ _PORTS = ("32%02d", "33%02d", "36%02d", "39%02d", "80%02d", "443%02d")
 def sap_ports(instances):
     """port_range for these instance numbers. Raises InputError.
 
-    YAML makes a number of an instance number without quotes: 0 is 00. Neighbours are joined, as 3200-3201.
+    YAML turns an instance number without quotes into a number: 0 is 00. Neighbours are joined, as 3200-3201.
     """
     numbers = set()
     for one in instances:
@@ -60,17 +61,21 @@ class SmcR(DeviceTuning):
     """params: the module's, see plugins/modules/smc_r.py."""
 
     name = "smc_r"
-    sources = (
-        "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)",
-        "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)",
-        "SAP Note 2699513",
+    restart = RESTART["smc_r"]
+    sources = SOURCES["smc_r"]
+    options = dict(
+        device=dict(type="str"),
+        preset=dict(type="str", choices=["disabled", "enabled", "optimized"]),
+        attributes=dict(type="dict", default={}),
+        sap_ports=dict(type="list", elements="str", default=[]),
+        when_busy=dict(type="str", choices=["fail", "defer"], default="fail"),
     )
 
     def __init__(self, host, params):
         super().__init__(host, params)
-        # asked for once: oslevel is slow
+        # read only once: oslevel is slow
         self._level = []
-        # the values of the device that decide whether SMC-R is used, and are not asked for
+        # values that decide whether SMC-R is used and are not in the request
         self._beside = {}
 
     def names(self):
@@ -92,7 +97,7 @@ class SmcR(DeviceTuning):
         return {self._device(): wanted}
 
     def _device(self):
-        """The device that is meant: the named one, else smcr0, else the only one that there is."""
+        """The device of the request: the named one, else smcr0, else the only one of the host."""
         if self.params["device"]:
             check_name(self.params["device"], "device")
             return self.params["device"]
@@ -100,14 +105,14 @@ class SmcR(DeviceTuning):
         if DEVICE in found or not found:
             return DEVICE
         if len(found) > 1:
-            raise InputError("device: there is no %s; say which is meant of %s" % (DEVICE, ", ".join(found)))
+            raise InputError("device: there is no %s; choose one of %s" % (DEVICE, ", ".join(found)))
         return found[0]
 
     def _present(self):
         return [one.name for one in self.lsdev.devices() if is_device(one.name)]
 
-    def cannot(self, name):
-        reason = self._too_old() or self._not_there(name) or self._no_adapter()
+    def refusal(self, name):
+        reason = self._too_old() or self._missing_device(name) or self._no_adapter()
         return ("unsupported", reason) if reason else (None, "")
 
     def _too_old(self):
@@ -118,14 +123,14 @@ class SmcR(DeviceTuning):
             return "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % level.text
         return ""
 
-    def _not_there(self, name):
+    def _missing_device(self, name):
         device = self.lsdev.device(name)
         if device is None:
             others = self._present()
             if others:
                 return "there is no device %s; lsdev lists %s" % (name, ", ".join(others))
             return (
-                "there is no device %s, nor another one of SMC-R: install the SMC-R support of AIX 7200-02 or later, "
+                "there is no device of SMC-R, such as %s: install the SMC-R support of AIX 7200-02 or later, "
                 "give this partition a RoCE adapter, and run cfgmgr" % name
             )
         if device.state != "Available":
@@ -138,7 +143,7 @@ class SmcR(DeviceTuning):
                 return ""
         return (
             "lsdev lists no adapter with RoCE or RDMA in its description: give this partition a RoCE adapter and run "
-            "cfgmgr; where one is there by another name, aix_device_attributes sets the same attributes"
+            "cfgmgr; if there is one with another name, aix_device_attributes sets the same attributes"
         )
 
     def missing(self, name, error):
@@ -146,7 +151,7 @@ class SmcR(DeviceTuning):
             return super().missing(name, error)
         return "SMC-R of this AIX has no attribute %s (%s)" % (error.attribute, error)
 
-    # both lists must hold something, or SMC-R is not used, whatever enabled says
+    # SMC-R is used only if both lists have entries, also if enabled is 1
 
     def observe(self, name):
         subject = super().observe(name)
@@ -167,7 +172,7 @@ class SmcR(DeviceTuning):
             return None
 
     def _empty(self, wanted):
-        """Which of both lists would be empty although SMC-R is on."""
+        """Those of both lists that would be empty although SMC-R is on."""
         return empty_lists(dict(self._beside, **wanted))
 
     def check(self, subject):
@@ -175,8 +180,8 @@ class SmcR(DeviceTuning):
         empty = self._empty(wanted)
         if empty and {ENABLED, ADDRESSES, PORTS} & set(wanted):
             raise InputError(
-                "attributes: %s of %s would be empty, and SMC-R is used only where both %s and %s are set: give 'any', "
-                "or what is meant" % (" and ".join(empty), subject.name, ADDRESSES, PORTS)
+                "attributes: %s of %s would be empty, and SMC-R is used only where both %s and %s are set: give "
+                "'any' or values" % (" and ".join(empty), subject.name, ADDRESSES, PORTS)
             )
 
     def want(self, subject):

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +14,17 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 
-from ...module_utils._measure.round import rounds
-from ...module_utils._measure.workloads import options
+from ...module_utils._measure.round import entry_point, rounds
 from .._records import record_files
+from .._records.collection import collection_version
 from .._records.round import ROUND_TRIP
 from .._report.text import one_line, shorten
 from .._statistics.ranks import median
 
 FACT = "zpower_measurements"
 LONGEST_MESSAGE = 4000
-whole: Callable[[str, Any], int] = options.whole
-
-
-def collection_version(top: Path) -> str:
-    """The version of the collection at ``top``: of MANIFEST.json where it is installed, else of galaxy.yml."""
-    try:
-        return str(json.loads((top / "MANIFEST.json").read_text("utf-8"))["collection_info"]["version"])
-    except (OSError, ValueError, KeyError):
-        pass
-    try:
-        found = re.search(r"^version:\s*[\"']?([^\s\"'#]+)", (top / "galaxy.yml").read_text("utf-8"), re.MULTILINE)
-    except OSError:
-        found = None
-    return found.group(1) if found else "unknown"
+IDS = ("change", "phase", "peer", "results", "protocol")
+"""Options that stay on the controller."""
 
 
 def calibrated_loops(folder: Path, peer: str) -> dict[str, int]:
@@ -95,6 +82,14 @@ def lost(lines: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def without_server(records: list[dict[str, Any]]) -> str | None:
+    """The error of a round that did not begin because its server was gone; None for any other round."""
+    ours = [record for record in records if record["peer"] not in (rounds.CONTROL_PEER, rounds.LOCAL_PEER)]
+    if not ours or any(record["fingerprint"]["server"] or run["ok"] for record in ours for run in record["runs"]):
+        return None
+    return one_line(str(ours[0]["runs"][0]["error"])).removeprefix("not begun: ")
+
+
 def check_writable(folder: Path) -> None:
     """ValueError where no record could be written into ``folder``, which need not be there yet."""
     there = folder.absolute()
@@ -126,44 +121,47 @@ def without_raw(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class MeasuringAction(ActionBase):
-    """The action plugin of a measuring module; a subclass names the module and the workloads of a call."""
+    """The action plugin of a measuring module; a subclass names the module, its options and the workloads of a call."""
 
     TRANSFERS_FILES = False
     MODULE = ""
+    OPTIONS: Mapping[str, Any] = {}
     _supports_check_mode = True
 
-    def names(self, arguments: Mapping[str, Any]) -> list[str]:
-        """The workloads that a call with these arguments measures, so that no round is measured in vain.
-
-        TypeError or ValueError where an argument is not what it has to be.
-        """
+    def names(self, options: Mapping[str, Any]) -> list[str]:
+        """The workloads that a call with these options measures; ValueError if one cannot be measured."""
         raise NotImplementedError
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
-        arguments = dict(self._task.args)
-        results = Path(str(arguments.pop("results", None) or "results")).expanduser()
-        if arguments.get("side") != "client":
+        spec = {**entry_point.ARGUMENTS, **self.OPTIONS}
+        _result, options = self.validate_argument_spec(argument_spec=spec, required_by={"change": "phase"})
+        arguments = {name: value for name, value in self._task.args.items() if name not in IDS}
+        if options["side"] != "client":
             return {**result, **self._module(arguments, variables)}
-        ids = self._ids(arguments, variables)
+        ids = self._ids(options, variables)
         if ids["change"] is not None:
-            self._prepare(arguments, ids, results)
+            self._prepare(arguments, options, ids)
         outcome = self._module(arguments, variables)
-        records = self._records_of(outcome.pop("records", []), ids)
+        records = self._records_of(outcome.pop("records", []), ids, options["protocol"])
         result.update(outcome)
+        # the role measure starts a server again, but only once per round
+        if variables.get("__measure_again") is False and (gone := without_server(records)):
+            return {**result, "failed": True, "server_gone": True, "msg": f"nothing was measured: {gone}"}
         if records:
-            result.update(self._keep(records, results, ids, variables))
+            result.update(self._keep(records, options["results"], ids, variables))
         return result
 
-    def _prepare(self, arguments: dict[str, Any], ids: dict[str, Any], results: Path) -> None:
-        """Fill in what the records of the change tell; AnsibleActionFail where this round was measured already."""
+    def _prepare(self, arguments: dict[str, Any], options: Mapping[str, Any], ids: dict[str, Any]) -> None:
+        """Add what earlier records of the change determine; AnsibleActionFail if this round was measured already."""
+        results = Path(options["results"])
         try:
             folder = record_files.change_folder(results, ids["change"]) / record_files.file_slug(ids["host"])
             check_writable(folder)
-            names = self.names(arguments)
+            names = self.names(options)
             there = [name for name in names if self._place(ids, results, name, ids["peer"]).exists()]
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             # ansible-core 2.21 would print a cause behind the sentence once more
             raise AnsibleActionFail(str(error)) from None
         if there:
@@ -171,7 +169,7 @@ class MeasuringAction(ActionBase):
             raise AnsibleActionFail(f"{path} exists already: name another round or change, or move it away")
         if self._place(ids, results, rounds.CONTROL_NAME, rounds.CONTROL_PEER).exists():
             arguments["control"] = False
-        if not arguments.get("calibrated"):
+        if not options["calibrated"]:
             arguments["calibrated"] = calibrated_loops(folder, ids["peer"])
 
     def _place(self, ids: dict[str, Any], results: Path, name: str, peer: str) -> Path:
@@ -183,33 +181,34 @@ class MeasuringAction(ActionBase):
         )
         return outcome
 
-    def _ids(self, arguments: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """What ties a record to its change; AnsibleActionFail before anything is measured in vain."""
-        # a change that is called by a number is one in YAML
-        change, phase = (str(arguments.get(name) or "") or None for name in ("change", "phase"))
+    def _ids(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """The fields that tie a record to its change; AnsibleActionFail if they cannot be names of files."""
+        change, phase = (options[name] or None for name in ("change", "phase"))
         try:
             for name, value in (("change", change), ("phase", phase)):
                 if change is not None:
                     record_files.check_slug(name, value)
-            number = whole("round", arguments.get("round") or 1)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
-        peer = str(arguments.get("peer") or arguments.get("address") or rounds.LOCAL_PEER)
         return {
             "change": change,
             "phase": phase,
-            "round": number,
+            "round": options["round"],
             "host": str(variables["inventory_hostname"]),
-            "peer": peer,
+            "peer": options["peer"] or options["address"] or rounds.LOCAL_PEER,
         }
 
-    def _records_of(self, given: Any, ids: dict[str, Any]) -> list[dict[str, Any]]:
-        """The records that the host returned; AnsibleActionFail where one is not sound."""
+    def _records_of(self, given: Any, ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The records that the host returned; AnsibleActionFail if one is not sound."""
+        # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON
+        part_of = json.loads(json.dumps({name: value for name, value in protocol.items() if value is not None}))
         complete = []
         for record in given if isinstance(given, list) else [given]:
             wrong = "it is no object"
             if isinstance(record, dict):
                 complete.append(self._complete(record, ids))
+                if isinstance(complete[-1].get("protocol"), dict):
+                    complete[-1]["protocol"].update(part_of)
                 named = {name: complete[-1][name] or "none" for name in ("change", "phase")}
                 wrong = record_files.validate({**complete[-1], **named}) or ""
             if wrong:
@@ -233,7 +232,7 @@ class MeasuringAction(ActionBase):
         return complete
 
     def _keep(
-        self, records: list[dict[str, Any]], results: Path, ids: dict[str, Any], variables: dict[str, Any]
+        self, records: list[dict[str, Any]], results: str, ids: dict[str, Any], variables: dict[str, Any]
     ) -> dict[str, Any]:
         """Store the records; the part of the result that tells about them, failed where it has to be."""
         lines = [summarize(record) for record in records]
@@ -253,7 +252,7 @@ class MeasuringAction(ActionBase):
             kept.update(failed=True, msg=shorten(one_line("; ".join(problems)), LONGEST_MESSAGE))
         return kept
 
-    def _store(self, records: list[dict[str, Any]], lines: list[dict[str, Any]], results: Path) -> list[str]:
+    def _store(self, records: list[dict[str, Any]], lines: list[dict[str, Any]], results: str) -> list[str]:
         """Write every record that can be written and note its path in its line; sentences for the others."""
         problems: dict[str, list[str]] = {}
         for record, line in zip(records, lines, strict=True):

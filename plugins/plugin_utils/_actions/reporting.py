@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the actions that write reports have in common: failures in words, and what a task returns."""
+"""Shared by the actions that write reports: failures in one sentence, and the result of a task."""
 
 from __future__ import annotations
 
@@ -18,8 +18,19 @@ PROBLEMS_SHOWN = 5
 
 
 @contextlib.contextmanager
+def reading(results: str, change: str) -> Iterator[None]:
+    """A block that reads the records of a change: AnsibleActionFail in one sentence if it cannot."""
+    if not change:
+        raise AnsibleActionFail("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
+
+
+@contextlib.contextmanager
 def writing(what: str, folder: Path) -> Iterator[None]:
-    """A block that writes ``what`` into a folder: AnsibleActionFail in one sentence where it cannot."""
+    """A block that writes ``what`` into a folder: AnsibleActionFail in one sentence if it cannot."""
     try:
         yield
     except OSError as error:
@@ -31,12 +42,12 @@ def writing(what: str, folder: Path) -> Iterator[None]:
         raise AnsibleActionFail(f"{what} cannot be written: {error}") from None
 
 
-def told(report: Report, written: Written) -> dict[str, Any]:
-    """What every such task returns; texts go to a terminal, so control characters are taken out of them."""
+def report_result(report: Report, written: Written) -> dict[str, Any]:
+    """The result of the task; control characters are removed, because its texts go to a terminal."""
     problems = [one_line(problem) for problem in report["problems"]]
     shown = problems[:PROBLEMS_SHOWN]
     if len(problems) > PROBLEMS_SHOWN:
-        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems stand in the files")
+        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems are in the files")
     headline = one_line(report["headline"])
     result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
     return {**result, **({"warnings": shown} if shown else {})}

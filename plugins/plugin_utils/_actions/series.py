@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the actions trend and scaling have in common: changes are read from the results folder, files written there."""
+"""Shared by the actions trend and scaling: reading changes from the results folder, writing files there."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .._compare import comparing
 from .._records import record_files
 from .._report.files import Written, write_formats
 from .._report.text import Report, one_line
-from .reporting import writing
+from .reporting import reading, writing
 
 PHASES = ("before", "after")
 
 
 def load(results: str, change: str) -> record_files.Loaded:
-    """The records of a change; AnsibleActionFail where there are none."""
+    """The records of a change; AnsibleActionFail if there are none."""
     loaded = _read(results, change)
     if not loaded.records:
         why = f": {one_line(loaded.problems[0])}" if loaded.problems else ""
@@ -30,14 +30,12 @@ def load(results: str, change: str) -> record_files.Loaded:
 
 
 def _read(results: str, change: str) -> record_files.Loaded:
-    try:
+    with reading(results, change):
         return record_files.load_change(results, change)
-    except (OSError, ValueError) as error:
-        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
 
 
 def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
-    """Each change below ``results`` that has records of both phases, with the time of its first one, by their names."""
+    """Each change below ``results`` with records of both phases, and the time of its first record; sorted by name."""
     try:
         names = sorted(entry.name for entry in Path(results).iterdir() if entry.is_dir() and not entry.is_symlink())
     except OSError as error:
@@ -54,7 +52,7 @@ def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
 
 
 def compared(loaded: record_files.Loaded, before: str, after: str, options: comparing.Options) -> Report:
-    """The report on two phases of a change, whatever they are called."""
+    """The report on two phases of a change; their names are free."""
     if (before, after) != PHASES:
         states = {before: "before", after: "after"}
         records = [replace(item, phase=states[item.phase]) for item in loaded.records if item.phase in states]
@@ -67,11 +65,11 @@ def write(
     report: Report,
     formats: Mapping[str, Callable[[Report], Iterator[str]]],
     place: tuple[Path, str],
-    wanted: Sequence[str],
+    chosen: Sequence[str],
     check: bool,
 ) -> Written:
-    """Write the formats wanted as ``<stem>.<format>``; ``place``: folder and stem."""
+    """Write the chosen formats as ``<stem>.<format>``; ``place``: folder and stem."""
     folder, stem = place
     pieces = {form: partial(renderer, report) for form, renderer in formats.items()}
     with writing(stem, folder):
-        return write_formats(pieces, folder, stem, wanted, check)
+        return write_formats(pieces, folder, stem, chosen, check)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether two states may be compared at all: equal surroundings, and a tuning that took effect and stayed."""
+"""Whether two states are comparable: the surroundings are equal, and the tuning took effect and stayed."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from typing import Any, NamedTuple
 from .._records.round import MUST_MATCH, SHOWN, Items, Round
 from .._statistics.ranks import median
 from .._statistics.verdict import beyond
+from .flags import SIDES
 
 WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric", "metric_unit", "better", "unit")
 NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "workload.better")
-"""Two tools, two metrics, or seconds and milliseconds of one have nothing in common that could be compared."""
+"""Figures of two tools, two metrics or two units cannot be compared."""
 
 ELAPSED = "elapsed_s"
-"""The metric that means nothing without the amount of work that took so long."""
+"""This metric means nothing without the amount of work."""
 UNITS = "workload.units"
-SIDES = ("client", "server")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
-"""Outside check mode a tuning that has drifted was set and read back: only its next boot is not as wanted."""
+"""Outside check mode a drifted tuning was set and read back: only its value at the next boot is wrong."""
 NO_EFFECT_WANTED = ("not_applicable", "unsupported", "waived")
-"""The knob was left alone on purpose or does not exist: that blocks nothing, and is no change either."""
+"""The tuning was left alone on purpose or does not exist here: that blocks nothing and changes nothing."""
 
-NOTHING_CHANGED = "nothing was changed between the phases: no knob of either end differs"
+NOTHING_CHANGED = "nothing changed between the phases: no recorded tuning of either end differs"
 
 
 class Difference(NamedTuple):
-    """An item that is not the same in both states; several values within a state are all named."""
+    """An item that differs between the states, or within one; all its values are named."""
 
     item: str
     before: str
     after: str
     must_match: bool
     declared: bool = False
-    """It would have to match, and the user said beforehand that it differs."""
+    """The item must match otherwise; the user declared this difference beforehand."""
 
 
 def check_expected(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Patterns of ``expected_change``; ValueError for one that can match nothing or what never may differ.
+    """Patterns of ``expected_change``; ValueError for one that matches nothing, or an item that must never differ.
 
-    A pattern is the name of an item with or without its first part, ``*`` and ``?`` as in file names:
+    A pattern is the name of an item with or without its first part; ``*`` and ``?`` work as in file names:
     ``server.kernel``, ``kernel``, ``workload.version``, ``context.packet_size``, ``context.*``.
     """
     fixed = [f"{side}.{name}" for side in SIDES for name in MUST_MATCH]
@@ -54,9 +54,9 @@ def check_expected(patterns: Iterable[str]) -> tuple[str, ...]:
         named = pattern.startswith(("context.", "workload.params."))
         if not named and not any(_matches(item, (pattern,)) for item in fixed):
             raise ValueError(
-                f"expected_change has {pattern!r}, which names nothing that has to match: take one of"
-                f" {', '.join(sorted({item.partition('.')[2] for item in fixed}))}, with client., server. or"
-                " workload. before it where only that is meant, or context.<name>"
+                f"expected_change has {pattern!r}, which names no item that must match: use one of"
+                f" {', '.join(sorted({item.partition('.')[2] for item in fixed}))}, with the prefix client., server. or"
+                " workload. to mean only that one, or context.<name>"
             )
     return found
 
@@ -69,15 +69,17 @@ def _matches(item: str, patterns: Iterable[str]) -> bool:
 def differences(before: Sequence[Round], after: Sequence[Round], expected: Sequence[str] = ()) -> list[Difference]:
     """Items of workload, context and fingerprints that differ between the states or within one.
 
-    Rounds without a fingerprint of an end tell nothing about it; one that is known in a single state differs.
+    Rounds without the fingerprint of an end are ignored for that end; a fingerprint known in one state only differs.
     ``expected``: patterns of items that may differ between the states (not within one).
     """
     found = list(_differing(WORKLOAD_MUST_MATCH, "workload.", _workloads(before), _workloads(after), True, expected))
-    for prefix, items in (("workload.params.", _params), ("context.", _context)):
-        found += _named_differences(prefix, [{items(item) for item in rounds} for rounds in (before, after)], expected)
-    # what is compared where TCP and SMC are, and no obstacle
-    travelled: list[set[Items]] = [{(way,) for way in ways(rounds)} for rounds in (before, after)]
-    found += _differing(("transport",), "workload.", travelled[0], travelled[1], False)
+    found += _named_differences(
+        "workload.params.", [{item.workload.params for item in rounds} for rounds in (before, after)], expected
+    )
+    found += _named_differences("context.", [{item.context for item in rounds} for rounds in (before, after)], expected)
+    # The transport may differ: comparing TCP with SMC is the purpose of such a change.
+    transports: list[set[Items]] = [{(way,) for way in ways(rounds)} for rounds in (before, after)]
+    found += _differing(("transport",), "workload.", transports[0], transports[1], False)
     for index, side in enumerate(SIDES):
         ends = [{item.ends[index] for item in rounds} - {None} for rounds in (before, after)]
         if ends[0] == ends[1] and len(ends[0]) <= 1:
@@ -91,7 +93,7 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
 def unequal_work(
     before: Sequence[Round], after: Sequence[Round], material: float, expected: Sequence[str] = ()
 ) -> Iterator[Difference]:
-    """Where the time of a piece of work decides: how much work it was, if that differs by more than material."""
+    """If elapsed time decides: the amount of work, if it differs by more than the material change."""
     if before[0].workload.metric != ELAPSED:
         return
     old, new = ([item.units for item in rounds if item.units is not None] for rounds in (before, after))
@@ -100,18 +102,10 @@ def unequal_work(
         yield Difference(UNITS, f"{median(old):.12g}", f"{median(new):.12g}", not declared, declared)
 
 
-def _params(item: Round) -> tuple[tuple[str, str], ...]:
-    return item.workload.params
-
-
-def _context(item: Round) -> tuple[tuple[str, str], ...]:
-    return item.context
-
-
 def _named_differences(
     prefix: str, states: Sequence[set[tuple[tuple[str, str], ...]]], expected: Sequence[str]
 ) -> Iterator[Difference]:
-    """Differences of items that have names of their own; one that a state does not have is unknown there."""
+    """Differences of items with free names; an item that a state does not have is unknown there."""
     if states[0] == states[1] and len(states[0]) <= 1:
         return
     names = sorted({name for state in states for items in state for name, _value in items})
@@ -120,18 +114,15 @@ def _named_differences(
 
 
 def ways(rounds: Sequence[Round]) -> list[str]:
-    """How the messages of a state travelled: ``tcp``, or ``smc`` with what its connections became."""
+    """The transports of a state: ``tcp``, or ``smc`` with the mode that its connections got."""
     known = {f"{item.workload.transport}: {link}" for item in rounds for link in item.links}
     return sorted(known | {item.workload.transport for item in rounds if not item.links})
 
 
 def _workloads(rounds: Sequence[Round]) -> set[Items]:
     kinds = {item.workload for item in rounds}
-    return {tuple(_plain(getattr(kind, name)) for name in WORKLOAD_MUST_MATCH) for kind in kinds}
-
-
-def _plain(value: object) -> str | None:
-    return None if value is None else str(value)
+    values = [[getattr(kind, name) for name in WORKLOAD_MUST_MATCH] for kind in kinds]
+    return {tuple(None if value is None else str(value) for value in found) for found in values}
 
 
 def _differing(
@@ -151,19 +142,26 @@ def _listed(values: Iterable[str | None]) -> str:
 
 
 @dataclass(slots=True)
-class Knob:
-    """One tuning of one host over the whole change."""
+class RecordedTuning:
+    """One tuning and subject of one host over the whole change."""
 
     name: str
     subject: str
     states: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "after": set()})
-    """What was in force while each phase was measured, as canonical JSON."""
+    """The values in force while each phase was measured, as canonical JSON."""
     first: Mapping[str, Any] | None = None
     """The state of the first ``before`` file."""
+    found: Mapping[str, Any] | None = None
+    """The state that the first round of the phase ``after`` found; later rounds may find the tuning set already."""
     last: Mapping[str, Any] | None = None
     """The last record of the phase ``after``."""
     blocks: str | None = None
-    """Why the tuning cannot be taken as in force after and gone before."""
+    """Why the tuning does not count as absent before and in force after."""
+
+    @property
+    def title(self) -> str:
+        """Name and subject."""
+        return f"{self.name} {self.subject}".strip()
 
     @property
     def differs(self) -> bool:
@@ -172,83 +170,87 @@ class Knob:
 
     @property
     def took_effect(self) -> bool | None:
-        """None if no effect was wanted or nothing is known."""
+        """None if no effect was requested or nothing is known."""
         if self.last is None or self.last["verdict"] in NO_EFFECT_WANTED:
             return None
         return self.blocks is None
 
+    def block(self, reason: str) -> None:
+        """Note why the states may not be compared; the first reason stays."""
+        self.blocks = self.blocks or reason
+
 
 class Tunings:
-    """Every knob of every host of a change, from its tunings files."""
+    """All recorded tunings of each host of a change, from its tunings files."""
 
     def __init__(self, files: Iterable[Mapping[str, Any]], phases: tuple[str, str] = ("before", "after")) -> None:
         """``phases``: the names of the states before and after in the files."""
-        self.hosts: dict[str, dict[tuple[str, str], Knob]] = {}
+        self.hosts: dict[str, dict[tuple[str, str], RecordedTuning]] = {}
         states = dict(zip(phases, ("before", "after"), strict=True))
         for item in sorted(files, key=lambda item: (item["host"], states.get(item["phase"], ""), item["round"])):
             if item["phase"] in states:
-                for tuning in item["tunings"]:
-                    if not _says_nothing(tuning):
-                        self._add(item, tuning, states[item["phase"]])
-        for host, knobs in self.hosts.items():
-            for knob in knobs.values():
-                _finish(knob, host)
+                for record in item["tunings"]:
+                    if not _is_empty(record):
+                        self._add(item, record, states[item["phase"]])
+        for host, tunings in self.hosts.items():
+            for tuning in tunings.values():
+                _complete(tuning, host)
 
-    def _add(self, item: Mapping[str, Any], tuning: Mapping[str, Any], phase: str) -> None:
-        key = tuning["name"], tuning["subject"]
-        knob = self.hosts.setdefault(item["host"], {}).setdefault(key, Knob(*key))
-        verdict = tuning["verdict"]
-        # Check mode only predicts "after"; what was in force during the measurement is what it found.
-        state = tuning.get("before" if item["check_mode"] else "after")
+    def _add(self, item: Mapping[str, Any], record: Mapping[str, Any], phase: str) -> None:
+        key = record["name"], record["subject"]
+        tuning = self.hosts.setdefault(item["host"], {}).setdefault(key, RecordedTuning(*key))
+        verdict = record["verdict"]
+        # In check mode "after" is a prediction; "before" is the state that was in force during the measurement.
+        state = record.get("before" if item["check_mode"] else "after")
         if state is not None:
-            knob.states[phase].add(_in_force(state))
-        where = f"{knob.name} {knob.subject}".strip() + f" on {item['host']}"
+            tuning.states[phase].add(_in_force(state))
+        where = f"{tuning.title} on {item['host']}"
         if phase == "before":
-            knob.first = knob.first or state
+            tuning.first = tuning.first or state
             if verdict == "failed":
-                knob.blocks = knob.blocks or f"{where} could not be taken back before round {item['round']}"
+                tuning.block(f"{where} could not be taken back before round {item['round']}")
             return
-        knob.last = tuning
+        tuning.last = record
+        tuning.found = tuning.found or record.get("before")
         if item["check_mode"]:
-            knob.blocks = knob.blocks or f"{where} was only tried in check mode"
+            tuning.block(f"{where} was only tried in check mode")
         elif verdict not in TOOK_EFFECT + NO_EFFECT_WANTED:
-            knob.blocks = knob.blocks or f"{where} did not take effect before round {item['round']} ({verdict})"
+            tuning.block(f"{where} did not take effect before round {item['round']} ({verdict})")
 
     def blocks(self, hosts: Sequence[str]) -> str | None:
-        """Why the states of a pair of hosts may not be compared; None if they may, or no tuning was recorded."""
+        """Why the states of a pair of hosts may not be compared; None if they may, or if no tuning was recorded."""
         if not self.hosts:
             return None
-        knobs = [knob for host in hosts for _key, knob in sorted(self.hosts.get(host, {}).items())]
-        for knob in knobs:
-            if knob.blocks:
-                return knob.blocks
-        return None if any(knob.differs for knob in knobs) else NOTHING_CHANGED
+        tunings = [tuning for host in hosts for _key, tuning in sorted(self.hosts.get(host, {}).items())]
+        for tuning in tunings:
+            if tuning.blocks:
+                return tuning.blocks
+        return None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED
 
     def changes(self) -> list[dict[str, Any]]:
-        """The section "what changed" of the report: one entry a knob and host."""
+        """The section "What changed" of the report: one entry per host and tuning."""
         return [
-            _entry(host, knob) for host, knobs in sorted(self.hosts.items()) for _key, knob in sorted(knobs.items())
+            _entry(host, tuning) for host, found in sorted(self.hosts.items()) for _key, tuning in sorted(found.items())
         ]
 
 
-def _says_nothing(tuning: Mapping[str, Any]) -> bool:
-    """Whether this is the record of a tuning that had no subject, as when there was nothing to take back."""
-    states = [tuning.get("before") or {}, tuning.get("after") or {}]
-    return tuning["verdict"] == "compliant" and not any(value for state in states for value in state.values())
+def _is_empty(record: Mapping[str, Any]) -> bool:
+    """Whether this is the record of a tuning without a subject, for example if there was nothing to take back."""
+    states = [record.get("before") or {}, record.get("after") or {}]
+    return record["verdict"] == "compliant" and not any(value for state in states for value in state.values())
 
 
-def _finish(knob: Knob, host: str) -> None:
-    if not knob.states["before"] and knob.last is not None and knob.last.get("before") is not None:
-        # Nobody recorded the first state; the tuning itself saw it.
-        knob.first = knob.last["before"]
-        knob.states["before"].add(_in_force(knob.last["before"]))
-    shared = knob.states["before"] & knob.states["after"]
-    if shared and knob.states["before"] != knob.states["after"] and knob.blocks is None and knob.took_effect:
-        knob.blocks = f"{knob.name} {knob.subject} had the same value in rounds of both phases".replace("  ", " ")
-    for phase, values in knob.states.items():
-        if len(values) > 1 and knob.blocks is None:
-            where = f"{knob.name} {knob.subject}".strip() + f" on {host}"
-            knob.blocks = f"{where} was not the same in all rounds of the state {phase}"
+def _complete(tuning: RecordedTuning, host: str) -> None:
+    """Fill in the first state if only the tuning saw it, and block states that overlap or vary."""
+    if not tuning.states["before"] and tuning.found is not None:
+        tuning.first = tuning.found
+        tuning.states["before"].add(_in_force(tuning.found))
+    shared = tuning.states["before"] & tuning.states["after"]
+    if shared and tuning.states["before"] != tuning.states["after"] and tuning.took_effect:
+        tuning.block(f"{tuning.title} had the same value in rounds of both phases")
+    for phase, values in tuning.states.items():
+        if len(values) > 1:
+            tuning.block(f"{tuning.title} on {host} was not the same in all rounds of the state {phase}")
 
 
 def _in_force(state: Mapping[str, Any]) -> str:
@@ -256,19 +258,19 @@ def _in_force(state: Mapping[str, Any]) -> str:
     return json.dumps(state if running is None else running, sort_keys=True)
 
 
-def _entry(host: str, knob: Knob) -> dict[str, Any]:
-    last = knob.last or {}
-    effect = knob.took_effect
+def _entry(host: str, tuning: RecordedTuning) -> dict[str, Any]:
+    last = tuning.last or {}
+    effect = tuning.took_effect
     return {
         "host": host,
-        "name": knob.name,
-        "subject": knob.subject,
+        "name": tuning.name,
+        "subject": tuning.subject,
         "wanted": last.get("wanted"),
-        "before": knob.first,
+        "before": tuning.first,
         "after": last.get("after"),
         "verdict": last.get("verdict"),
         "took_effect": effect,
-        "reason": f"{knob.blocks}." if effect is False else last.get("reason") or "",
+        "reason": f"{tuning.blocks}." if effect is False else last.get("reason") or "",
         "conflicts": last.get("conflicts") or [],
         "remarks": last.get("remarks") or [],
         "sources": last.get("sources") or [],

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the records of a change to the whole report: a pure function, so the same records give the same bytes."""
+"""The report of a change, as a pure function of its records: the same records give the same bytes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from typing import Any, NamedTuple
 from .._experiment import outcomes
 from .._records.record_files import Loaded
 from .._records.round import LOCAL_PEER, Round, time_text
-from .._statistics.verdict import Limits
+from .._statistics import gates
+from .._statistics.gates import Control
+from .._statistics.looks import LOOKS
+from .._statistics.verdict import NO_DATA, Limits
+from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
+from .distribution import add_distributions
 from .flags import SIDES
-from .next_steps import Whole, next_steps
+from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
-from .summary import count, evidence, headline, method, overall, overall_of_experiment
+from .summary import count, deciding_rows, evidence, headline, method, overall_of_experiment
 
 SCHEMA = "zpower.sap_tuning/report/1"
 PHASES = ("before", "after")
@@ -28,7 +33,7 @@ NO_TIME = 2**63
 
 @dataclass(frozen=True)
 class Expected:
-    """What should have been there. ``reasons``: why a host has no records (unreachable, skipped, limited out)."""
+    """The expected hosts. ``reasons``: why a host has no records (unreachable, skipped, excluded by --limit)."""
 
     hosts: Sequence[str] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -39,11 +44,11 @@ class Options(Limits):
     """Limits of the verdict and shape of the report."""
 
     max_runs: int | None = 20_000
-    """A change with more runs than this has none in ``runs``; :func:`iter_runs` gives them all. None: no limit."""
+    """With more runs than this, ``runs`` is empty; :func:`iter_runs` returns all of them. None: no limit."""
     repeat: str = "ansible-playbook zpower.sap_tuning.before_after"
     """The command that measures again."""
     expected_change: Sequence[str] = ()
-    """Items that may differ between the states, as in :func:`_comparability.check_expected`."""
+    """Items that may differ between the states, as in :func:`comparability.check_expected`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,7 +56,7 @@ class Options(Limits):
 
 
 class Contrast(NamedTuple):
-    """Two states that are compared: the label of the pair, and the phases of their records."""
+    """Two compared states: the label of the pair, and the phases of their records."""
 
     label: str
     before: str
@@ -64,36 +69,43 @@ class Contrast(NamedTuple):
 
 
 def compare_change(loaded: Loaded, expected: Expected | None = None, options: Options | None = None) -> dict[str, Any]:
-    """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change: no clock, no chance, no order of files."""
+    """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change; independent of time and order of files."""
     expected, options = expected or Expected(), options or Options()
     contrasts = _contrasts(loaded)
     phases = {name for contrast in contrasts for name in contrast.phases}
     rounds = [item for item in loaded.records if item.phase in phases]
-    limits = options
-    if loaded.experiment:
-        limits = replace(options, confidence_pct=outcomes.confidence_pct(loaded.experiment, options.confidence_pct))
     tunings = {contrast: Tunings(loaded.tunings, (contrast.before, contrast.after)) for contrast in contrasts}
     comparisons = [
-        comparison for contrast in contrasts for comparison in _compare_all(rounds, contrast, tunings[contrast], limits)
+        comparison
+        for contrast in contrasts
+        for comparison in _compare_all(rounds, contrast, tunings[contrast], options, len(contrasts))
     ]
-    knobs = sorted({knob.name for item in tunings.values() for known in item.hosts.values() for knob in known.values()})
+    add_distributions(comparisons)
+    names = sorted(
+        {tuning.name for item in tunings.values() for found in item.hosts.values() for tuning in found.values()}
+    )
     missing = _not_measured(comparisons, expected)
-    total = sum(len(item.runs) for item in rounds)
+    compared = {item.entry["host"] for item in comparisons}
+    absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
+    rows = [row for contrast in contrasts for row in site.rows(contrast.label, comparisons, absent, len(contrasts))]
+    total = sum(len(item.values) for item in rounds)
     keep_runs = options.max_runs is None or total <= options.max_runs
-    verdict = overall(comparisons)
+    _count_rounds(comparisons, rows)
+    verdict = rows[0]["verdict"] if rows else NO_DATA
     design, words = evidence(comparisons)
     experiment = None
     if loaded.experiment:
         entries = [item.entry for item in comparisons]
-        experiment = outcomes.outcome(loaded.experiment, entries, rounds, loaded.tunings, options.confidence_pct)
-        verdict = overall_of_experiment(experiment, comparisons)
+        experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings)
+        verdict = overall_of_experiment(experiment, rows)
     return {
         "schema": SCHEMA,
         "change": loaded.change,
         "verdict": verdict,
-        "headline": experiment["reason"] if experiment else headline(verdict, comparisons, len(missing)),
+        "headline": experiment["reason"] if experiment else headline(rows, count(comparisons), len(missing)),
         "next_steps": next_steps(
-            Whole(loaded.change, verdict, options.min_rounds, options.repeat, experiment, tunings=knobs),
+            ChangeFacts(loaded.change, verdict, options.repeat, experiment, tunings=names),
+            rows,
             comparisons,
             missing,
         ),
@@ -105,16 +117,18 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
             "names": sorted({item.protocol.name for item in rounds} - {""}),
             "design": design,
             "evidence": words,
-            "rounds_before": max((item.rounds("before") for item in comparisons), default=0),
-            "rounds_after": max((item.rounds("after") for item in comparisons), default=0),
+            **{
+                f"rounds_{phase}": max((item.entry[phase]["rounds"] for item in comparisons), default=0)
+                for phase in PHASES
+            },
             "runs_per_round": max((item.protocol.runs for item in rounds), default=0),
         },
         "thresholds": {
             "material_pct": options.material_pct,
-            "min_rounds": options.min_rounds,
+            "min_rounds": LOOKS[0].rounds,
             "max_failed_pct": options.max_failed_pct,
-            "confidence_pct": limits.confidence_pct,
         },
+        "pooled": rows,
         "comparisons": [item.entry for item in comparisons],
         "changes": [
             {"contrast": contrast.label, **entry} for contrast in contrasts for entry in tunings[contrast].changes()
@@ -129,11 +143,11 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
         "runs_total": total,
         "runs": list(iter_runs(loaded)) if keep_runs else [],
         "published": published_for(
-            knobs,
+            names,
             {item.workload.bytes for item in rounds if not item.workload.control},
             {item.workload.family for item in rounds} | {name for item in rounds for name, _value in item.context},
         ),
-        "method": method(limits),
+        "method": method(options),
         "repeat": options.repeat,
     }
 
@@ -149,7 +163,7 @@ def _phases(loaded: Loaded) -> set[str]:
 
 
 def _context(rounds: Sequence[Round], contrast: Contrast) -> list[dict[str, Any]]:
-    """What the records tell about the application and where imported figures come from, once a setting."""
+    """Settings of the application and sources of imported figures, one entry per setting."""
     found: dict[tuple[str, str], dict[str, set[str]]] = {}
     for item in rounds:
         state = contrast.phases.get(item.phase, item.phase)
@@ -166,7 +180,7 @@ def _context(rounds: Sequence[Round], contrast: Contrast) -> list[dict[str, Any]
 
 
 def iter_runs(loaded: Loaded) -> Iterator[dict[str, Any]]:
-    """Every run of the phases that are compared, in the order in which the rounds were started; one dict at a time."""
+    """Every run of the compared phases, in the order in which the rounds started; one dict at a time."""
 
     def key(item: Round) -> tuple[Any, ...]:
         started = NO_TIME if item.started is None else item.started
@@ -174,24 +188,26 @@ def iter_runs(loaded: Loaded) -> Iterator[dict[str, Any]]:
 
     phases = _phases(loaded)
     for item in sorted((item for item in loaded.records if item.phase in phases), key=key):
-        for run in item.runs:
+        for (number, warmup, ok, error), started, value in zip(item.layout.heads, item.times, item.values, strict=True):
             yield {
                 "host": item.host,
                 "peer": item.peer,
                 "workload": item.workload.name,
                 "phase": item.phase,
                 "round": item.number,
-                "run": run.run,
-                "warmup": run.warmup,
-                "ok": run.ok,
-                "error": run.error,
-                "started": time_text(run.started),
-                "value": run.value,
+                "run": number,
+                "warmup": warmup,
+                "ok": ok,
+                "error": error,
+                "started": time_text(started),
+                "value": value,
             }
 
 
-def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options) -> list[Comparison]:
-    """One comparison a host, peer and workload, sorted; controls first in time, because they judge the others."""
+def _compare_all(
+    rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options, contrasts: int
+) -> list[Comparison]:
+    """One comparison per host, peer and workload, sorted. Controls are compared first, because the others need them."""
     groups: dict[tuple[str, str, str], list[Round]] = {}
     states = contrast.phases
     for item in rounds:
@@ -199,6 +215,7 @@ def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, 
             groups.setdefault((item.host, item.peer, item.workload.name), []).append(item)
     keys = sorted(groups, key=lambda key: (not any(item.workload.control for item in groups[key]), key))
     controls: dict[str, list[Comparison]] = {}
+    judged: dict[str, Control] = {}
     found = []
     for key in keys:
         members = sorted(groups[key], key=lambda item: item.number)
@@ -210,12 +227,45 @@ def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, 
             for name, state in states.items()
         }
         blocked = None if control else tunings.blocks(sorted({key[0], key[1]}))
-        known = [] if control else controls.get(key[0], [])
-        comparison = compare_pair(by_state, blocked, known, options, options.expected_change, contrast.label)
+        if not control and key[0] in controls and key[0] not in judged:
+            judged.update(_control(key[0], controls[key[0]]))
+        comparison = compare_pair(
+            by_state,
+            blocked,
+            None if control else judged.get(key[0]),
+            options,
+            controlled=key[0] in controls,
+            expected=options.expected_change,
+            contrast=contrast.label,
+            contrasts=contrasts,
+        )
         if control:
             controls.setdefault(key[0], []).append(comparison)
         found.append(comparison)
-    return sorted(found, key=lambda item: item.order)
+
+    def position(item: Comparison) -> tuple[Any, ...]:
+        entry = item.entry
+        return entry["contrast"], entry["host"], entry["peer"], item.control, entry["bytes"], entry["workload"]
+
+    return sorted(found, key=position)
+
+
+def _control(host: str, comparisons: Sequence[Comparison]) -> dict[str, Control]:
+    """The control of a host, pooled as its workloads are; empty if it cannot be compared."""
+    usable = [item for item in comparisons if item.cause not in site.TURNED_AWAY]
+    before, after = pooled.sides(pooled.line(host, [item for found in usable for item in found.rounds]))
+    if not before or not after:
+        return {}
+    return {host: gates.control(before, after, site.mean_material(usable))}
+
+
+def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, Any]]) -> None:
+    """One number of rounds for the whole report: the comparisons that lack rounds name that of the deciding row."""
+    first = {row["contrast"]: row for row in deciding_rows(rows)}
+    for item in comparisons:
+        row = first.get(item.entry["contrast"])
+        if row is not None and row["more_rounds"] is not None and item.cause in ("rounds", "noise"):
+            item.entry["rounds_needed"] = row["rounds"] + row["more_rounds"]
 
 
 def _measured(comparisons: Sequence[Comparison]) -> set[str]:
@@ -244,7 +294,7 @@ def _period(rounds: Sequence[Round]) -> dict[str, str | None]:
 
 
 def _comparability(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """What differs, once a pair: the items of the ends are the same for every workload."""
+    """The differences, once per pair: the items of the ends are the same for every workload."""
     found: dict[tuple[str, str, Difference], None] = {}
     for comparison in comparisons:
         for item in comparison.differences:
@@ -256,41 +306,50 @@ def _comparability(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def _warnings(
-    loaded: Loaded, comparisons: Sequence[Comparison], tunings: Mapping[Contrast, Tunings], runs_left_out: int
+    loaded: Loaded,
+    comparisons: Sequence[Comparison],
+    tunings: Mapping[Contrast, Tunings],
+    runs_left_out: int,
 ) -> list[str]:
     found = sorted(
         {f"Left behind on {item.host}: {item.left_behind.rstrip('.')}." for item in loaded.records if item.left_behind}
     )
-    weak = sum(item.alternates is not True for item in comparisons if not item.control)
+    weak = sum(item.line.alternates is not True for item in comparisons if not item.control)
     if weak:
         where = "1 comparison" if weak == 1 else f"{weak} comparisons"
-        found.append(f"Weaker evidence: in {where} the two states did not take turns in time.")
-    moved = sorted({item.entry["host"] for item in comparisons if item.control and item.moved})
+        found.append(f"Weaker evidence: in {where} the rounds of the two states did not alternate.")
+    moved = sorted({item.entry["host"] for item in comparisons if item.cause == "control"})
     if moved:
-        found.append(f"The control workload moved by more than material on {_some(moved)}.")
+        found.append(f"The control workload changed by more than the material limit on {_some(moved)}.")
     controlled = {item.entry["host"] for item in comparisons if item.control}
     without = {item.entry["host"] for item in comparisons} - controlled
     if without:
-        found.append(f"No control workload was measured on {_some(sorted(without))}: what moved by itself is unknown.")
-    useless = controlled - {item.entry["host"] for item in comparisons if item.control and item.estimate is not None}
+        found.append(
+            f"No control workload was measured on {_some(sorted(without))}: changes from other causes cannot be"
+            " excluded."
+        )
+    useless = controlled - {
+        item.entry["host"] for item in comparisons if item.control and item.cause not in site.TURNED_AWAY
+    }
     if useless:
         found.append(
-            f"The control workload could not be compared on {_some(sorted(useless))}: what moved by itself is unknown."
+            f"The control workload cannot be compared on {_some(sorted(useless))}: changes from other causes"
+            " cannot be excluded."
         )
     others = sorted({item.phase for item in loaded.records} - _phases(loaded))
     if others:
         meant = "those of the experiment" if loaded.experiment else "before and after"
-        found.append(f"Records of other phases than {meant} were left out: {', '.join(others)}.")
+        found.append(f"Records of phases other than {meant} were ignored: {', '.join(others)}.")
     conflicts = {
-        f"{knob.name} {knob.subject} on {host} has conflicts: see what changed."
+        f"{tuning.name} {tuning.subject} on {host} has conflicts: see What changed."
         for item in tunings.values()
-        for host, knobs in item.hosts.items()
-        for knob in knobs.values()
-        if knob.last and knob.last.get("conflicts")
+        for host, found_there in item.hosts.items()
+        for tuning in found_there.values()
+        if tuning.last and tuning.last.get("conflicts")
     }
     found += sorted(conflicts)
     if runs_left_out:
-        found.append(f"The {runs_left_out} single runs are too many for this report; the CSV file has them all.")
+        found.append(f"This report leaves out the {runs_left_out} single runs; the CSV file has all of them.")
     return _shortened(found)
 
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CPU cost of one comparison: the KPIs of both ends, their test, and what a reader has to know about them.
+"""CPU cost of one comparison: the KPIs of both ends, their test, and the flags and guards about them.
 
-The cost is a secondary metric: it flags, it guards against an improvement that costs more, and it decides nothing.
-Where other work of the machine moved between the states, a lower cost is nobody's merit and is not credited.
+The cost is a secondary metric: it raises flags, guards against an improvement that costs more, and decides nothing.
+If other work on the machine changed between the states, a lower cost is not credited to the change.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 from .._records import kpi
 from .._records.round import Round
+from .._statistics.looks import LOOKS
 from .._statistics.ranks import holm, short
-from .._statistics.verdict import Estimate, Limits, beyond, estimate, moved
+from .._statistics.verdict import Estimate, Limits, beyond, estimate
 from .flags import SIDES, States
+from .wording import gain
 
 SECONDARY_P = 0.05
 MOVED_POINTS = 5.0
@@ -24,7 +26,7 @@ MOVED_POINTS = 5.0
 PHASES = ("before", "after")
 OWN = "the measurement itself"
 OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
-"""What a record names for CPU time that was read while it was measured; the first ones named nothing."""
+"""The sources of CPU time read during the measurement; the oldest records name none."""
 
 Kpis = dict[str, dict[str, kpi.Kpi | None]]
 
@@ -49,12 +51,12 @@ class CpuCost(NamedTuple):
 
 
 class _Doubt(NamedTuple):
-    """Why the costs of an end cannot be compared; ``guard`` where that can also explain an improvement."""
+    """Why the costs of an end cannot be compared; ``guard`` if that can also explain an improvement."""
 
     flag: str
     guard: str | None = None
     comparable: bool = True
-    """The figures mean the same in both states, whatever else moved."""
+    """The figures mean the same in both states, even if other work changed."""
 
 
 def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
@@ -84,7 +86,7 @@ def _kpis(useful: States) -> Kpis:
         for index, side in enumerate(SIDES):
             total = _total(rounds, index)
             if total is not None:
-                kpis[side][phase] = kpi.kpi(total, _idle(rounds, index))
+                kpis[side][phase] = kpi.kpi(total, kpi.idle_rate(_idle_windows(rounds, index)))
     return kpis
 
 
@@ -98,12 +100,8 @@ def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
     return kpi.add(known) if known else None
 
 
-def _windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
+def _idle_windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
     return [window for window in (item.idle[index] for item in rounds) if window is not None]
-
-
-def _idle(rounds: Sequence[Round], index: int) -> float | None:
-    return kpi.idle_rate(_windows(rounds, index))
 
 
 def _numbers(value: kpi.Kpi) -> dict[str, Any]:
@@ -133,22 +131,23 @@ def _secondary(
         }
         entries.append(entry)
         costs = {phase: _costs(rounds, index) for phase, rounds in useful.items()}
-        if side in wanted and min(len(sample) for sample in costs.values()) >= limits.min_rounds:
-            tested.append((side, entry, estimate(costs["before"], costs["after"], "lower", limits.confidence_pct)))
+        if side in wanted and min(len(sample) for sample in costs.values()) >= LOOKS[0].rounds:
+            tested.append((side, entry, estimate(costs["before"], costs["after"], "lower")))
     for (side, entry, found), p in zip(tested, holm([found.p for _side, _entry, found in tested]), strict=True):
         entry.update(ratio=short(found.ratio), p_holm=short(p))
-        if p < SECONDARY_P and moved(found, limits.material(str(entry["metric"]))):
-            change = 100.0 * (1.0 / found.ratio - 1.0)
-            but = ", which is not credited: other work moved as well" if side in doubted else ""
-            entry["flag"] = f"the CPU time of one {work} changed by {change:+.1f} % (p = {p:.2g} after Holm){but}."
+        if p < SECONDARY_P and beyond(found.ratio, limits.material(str(entry["metric"]))):
+            but = ", which is not credited: other work changed as well" if side in doubted else ""
+            entry["flag"] = (
+                f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
+            )
     return entries
 
 
 def _costs(rounds: Sequence[Round], index: int) -> list[float]:
     """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
-    idle = _idle(rounds, index)
+    idle = kpi.idle_rate(_idle_windows(rounds, index))
     sums = [item.cpu[index] for item in rounds]
-    costs = [kpi.kpi(total, idle).cpu_us_per_unit for total in sums if total is not None]
+    costs = [kpi.cost_us(total, idle) for total in sums if total is not None]
     return [cost for cost in costs if cost is not None]
 
 
@@ -157,10 +156,9 @@ def _dearer(secondary: Sequence[Mapping[str, Any]], ends: Sequence[str], work: s
     for entry in secondary:
         if entry["ratio"] is None or entry["p_holm"] >= SECONDARY_P:
             continue
-        dearer = 1.0 / entry["ratio"]
-        if dearer > 1.0 and beyond(dearer, limits.material(str(entry["metric"]))):
+        if entry["ratio"] < 1.0 and beyond(entry["ratio"], limits.material(str(entry["metric"]))):
             side = next((side for side in ends if str(entry["metric"]).endswith(side)), "machine")
-            yield f"one {work} costs {100.0 * (dearer - 1.0):.0f} % more CPU time on the {side}."
+            yield f"one {work} costs more CPU time on the {side}: {gain(entry['ratio'])}."
 
 
 def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
@@ -184,7 +182,7 @@ def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits)
         known = "before" if old.net else "after"
         yield _Doubt(
             f"idle windows of the {side} are known only {known} the change: the costs are not comparable, because the"
-            " background is taken off one of them.",
+            " background is subtracted from only one of them.",
             comparable=False,
         )
     moved_by = list(_background_moved(useful, side, limits)) if old.net and new.net else []
@@ -196,11 +194,11 @@ def _source(name: str | None) -> str:
 
 
 def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Doubt]:
-    """What the idle machine used differs by 5 % of its CPUs, or by more than a material part of the cost."""
+    """A doubt if the CPU use of the idle machine differs by 5 % of its CPUs, or by a material part of the cost."""
     index = SIDES.index(side)
     rates, shares, used = [], [], []
     for phase in PHASES:
-        windows, total = _windows(useful[phase], index), _total(useful[phase], index)
+        windows, total = _idle_windows(useful[phase], index), _total(useful[phase], index)
         rate, share = kpi.idle_rate(windows), kpi.idle_pct(windows)
         if rate is None or share is None or total is None or total.elapsed_s <= 0:
             return
@@ -209,35 +207,36 @@ def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Do
         used.append(total.busy_s / total.elapsed_s - rate)
     of_cost = abs(rates[1] - rates[0]) / min(used) if min(used) > 0 else 0.0
     if abs(shares[1] - shares[0]) > MOVED_POINTS or of_cost > limits.material(f"cpu_us_per_unit_{side}"):
-        told = f"the idle {side} was {shares[0]:.1f} % busy before the change and {shares[1]:.1f} % after"
-        fell = shares[0] - shares[1] > MOVED_POINTS
-        yield _Doubt(
-            f"{told}: a difference in CPU cost is not the change's alone.",
-            f"{told}: what became better may be that." if fell else None,
-        )
+        moved = f"the idle {side} was {shares[0]:.1f} % busy before the change and {shares[1]:.1f} % after"
+        yield _doubt_about_others(moved, shares)
 
 
 def _others_moved(useful: States, side: str, shared: bool) -> Iterator[_Doubt]:
-    """What ran beside the tool while it was measured, as told by its own processes.
+    """A doubt if other processes used more or less CPU during the runs than the tool's own ones explain.
 
-    Of the client alone: on the other end, the servers of SAP do the work and are none of ours.
+    Only for the client: on the other end, SAP's servers do the work, and they are not the tool's processes.
     """
     shares = [_others_pct(useful[phase], shared) for phase in PHASES] if side == "client" else [None]
     known = [share for share in shares if share is not None]
     if len(known) == len(PHASES) and abs(known[1] - known[0]) > MOVED_POINTS:
-        told = (
+        moved = (
             f"processes other than the tool's took {known[0]:.1f} % of the {side}'s CPUs during the runs before the"
             f" change and {known[1]:.1f} % after"
         )
-        fell = known[0] - known[1] > MOVED_POINTS
-        yield _Doubt(
-            f"{told}: a difference in CPU cost is not the change's alone.",
-            f"{told}: what became better may be that." if fell else None,
-        )
+        yield _doubt_about_others(moved, known)
+
+
+def _doubt_about_others(moved: str, shares: Sequence[float]) -> _Doubt:
+    """The doubt that other work causes; less of it may also explain an improvement."""
+    fell = shares[0] - shares[1] > MOVED_POINTS
+    return _Doubt(
+        f"{moved}: the change alone does not explain a difference in CPU cost.",
+        f"{moved}: this may explain an improvement." if fell else None,
+    )
 
 
 def _others_pct(rounds: Sequence[Round], shared: bool) -> float | None:
-    """Percent of all CPUs in neither the tool's processes nor interrupts; None if that is not known."""
+    """Percent of all CPUs used neither by the tool's processes nor by interrupts; None if unknown."""
     total, server = _total(rounds, 0), _total(rounds, 1)
     if total is None or total.process_s is None or total.capacity_s <= 0:
         return None

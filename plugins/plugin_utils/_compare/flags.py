@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flags and guards: what a reader has to know beside the verdict.
+"""Flags and guards: remarks that a reader needs beside the verdict.
 
-A flag never changes a verdict. A guard turns IMPROVED into IMPROVED, WITH WARNINGS and does nothing to any other one.
+A flag never changes a verdict. A guard turns IMPROVED into IMPROVED, WITH WARNINGS and changes no other verdict.
 """
 
 from __future__ import annotations
@@ -25,29 +25,14 @@ TREND_P = 0.01
 TREND_ROUNDS = 8
 CLUSTER_RUNS = 10
 CLOCK_STEP_S = 0.1
-"""A clock that NTP slews by 500 ppm gains less than that in a round of three minutes."""
-LONGEST_DOUBLED = 2.0
+"""NTP slews a clock by at most 500 ppm: less than this in a round of three minutes."""
 RETRANSMITS_TIMES = 2.0
 RETRANSMITS_MORE = 5
-"""A handful of retransmits on a whole host is chance: it has to be twice as many a run, and 5 more."""
+"""A few retransmits on a whole host are chance: the guard needs twice as many per run, and 5 more."""
 
 SIDES = ("client", "server")
 States = Mapping[str, Sequence[Round]]
 """``before`` and ``after``: the rounds of one comparison in the order of their numbers."""
-
-
-def alternates(rounds: Sequence[Round]) -> bool | None:
-    """Whether the start times show that the states took turns; None if a time or a state is missing.
-
-    ABBA with n rounds a state changes n times, ABAB more often, two blocks once.
-    """
-    times = sorted((item.started, item.phase, item.number) for item in rounds if item.started is not None)
-    phases = [phase for _started, phase, _number in times]
-    counts = Counter(phases)
-    if len(times) < len(rounds) or len(counts) < 2:
-        return None
-    switches = sum(earlier != later for earlier, later in zip(phases, phases[1:], strict=False))
-    return switches >= max(2, min(counts.values()))
 
 
 def flags(states: States, better: Better) -> list[str]:
@@ -60,16 +45,11 @@ def flags(states: States, better: Better) -> list[str]:
 
 
 def guards(states: States, kpis: Mapping[str, Mapping[str, Kpi | None]], failed: Mapping[str, int]) -> list[str]:
-    """Sentences on side effects; ``kpis[side][phase]`` and the failed runs a state come from the comparison."""
+    """Sentences on side effects; ``kpis[side][phase]`` and the failed runs per state come from the comparison."""
     found = []
     if failed["after"] > failed["before"]:
         found.append(f"errors: {failed['after']} runs failed after the change, {failed['before']} before.")
     found += _retransmits(states)
-    longest = {phase: [item.longest for item in rounds if item.longest] for phase, rounds in states.items()}
-    if longest["before"] and longest["after"]:
-        old, new = median(longest["before"]), median(longest["after"])
-        if new >= LONGEST_DOUBLED * old:
-            found.append(f"the longest round trip of a run rose from {old:.0f} to {new:.0f} µs (median of the rounds).")
     for side in SIDES:
         for phase in ("before", "after"):
             kpi = kpis.get(side, {}).get(phase)
@@ -123,7 +103,10 @@ def _first_run(states: States, better: Better) -> Iterator[str]:
                 ratios.append(first / median(rest) if better == "lower" else median(rest) / first)
         if ratios and median(ratios) > SLOW_FIRST_RUN:
             slower = 100.0 * (median(ratios) - 1.0)
-            yield f"the first counted run is {slower:.0f} % worse than the rest {phase} the change: short warm-up."
+            yield (
+                f"the first counted run is {slower:.0f} % worse than the others {phase} the change: the warm-up is"
+                " too short."
+            )
 
 
 def _clusters(states: States, _better: Better) -> Iterator[str]:
@@ -138,7 +121,7 @@ def _ties(states: States, _better: Better) -> Iterator[str]:
     values = [item.median for rounds in states.values() for item in rounds if item.median is not None]
     tied = sum(count for count in Counter(values).values() if count > 1)
     if values and 100.0 * tied / len(values) > MOST_TIES_PCT:
-        yield f"{100.0 * tied / len(values):.0f} % of the round medians are equal to another one: the clock is coarse."
+        yield f"{100.0 * tied / len(values):.0f} % of the round medians occur more than once: the clock is coarse."
 
 
 def _background(states: States, _better: Better) -> Iterator[str]:

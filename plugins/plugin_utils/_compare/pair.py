@@ -10,64 +10,67 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._records.round import Round
-from .._statistics.ranks import median, short, variation_pct
+from .._statistics.gates import Control
+from .._statistics.ranks import detectable, mann_whitney, median, short, variation_pct
 from .._statistics.verdict import (
     IMPROVED,
     INCONCLUSIVE,
     NO_DATA,
     NOT_COMPARABLE,
-    Estimate,
+    Cause,
     Limits,
     Verdict,
-    decide,
-    estimate,
-    moved,
     resolution,
 )
+from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
-from .cpu_cost import CpuCost, cpu_cost
-from .flags import States, alternates, flags, guards
+from .cpu_cost import cpu_cost
+from .flags import States, flags, guards
+from .pooled import Line, Pooled
+from .wording import control_text, deciding, verdict_on
+
+WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
+UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because start times are missing."
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The report's entry, and what the sections around it need."""
+    """The report's entry, and the facts that other sections need."""
 
     entry: dict[str, Any]
     verdict: str
-    cause: str
+    cause: Cause
     control: bool
-    moved: bool
-    """The estimate lies beyond material; asked of controls."""
-    alternates: bool | None
     differences: list[Difference]
-    estimate: Estimate | None
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """Position in the report."""
-        entry = self.entry
-        return entry["contrast"], entry["host"], entry["peer"], self.control, entry["bytes"], entry["workload"]
-
-    def rounds(self, phase: str) -> int:
-        """Rounds with data."""
-        count: int = self.entry[phase]["rounds"]
-        return count
+    rounds: list[Round]
+    """The rounds that have data."""
+    line: Line
+    """The same rounds in the order of time."""
+    material: float
+    """The smallest change that counts, as a fraction: at least one step of the clock."""
+    asked: float
+    """The limit without the clock."""
+    judged: Control | None
+    """The control of its host."""
 
 
 def compare_pair(
     states: States,
     blocked: str | None,
-    controls: Sequence[Comparison],
+    control: Control | None,
     limits: Limits,
+    *,
+    controlled: bool = True,
     expected: Sequence[str] = (),
     contrast: str = "",
+    contrasts: int = 1,
 ) -> Comparison:
     """Compare the rounds of one host, peer and workload.
 
-    ``blocked``: why the tuning does not count as in force; ``controls``: the host's control comparisons;
-    ``expected``: items that may differ, as in :func:`_comparability.differences`; ``contrast``: the label of the two
-    states where a change has more than two.
+    ``blocked``: why the tuning does not count as in force; ``control``: the control of the host, None without one that
+    can be compared; ``controlled``: it measured one; ``expected``: items that may differ, as in
+    :func:`comparability.differences`; ``contrast``: the label of the two states if a change has more than two;
+    ``contrasts``: how many share the error rate.
     """
     everything = [item for rounds in states.values() for item in rounds]
     workload = everything[0].workload
@@ -79,15 +82,16 @@ def compare_pair(
         different = differences(useful["before"], useful["after"], expected)
         different += unequal_work(useful["before"], useful["after"], limits.material(metric), expected)
     material = _material(useful, metric, limits)
+    rounds = [item for phase in ("before", "after") for item in useful[phase]]
+    line = pooled.line(everything[0].host, rounds)
     found = None
     verdict = _unusable(states, useful, different, blocked)
     cost = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
-        samples = [[item.median for item in useful[phase] if item.median is not None] for phase in ("before", "after")]
-        found = estimate(samples[0], samples[1], better, limits.confidence_pct)
-        fewest = min(len(sample) for sample in samples)
-        verdict = _doubts(sides, controls, limits, decide(found, fewest, material, limits, metric, better))
-    turns = alternates(everything)
+        found = pooled.of_host(line, material, contrasts)
+        verdict = _doubts(sides, control, limits, verdict_on(found, material, limits.material(metric)))
+    failed = {phase: side["failed_runs"] for phase, side in sides.items()}
+    guard_sentences = [*guards(states, cost.kpis, failed), *cost.guards]
     entry = {
         "contrast": contrast,
         "host": everything[0].host,
@@ -105,44 +109,38 @@ def compare_pair(
         "unit": unit,
         "better": better,
         **sides,
-        **_numbers(found),
+        **_numbers(found, line, verdict),
         "material_pct": short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
         "flags": [
-            *_evidence_flags(turns, everything, controls, workload.control),
+            *order_flags(line.alternates, everything),
+            *([] if workload.control or control is not None else [_no_control(controlled)]),
             *_fallbacks(useful),
             *flags(useful, better),
             *cost.flags,
         ],
-        "detectable_pct": short(verdict.detectable_pct),
-        "rounds_needed": verdict.rounds_needed,
+        "detectable_pct": _detectable(found),
+        "rounds_needed": None,
         "throughput": _throughput(useful),
         "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
-        **_beside(states, sides, verdict, cost),
+        "guards": guard_sentences,
+        "warnings": verdict.word == IMPROVED and bool(guard_sentences),
+        "secondary": cost.secondary,
+        "kpi": cost.entry(),
     }
     return Comparison(
         entry,
         verdict.word,
         verdict.cause,
         workload.control,
-        found is not None and moved(found, material),
-        turns,
         different,
-        found,
+        rounds,
+        line,
+        material,
+        limits.material(metric),
+        control,
     )
-
-
-def _beside(states: States, sides: Mapping[str, Mapping[str, Any]], verdict: Verdict, cost: CpuCost) -> dict[str, Any]:
-    """CPU figures and guards: what cannot make a verdict better."""
-    failed = {phase: side["failed_runs"] for phase, side in sides.items()}
-    sentences = [*guards(states, cost.kpis, failed), *cost.guards]
-    return {
-        "guards": sentences,
-        "warnings": verdict.word == IMPROVED and bool(sentences),
-        "secondary": cost.secondary,
-        "kpi": cost.entry(),
-    }
 
 
 def _unusable(states: States, useful: States, different: Sequence[Difference], blocked: str | None) -> Verdict | None:
@@ -163,21 +161,18 @@ def _unusable(states: States, useful: States, different: Sequence[Difference], b
 
 
 def _doubts(
-    sides: Mapping[str, Mapping[str, Any]], controls: Sequence[Comparison], limits: Limits, verdict: Verdict
+    sides: Mapping[str, Mapping[str, Any]], control: Control | None, limits: Limits, verdict: Verdict
 ) -> Verdict:
-    """The same verdict, or INCONCLUSIVE where failed runs or the control leave nothing to conclude from."""
-    if verdict.cause == "rounds":
-        return verdict
+    """The same verdict, or INCONCLUSIVE because of failed runs or the control."""
     for phase, side in sides.items():
         share = 100.0 * side["failed_runs"] / side["runs"]
         if share > limits.max_failed_pct:
             reason = f"{share:.0f} % of the runs {phase} the change failed, more than {limits.max_failed_pct:g} %"
-            return verdict._replace(word=INCONCLUSIVE, reason=reason, cause="failed", rounds_needed=None)
-    for control in controls:
-        if control.moved and control.estimate is not None:
-            percent = 100.0 * (control.estimate.ratio - 1.0)
-            reason = f"the control workload moved by {percent:+.1f} % (above 0 is better), more than material"
-            return verdict._replace(word=INCONCLUSIVE, reason=reason, cause="control", rounds_needed=None)
+            return Verdict(INCONCLUSIVE, reason, "failed")
+    if verdict.cause == "rounds":
+        return verdict
+    if control is not None and control.moved:
+        return Verdict(INCONCLUSIVE, control_text(control), "control")
     return verdict
 
 
@@ -195,9 +190,9 @@ def _side(rounds: Sequence[Round]) -> dict[str, Any]:
 
 
 def _material(useful: States, metric: str, limits: Limits) -> float:
-    """Smallest change that counts, as a fraction: the limit, or one step of the clock where that is more.
+    """The smallest change that counts, as a fraction: the limit, or one step of the clock if that is more.
 
-    The step is taken against the smaller of the two states' medians: one step up from there must not be a finding.
+    The step is relative to the smaller median of the two states: a difference of one step must not be a finding.
     """
     states = [[value for item in rounds for value in item.good] for rounds in useful.values()]
     step = resolution([value for values in states for value in values])
@@ -205,42 +200,51 @@ def _material(useful: States, metric: str, limits: Limits) -> float:
     return max(limits.material(metric), step / smallest) if step else limits.material(metric)
 
 
-def _numbers(found: Estimate | None) -> dict[str, float | None]:
-    if found is None:
-        return {"ratio": None, "low": None, "high": None, "p": None}
+def _numbers(found: Pooled | None, line: Line, verdict: Verdict) -> dict[str, float | None]:
+    if found is None or found.effect is None:
+        return dict.fromkeys(("ratio", "low", "high", "confidence_pct", "p"))
+    low, high, level = deciding(verdict.word, found.effect)
     return {
-        "ratio": short(found.ratio),
-        "low": short(found.low) if found.low > 0 else None,
-        "high": short(found.high) if found.high < math.inf else None,
-        "p": short(found.p),
+        "ratio": short(found.effect.ratio),
+        "low": short(low) if low > 0.0 else None,
+        "high": short(high) if high < math.inf else None,
+        "confidence_pct": short(100.0 * level),
+        "p": short(mann_whitney(*pooled.sides(line))[1]),
     }
 
 
-def _evidence_flags(
-    taking_turns: bool | None, rounds: Sequence[Round], controls: Sequence[Comparison], control: bool
-) -> list[str]:
-    found = []
-    if taking_turns is None and all(item.started is not None for item in rounds):
-        taking_turns = True  # Only one state is there: NO DATA says so, and no order could.
-    if taking_turns is None:
-        found.append("weaker evidence: the order of the rounds is unknown, because start times are missing.")
-    elif not taking_turns:
-        believed = any(item.protocol.design == "alternate" for item in rounds)
-        but = ", although the protocol says that they did" if believed else ""
-        found.append(f"weaker evidence: the states did not take turns in time{but}; a drift would look like an effect.")
-    if not control and all(item.estimate is None for item in controls):
-        what = "the control workload could not be compared" if controls else "no control workload was measured"
-        found.append(f"{what} on this host: what moved by itself is unknown.")
-    return found
+def _detectable(found: Pooled | None) -> float | None:
+    """The smallest change that these data could show, in percent."""
+    if found is None or found.effect is None:
+        return None
+    width = detectable(found.effect.low, found.effect.high)
+    return None if width is None else short(100.0 * math.expm1(width))
+
+
+def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:
+    """Whether the order of the rounds lets a drift look like an effect."""
+    if alternating is None:
+        return [UNKNOWN_ORDER] if any(item.started is None for item in rounds) else []
+    if alternating:
+        return []
+    believed = any(item.protocol.design == "alternate" for item in rounds)
+    return [WEAKER.format(", although the protocol says that they did" if believed else "")]
+
+
+def _no_control(controlled: bool) -> str:
+    what = "the control workload cannot be compared" if controlled else "no control workload was measured"
+    return f"{what} on this host: changes from other causes cannot be excluded."
 
 
 def _fallbacks(useful: States) -> list[str]:
-    """States that were to go over SMC and did not, or not with every connection."""
+    """Flags for states that should use SMC, but in which some connections did not."""
     found = []
     for phase, rounds in useful.items():
         if any(item.workload.transport == "smc" for item in rounds):
             others = [way for way in ways(rounds) if not way.startswith(("smc: SMCR", "smc: SMCD"))]
-            found += [f"the state {phase} was to use SMC, and connections of it did not ({way})." for way in others]
+            found += [
+                f"the state {phase} should use SMC, but some of its connections did not ({way})." for way in others
+            ]
     return found
 
 

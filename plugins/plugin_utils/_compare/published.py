@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What others published about a tuning, shown beside a site's own result as context and never as a pass mark."""
+"""Published results about a tuning, shown beside a site's own result as context and never as a target."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Z14 = "Linux on IBM z14 Performance Evaluation, IBM"
 
 
 class Published(NamedTuple):
-    """One result: where it stands, what was done there, and the figures in that workload's own unit."""
+    """One result: its source, the workload, and the figures in the unit of that workload."""
 
     source: str
     text: str
@@ -157,13 +157,13 @@ BY_SET: dict[str, tuple[Published, ...]] = {
         ),
     ),
 }
-"""By the set of workloads, and by a setting of the context that the study varied. Of openssl no figure is known."""
+"""By set of workloads, or by a setting of the context that the study varied. No figure is known for openssl."""
 
 
 def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Published results that fit the tunings of a change, its message sizes where they are by size, and its workloads.
+    """Published results that match the tunings, message sizes and workloads of a change; sorted, without duplicates.
 
-    ``sets``: names of sets of workloads and of settings of the context. Sorted; nothing is named twice.
+    ``sets``: names of sets of workloads and of settings of the context.
     """
     found = [{"tuning": tuning, **item._asdict()} for tuning in sorted(tunings) for item in BY_TUNING.get(tuning, ())]
     if "smc_r" in tunings:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the comparisons say together: overall verdict, headline, evidence, and how it was done."""
+"""The summary of all comparisons: overall verdict, headline, evidence and method."""
 
 from __future__ import annotations
 
@@ -8,30 +8,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._statistics.ranks import median
-from .._statistics.verdict import (
-    IMPROVED,
-    INCONCLUSIVE,
-    NO_DATA,
-    NOT_COMPARABLE,
-    REGRESSED,
-    UNCHANGED,
-    VERDICTS,
-    Limits,
-)
+from .._statistics.looks import LOOKS
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
 from .pair import Comparison
+from .wording import gain
+
+MOST = 3
+"""More names than this make a headline unreadable."""
 
 UNDECIDED = (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA)
-"""Of several that stand beside decided comparisons, the first one names the whole."""
-
-FACT = {
-    IMPROVED: "got better",
-    REGRESSED: "got worse",
-    UNCHANGED: "showed no material change",
-    INCONCLUSIVE: "allowed no conclusion",
-    NOT_COMPARABLE: "could not be compared",
-    NO_DATA: "had no data",
-}
+"""If several of these occur, the first one is the overall verdict."""
 
 
 def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
@@ -40,79 +26,85 @@ def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
     return {word: counts[word] for word in VERDICTS}
 
 
-def overall(comparisons: Sequence[Comparison]) -> str:
-    """REGRESSED if anything is; then the first of UNDECIDED that stands; then IMPROVED if anything is, or UNCHANGED.
+def overall_of_experiment(experiment: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """IMPROVED if a level won; otherwise UNCHANGED if all were decided, because the state found stays.
 
-    Controls never count. NO DATA without any comparison.
-    """
-    counts = count(comparisons)
-    for word in (REGRESSED, *UNDECIDED, IMPROVED, UNCHANGED):
-        if counts[word]:
-            return word
-    return NO_DATA
-
-
-def overall_of_experiment(experiment: Mapping[str, Any], comparisons: Sequence[Comparison]) -> str:
-    """IMPROVED where a level won; else UNCHANGED where all were decided, because the state found stays.
-
-    Otherwise the first of UNDECIDED that stands, INCONCLUSIVE before the last step.
+    Otherwise the first of UNDECIDED that the deciding rows have; INCONCLUSIVE before the last step.
     """
     if experiment["winner"] is not None:
         return IMPROVED
+    words = {row["verdict"] for row in deciding_rows(rows)}
     if not experiment["progress"]["complete"]:
-        return INCONCLUSIVE if comparisons else NO_DATA
-    counts = count(comparisons)
-    return next((word for word in UNDECIDED if counts[word]), UNCHANGED)
+        return INCONCLUSIVE if words else NO_DATA
+    return next((word for word in UNDECIDED if word in words), UNCHANGED)
 
 
-def headline(verdict: str, comparisons: Sequence[Comparison], not_measured: int) -> str:
-    """One sentence: the verdict, in how many comparisons, by how much."""
-    counts, total = count(comparisons), sum(count(comparisons).values())
-    if not total:
+def deciding_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The first row of each contrast."""
+    return list({row["contrast"]: row for row in reversed(rows)}.values())[::-1]
+
+
+def headline(rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], not_measured: int) -> str:
+    """One sentence: what was measured, the pooled result, and what does not fit into it."""
+    if not rows:
         return "No measurement of this change was found."
-    subject = "The comparison" if total == 1 else f"{counts[verdict]} of {total} comparisons"
-    sentence = f"{subject} {FACT[verdict]}"
-    ratios = [
-        item.estimate.ratio
-        for item in comparisons
-        if not item.control and item.verdict == verdict and item.estimate is not None
-    ]
-    if verdict in (IMPROVED, REGRESSED) and ratios:
-        sentence += f", by {100.0 * abs(median(ratios) - 1.0):.1f} %{' in the median' if len(ratios) > 1 else ''}"
-    warned = sum(bool(item.entry["warnings"]) for item in comparisons)
-    others = [f"{number} {word}" for word, number in counts.items() if number and word != verdict]
-    if warned:
-        others.append(f"{warned} with warnings")
+    first = rows[0]
+    others = [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
+    if len(first["deviations"]) > MOST:
+        others.append(f"{len(first['deviations']) - MOST} more differ")
+    turned = sum(counts[word] for word in (NOT_COMPARABLE, NO_DATA))
+    if turned:
+        others.append(f"{turned} of {sum(counts.values())} comparisons have no usable data")
+    if first["warnings"]:
+        others.append("with warnings")
     if not_measured:
         others.append("1 host not measured" if not_measured == 1 else f"{not_measured} hosts not measured")
-    return f"{sentence}; {', '.join(others)}." if others else f"{sentence}."
+    return "; ".join([f"{subject(first)}: {first['reason'].rstrip('.')}", *others]) + "."
+
+
+def subject(row: Mapping[str, Any]) -> str:
+    """``All 7 workloads of app1``."""
+    what = "The workload" if row["workloads"] == 1 else f"All {row['workloads']} workloads"
+    if row["host"] is None:
+        return f"{what if row['workloads'] == 1 else 'All workloads'} of {row['hosts']} hosts"
+    return f"{what} of {row['host']}"
 
 
 def evidence(comparisons: Sequence[Comparison]) -> tuple[str, str]:
-    """(design, sentence) as the start times show it, whatever the protocol was called."""
-    known = {item.alternates for item in comparisons if not item.control}
+    """(design, sentence) as the start times show it, whatever the name of the protocol."""
+    known = {item.line.alternates for item in comparisons if not item.control}
     if not known:
-        return "unknown", "there is nothing to judge"
+        return "unknown", "there are no comparisons"
     if known == {True}:
-        return "alternate", "the rounds of both states alternate, so that a drift falls on both alike"
+        return "alternate", "the rounds of both states alternate, so a drift is taken out"
     if known == {False}:
-        return "blocks", "weaker evidence: the states were measured in blocks, and a drift would look like an effect"
-    return "mixed", "weaker evidence: not every comparison has rounds of both states that alternate"
+        return "blocks", "weaker evidence: the states were measured in blocks, so a drift would look like an effect"
+    return "mixed", "weaker evidence: the rounds of both states alternate only in some comparisons"
 
 
 def method(limits: Limits) -> list[str]:
-    """How the figures came about and what they cannot say."""
+    """How the figures are calculated, and their limits."""
     return [
-        "A round is several runs after a warm-up run that is thrown away; the median of its runs is one sample.",
-        "The estimate is the Hodges-Lehmann ratio of the round medians, turned so that above 1 is better;"
-        f" the interval ({limits.confidence_pct:.3g} %) is the Mann-Whitney test inverted, exact, ties by midranks.",
-        f"Improved and regressed need an interval that leaves out 1 and an estimate beyond material"
-        f" ({limits.material_pct:g} %, or one step of the clock where that is more);"
-        " unchanged needs the whole interval within material.",
-        f"Fewer than {limits.min_rounds} rounds a state, more than {limits.max_failed_pct:g} % failed runs or a control"
-        " workload that moved by more than material leave the result inconclusive.",
-        "One primary metric a workload decides; CPU costs are tested beside it with Holm's correction and only flag.",
-        "CPU time per unit of work is a ratio of sums, less what the idle machine uses; ITR needs 5 % utilization.",
-        "The tools send one message at a time: averages mean something, percentiles do not and are not shown.",
-        "Failed runs stay failed; a missing value is never taken for 0.",
+        "A round has several runs after a warm-up run that is not counted; the median of its runs is one sample.",
+        "The value of a round is the geometric mean over its workloads; one pooled row per host, and one for all hosts,"
+        " decides. Every figure is a gain: above 0 is better.",
+        "A slow drift is taken out: the median of the slopes between rounds of the same state (Theil and Sen).",
+        "The estimate is the Hodges-Lehmann ratio of the states; the interval inverts the exact Mann-Whitney test, with"
+        " midranks for ties. Its level depends on the number of rounds, so that verdicts stay right although the"
+        " measurement may stop after 6, 8, 10, 12, 16, 24 or 32 rounds per state.",
+        "Six or more hosts with their own orders are judged by their estimates (signed ranks), fewer by their rounds. A"
+        " state that was reached by a restart counts its restarts.",
+        f"Improved and regressed need an interval that excludes 0 and an estimate beyond the material limit"
+        f" ({limits.material_pct:g} %, or one step of the clock if that is more);"
+        " unchanged needs the whole interval within that limit.",
+        f"A result is inconclusive with fewer than {LOOKS[0].rounds} rounds per state, if the control changed for sure"
+        " (99 % interval) by more than the material limit, and if half of the comparisons are turned away: no data,"
+        f" states that differ, a tuning that was not in force, more than {limits.max_failed_pct:g} % failed runs.",
+        "A workload or a host is named if it differs from the others by more than the material limit (Holm; Benjamini"
+        " and Hochberg). One primary metric per workload decides; CPU costs are tested separately and decide nothing.",
+        "CPU time per unit of work is a ratio of sums, minus the CPU time of the idle machine; ITR needs 5 %"
+        " utilization.",
+        "The tools send one message at a time: percentiles describe the round trips of this loop, not response times"
+        " under a given load, and decide nothing.",
+        "Failed runs count as failed; a missing value never counts as 0.",
     ]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a user wrote as factors and levels, checked; whatever is wrong is one sentence that says what would be right."""
+"""Factors and levels as a user wrote them, checked; each mistake gets one sentence that says what would be right."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from .._records.validate import check_slug
+from .._records.checks import check_slug
 
 FACTOR_KEYS = {"name", "levels"}
 LEVEL_KEYS = {"name", "vars", "found"}
@@ -142,4 +142,4 @@ def _name(given: object, where: str) -> str:
 def _distinct(names: Sequence[str], where: str) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise ValueError(f"{where}: the name {name} is there twice")
+            raise ValueError(f"{where}: the name {name} is used twice")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What came of an experiment: each level against the baseline, how far it came, and which level won. Pure functions."""
+"""The outcome of an experiment: its progress, each level compared with the baseline, and the winner. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._records.round import Round
-from .._statistics.ranks import median
-from .._statistics.verdict import FEWEST_ROUNDS, IMPROVED, UNCHANGED
-from .plans import Plan, Step, done, steps
+from .._statistics.looks import LOOKS
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED
+from .plans import Plan, Step, done, end_of, hosts_of, steps
 
 
 def contrasts(experiment: Plan) -> list[tuple[str, str, str]]:
@@ -20,51 +20,75 @@ def contrasts(experiment: Plan) -> list[tuple[str, str, str]]:
     return [(cell["name"], base, cell["name"]) for cell in experiment["cells"] if cell["name"] != base]
 
 
-def confidence_pct(experiment: Plan, asked_pct: float) -> float:
-    """The confidence of one contrast with which all of them together keep the one asked for (Bonferroni)."""
-    return 100.0 - (100.0 - asked_pct) / len(contrasts(experiment))
+def rounds_for(experiment: Plan) -> int:
+    """Rounds per level of the first look at which a level can win: complete separation has to be rare enough.
+
+    The level of a look is divided by the number of levels that are compared with the baseline.
+    """
+    levels = len(contrasts(experiment))
+    return next(
+        look.rounds for look in LOOKS if 2.0 / math.comb(2 * look.rounds, look.rounds) <= look.shared_by(levels).change
+    )
 
 
-def rounds_for(experiment: Plan, asked_pct: float) -> int:
-    """The fewest rounds with which a level can be told from the baseline at all: with fewer no split is rare enough."""
-    share = 1.0 - confidence_pct(experiment, asked_pct) / 100.0
-    rounds = FEWEST_ROUNDS
-    while 2.0 / math.comb(2 * rounds, rounds) > share:
-        rounds += 1
-    return rounds
+def decided(experiment: Plan, pooled: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the verdict of every level is known, so that more rounds would change nothing."""
+    words = {level: row["verdict"] for level, row in _deciding(pooled).items()}
+    return all(words.get(level, NO_DATA) != INCONCLUSIVE for level, _before, _after in contrasts(experiment))
 
 
 def outcome(
     experiment: Plan,
+    pooled: Sequence[Mapping[str, Any]],
     entries: Sequence[Mapping[str, Any]],
     records: Iterable[Round],
     tunings: Iterable[Mapping[str, Any]],
-    asked_pct: float = 95.0,
 ) -> dict[str, Any]:
-    """The report's section ``experiment``: every level against the baseline, how far it came, and the winner.
+    """The report's section ``experiment``: every level compared with the baseline, the progress, and the winner.
 
-    ``entries`` are the report's comparisons, each with the ``contrast`` that it belongs to; ``records`` and ``tunings``
-    those of the change.
+    ``pooled`` and ``entries`` are the report's pooled rows and comparisons, each with the ``contrast`` that it belongs
+    to; ``records`` and ``tunings`` those of the change.
     """
     progress = _progress(experiment, records, tunings)
-    levels = [_level(experiment, cell, entries) for cell in experiment["cells"]]
-    winner, reason = _winner(experiment, levels, entries, progress)
+    deciding = _deciding(pooled)
+    levels = [_level(experiment, cell, deciding.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
+    winner, reason = _winner(experiment, levels, deciding, progress)
+    confidences = [row["confidence_pct"] for row in deciding.values() if row["confidence_pct"] is not None]
+    end = end_of(experiment)
     return {
         "factors": [
             {"name": factor["name"], "levels": [level["name"] for level in factor["levels"]]}
             for factor in experiment["factors"]
         ],
         "baseline": experiment["baseline"],
-        "rounds": experiment["rounds"],
+        "rounds": end,
         "seed": experiment["seed"],
-        "order": experiment["order"],
-        "confidence_pct": float(f"{confidence_pct(experiment, asked_pct):.6g}"),
-        "rounds_for_a_winner": rounds_for(experiment, asked_pct),
+        "order": _until(experiment, end),
+        "confidence_pct": max(confidences, default=None),
+        "rounds_for_a_winner": rounds_for(experiment),
         "levels": levels,
         "progress": progress,
         "winner": winner,
         "reason": reason,
     }
+
+
+def _deciding(pooled: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The first row of each contrast, which is the verdict on the level."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for row in pooled:
+        found.setdefault(row["contrast"], row)
+    return found
+
+
+def _until(experiment: Plan, end: int) -> list[list[str]]:
+    """The blocks up to the end of the experiment."""
+    blocks, rounds = [], 0
+    for block in experiment["order"]:
+        if rounds < end:
+            blocks.append(block)
+        rounds += len(block) // len(experiment["cells"])
+    return blocks
 
 
 def _progress(experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -74,65 +98,65 @@ def _progress(experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapp
         measured.setdefault(item.host, set()).add((item.phase, item.number))
     for file in tunings:
         tuned.setdefault(file["host"], set()).add((file["phase"], file["round"]))
-    planned = {host for session in experiment["sessions"] for host in session["hosts"]}
     total = len(steps(experiment))
-    hosts = [
+    hosts: list[dict[str, Any]] = [
         {
             "host": host,
             "done": len(done(experiment, tuned.get(host, ()), measured.get(host, ()))),
             "steps": total,
             "measures": host in measured,
         }
-        for host in sorted({*planned, *measured, *tuned})
+        for host in sorted({*hosts_of(experiment), *measured, *tuned})
     ]
     return {
         "steps": total,
-        "done": min((int(host["done"]) for host in hosts), default=0),
+        "done": min((host["done"] for host in hosts), default=0),
         "complete": bool(measured) and all(host["done"] == total for host in hosts),
         "hosts": hosts,
         "sessions": experiment["sessions"],
     }
 
 
-def _level(experiment: Plan, cell: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One row: the median ratio over the comparisons with the baseline, and from where to where their intervals reach.
+def _level(
+    experiment: Plan,
+    cell: Mapping[str, Any],
+    deciding: Mapping[str, Any] | None,
+    pooled: Sequence[Mapping[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """One row, with the verdict and the figures of the pooled row that decides on the level.
 
-    ``candidate``: better somewhere, worse or undecided nowhere, and no guard complains.
+    ``candidate``: better on the whole, worse on no host, and no guard warns.
     """
-    ours = _of(cell["name"], entries)
-    ratios = [item["ratio"] for item in ours if item["ratio"] is not None]
-    words = {item["verdict"] for item in ours}
-    guards = [sentence for item in ours for sentence in item["guards"]]
+    rows = [row for row in pooled if row["contrast"] == cell["name"]]
+    ours = [item for item in entries if item["contrast"] == cell["name"] and not item["control"]]
+    words = [item["verdict"] for item in ours]
+    guards = list(dict.fromkeys(sentence for item in (*rows, *ours) for sentence in item["guards"]))
+    row = deciding or dict.fromkeys(("verdict", "ratio", "low", "high"))
+    baseline = cell["name"] == experiment["baseline"]
     return {
         "name": cell["name"],
         "levels": cell["levels"],
         "vars": cell["vars"],
         "found": not cell["set"],
-        "baseline": cell["name"] == experiment["baseline"],
+        "baseline": baseline,
         "comparisons": len(ours),
-        "verdicts": {word: sum(item["verdict"] == word for item in ours) for word in sorted(words)},
-        "ratio": float(f"{median(ratios):.6g}") if ratios else None,
-        "low": _end(ours, "low", min),
-        "high": _end(ours, "high", max),
+        "verdicts": {word: words.count(word) for word in sorted(set(words))},
+        "verdict": row["verdict"] or (None if baseline else NO_DATA),
+        "ratio": row["ratio"],
+        "low": row["low"],
+        "high": row["high"],
         "guards": guards,
-        "candidate": IMPROVED in words and words <= {IMPROVED, UNCHANGED} and not guards,
+        "candidate": row["verdict"] == IMPROVED
+        and not guards
+        and not any(item["verdict"] == REGRESSED for item in rows),
     }
-
-
-def _of(label: str, entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [item for item in entries if item["contrast"] == label and not item["control"]]
-
-
-def _end(entries: Sequence[Mapping[str, Any]], name: str, outermost: Any) -> float | None:
-    """The outermost end of the intervals; None if one of them has no end."""
-    ends = [item[name] for item in entries]
-    return outermost(ends) if ends and None not in ends else None
 
 
 def _winner(
     experiment: Plan,
     levels: Sequence[Mapping[str, Any]],
-    entries: Sequence[Mapping[str, Any]],
+    deciding: Mapping[str, Mapping[str, Any]],
     progress: Mapping[str, Any],
 ) -> tuple[str | None, str]:
     """The name of the candidate with the largest ratio, and the reason in one sentence."""
@@ -140,24 +164,31 @@ def _winner(
     if not progress["complete"]:
         behind = [f"{host['host']} {host['done']}" for host in progress["hosts"] if host["done"] < total]
         came = f" ({', '.join(behind[:5])})" if behind else ""
-        return None, f"The experiment is not complete{came}: the same command goes on where it ended, of {total} steps."
+        most = "at most " if experiment["stopped"] is None else ""
+        return None, (
+            f"The experiment is not complete{came}: the same command resumes it; {most}{total} steps are planned."
+        )
     candidates = [level for level in levels if level["candidate"]]
     if not candidates:
-        return (
-            None,
-            f"No level is better than {base} beyond doubt and without a guard: everything is left as it was found.",
-        )
+        undecided = [level["name"] for level in levels if level["verdict"] == INCONCLUSIVE]
+        text = f"No level is surely better than {base} without a guard that warns{_gains(levels)}"
+        text += ": everything is left as it was found"
+        if undecided:
+            text += f"; undecided: {', '.join(undecided)} (a larger experiment_max_rounds continues the experiment)"
+        return None, f"{text}."
     best = max(candidates, key=lambda level: level["ratio"])
-    alike = [level["name"] for level in candidates if level is not best and _overlap(best, level, entries)]
-    text = f"{best['name']} is better than {base}, by {100.0 * (best['ratio'] - 1.0):.1f} % in the median"
-    text += f" of {best['comparisons']} comparisons, and no guard complains"
-    return best["name"], f"{text}; these data do not tell it from {', '.join(alike)}." if alike else f"{text}."
+    alike = [level["name"] for level in candidates if level is not best and _overlap(best, level)]
+    text = f"{best['name']} is better than {base}: {deciding[best['name']]['reason'].rstrip('.')}, and no guard warns"
+    return best["name"], f"{text}; these data do not distinguish it from {', '.join(alike)}." if alike else f"{text}."
 
 
-def _overlap(one: Mapping[str, Any], other: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the intervals of two levels meet in every comparison."""
-    pairs = zip(_of(one["name"], entries), _of(other["name"], entries), strict=False)
-    return all(
-        (first["low"] or 0.0) <= (second["high"] or math.inf) and (second["low"] or 0.0) <= (first["high"] or math.inf)
-        for first, second in pairs
-    )
+def _gains(levels: Sequence[Mapping[str, Any]]) -> str:
+    """`` (all -28.6 %, every-2 +1.3 %; above 0 is better)``; empty without a figure."""
+    known = [f"{level['name']} {100.0 * (level['ratio'] - 1.0):+.1f} %" for level in levels if level["ratio"]]
+    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+    return f" ({', '.join(known[:5])}{more}; above 0 is better)" if known else ""
+
+
+def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether the intervals of two levels meet."""
+    return all((first["low"] or 0.0) <= (second["high"] or math.inf) for first, second in ((one, other), (other, one)))

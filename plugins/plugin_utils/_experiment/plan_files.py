@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an experiment on the disk, and what was measured of it: what a second run needs to go on."""
+"""The plan of an experiment on disk and its finished steps: everything that a second run needs to resume it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from .._records import record_files
 from .._records.files import folder_below
-from .plans import Plan, Step, done, steps, validate
+from .plans import Plan, Step, done, filled, steps, validate
 
 FILE = "experiment.json"
 UNFINISHED = "unfinished-"
-"""Beside the folders of the hosts, where nobody looks for records."""
+"""Files with this prefix lie beside the folders of the hosts, where no record is read."""
 
 
 def read(results: Path | str, change: str) -> dict[str, Any] | None:
-    """The plan of a change; None if there is none, ValueError in one sentence where it cannot be used."""
+    """The plan of a change; None if there is none, ValueError in one sentence if it cannot be used."""
     path = record_files.change_folder(results, change) / FILE
     try:
         given = record_files.read_json(path)
@@ -30,8 +30,7 @@ def read(results: Path | str, change: str) -> dict[str, Any] | None:
     wrong = validate(given, change)
     if wrong:
         raise ValueError(f"{path} cannot be used: {wrong}")
-    plan: dict[str, Any] = given
-    return plan
+    return filled(given)
 
 
 def write(results: Path | str, plan: Plan) -> Path:
@@ -52,18 +51,22 @@ def finished(plan: Plan, loaded: record_files.Loaded, hosts: Collection[str]) ->
 
 
 def set_aside(results: Path | str, plan: Plan, loaded: record_files.Loaded, ready: Mapping[str, set[Step]]) -> int:
-    """Move what unfinished steps of these hosts left to ``<change>/unfinished-<session>-<host>-<file>``; how many.
+    """Set the files of unfinished steps of these hosts aside, so that the steps can be done again; how many."""
+    return move_aside(results, plan["change"], set(_left(results, plan, loaded, ready)), len(plan["sessions"]))
 
-    Nothing is lost, and nothing stands in the way of the step when it is done again.
-    """
-    folder = record_files.change_folder(results, plan["change"])
-    count = 0
-    for path in sorted(set(_left(results, plan, loaded, ready))):
-        aside = f"{UNFINISHED}{len(plan['sessions'])}-{path.parent.name}-{path.name}"
+
+def move_aside(results: Path | str, change: str, paths: Collection[Path], session: int) -> int:
+    """Move records to ``<change>/unfinished-<session>-<host>-<file>``, where none is lost or overwritten; how many."""
+    folder = record_files.change_folder(results, change)
+    for path in sorted(paths):
+        aside = f"{UNFINISHED}{session}-{path.parent.name}-{path.name}"
+        more = 1
+        while os.path.lexists(folder / aside):
+            more += 1
+            aside = f"{UNFINISHED}{session}.{more}-{path.parent.name}-{path.name}"
         with folder_below(path.parent, Path(results)) as old, folder_below(folder, Path(results)) as new:
             os.rename(path.name, aside, src_dir_fd=old, dst_dir_fd=new)
-        count += 1
-    return count
+    return len(paths)
 
 
 def _left(
@@ -72,10 +75,7 @@ def _left(
     planned = set(steps(plan))
     for item in loaded.records:
         if (item.phase, item.number) in planned - ready.get(item.host, planned):
-            ids = {"change": plan["change"], "phase": item.phase, "round": item.number, "host": item.host}
-            yield record_files.record_path(
-                results, {**ids, "workload": {"name": item.workload.name}, "peer": item.peer}
-            )
+            yield record_files.path_of(results, plan["change"], item)
     for file in loaded.tunings:
         if (file["phase"], file["round"]) in planned - ready.get(file["host"], planned):
-            yield record_files.tunings_path(results, file)
+            yield record_files.record_path(results, file)

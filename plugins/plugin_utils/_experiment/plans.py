@@ -2,26 +2,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan of an experiment with more than two states, which stands in ``<results>/<change>/experiment.json``.
 
-A **cell** is one level of each factor. Every **block** has each cell once, in an order drawn for that block, so that a
-drift of the site falls on all cells alike. A **step** is one cell in one block: a round of measurement, whose phase is
-the cell's name and whose number is the block's. Pure functions.
+A **cell** is one level of each factor. A **step** is one round of one cell: its phase is the cell's name, its number
+counts the rounds of that cell. A **block** has every cell equally often, in random order, and ends at a look of
+_statistics.looks, where the experiment may end. (Plans of earlier versions have each cell once per block.) Pure
+functions.
 """
 
 from __future__ import annotations
 
 import math
-import random
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
-from .._records.validate import MOST_ROUNDS, check_slug
+from .._records.checks import MOST_ROUNDS, check_slug
+from .._statistics import looks
 from .factors import Factor, Level
 
 SCHEMA = "zpower.sap_tuning/experiment/1"
 MOST_CELLS = 64
-DEFINITION = ("factors", "baseline", "rounds", "seed")
+DEFINITION = ("factors", "baseline", "seed")
 """What a second run under the same name has to ask for as well."""
 
 Plan = Mapping[str, Any]
@@ -29,16 +31,23 @@ Step = tuple[str, int]
 """(phase, round) of the records of a step."""
 
 
+class Budget(NamedTuple):
+    """Rounds per cell before the first look, and at most; ``minutes``: end of a session, 0 for no limit."""
+
+    rounds: int
+    max_rounds: int
+    minutes: float = 0.0
+
+
 def plan(
-    change: str, factors: Sequence[Factor], rounds: int, seed: int | None = None, baseline: str | None = None
+    change: str, factors: Sequence[Factor], budget: Budget, seed: int | None = None, baseline: str | None = None
 ) -> dict[str, Any]:
     """The whole experiment before its first step; ValueError in one sentence where it makes no sense.
 
     Without a seed the name of the change is one, so that check mode shows the order that the run will have.
     """
     check_slug("change", change)
-    if not 1 <= rounds <= MOST_ROUNDS:
-        raise ValueError(f"rounds is {rounds}; it has to lie between 1 and {MOST_ROUNDS}")
+    _check_budget(budget)
     size = math.prod(len(factor.levels) for factor in factors)
     if size > MOST_CELLS:
         raise ValueError(f"the factors have {size} combinations of levels; more than {MOST_CELLS} are not measured")
@@ -57,11 +66,26 @@ def plan(
         "factors": [_factor_entry(factor) for factor in factors],
         "cells": cells,
         "baseline": base,
-        "rounds": rounds,
+        "rounds": budget.rounds,
+        "max_rounds": budget.max_rounds,
+        "max_minutes": budget.minutes,
+        "stopped": None,
+        "continued": [],
         "seed": number,
-        "order": list(_order(names, rounds, number)),
+        "order": list(_order(names, budget.max_rounds, number)),
         "sessions": [],
     }
+
+
+def _check_budget(budget: Budget) -> None:
+    if not 1 <= budget.rounds <= MOST_ROUNDS:
+        raise ValueError(f"rounds is {budget.rounds}; it has to lie between 1 and {MOST_ROUNDS}")
+    if not budget.rounds <= budget.max_rounds <= MOST_ROUNDS:
+        raise ValueError(
+            f"max_rounds is {budget.max_rounds}; it has to lie between rounds ({budget.rounds}) and {MOST_ROUNDS}"
+        )
+    if not 0.0 <= budget.minutes < math.inf:
+        raise ValueError(f"max_minutes is {budget.minutes}; it takes minutes, or 0 for no limit")
 
 
 def _factor_entry(factor: Factor) -> dict[str, Any]:
@@ -88,12 +112,51 @@ def _cell(factors: Sequence[Factor], levels: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _order(names: Sequence[str], rounds: int, seed: int) -> Iterator[list[str]]:
-    chance = random.Random(seed)
-    for _block in range(rounds):
-        block = list(names)
-        chance.shuffle(block)
-        yield block
+def _order(names: Sequence[str], most: int, seed: int) -> Iterator[list[str]]:
+    drawn = looks.order(str(seed), most, names)
+    for rounds in looks.blocks(most):
+        size = rounds * len(names)
+        yield drawn[:size]
+        drawn = drawn[size:]
+
+
+def with_budget(there: dict[str, Any], wanted: Plan, hosts: Iterable[str]) -> dict[str, Any]:
+    """The existing plan with the budget of another one. A larger one, or a new host, opens a plan that has stopped.
+
+    The rounds of a plan never become fewer, because its steps may be measured already. Rounds that are added follow
+    those that are there.
+    """
+    more_rounds = wanted["max_rounds"] > there["max_rounds"]
+    more_time = _minutes(wanted) > _minutes(there)
+    new_hosts = not set(hosts) <= hosts_of(there)
+    order = there["order"]
+    if more_rounds:
+        count: Counter[str] = Counter()
+        for block in wanted["order"]:
+            rest = [name for name in block if _count(count, name) > there["max_rounds"]]
+            order = [*order, rest] if rest else order
+    return {
+        **there,
+        "rounds": wanted["rounds"],
+        "max_rounds": max(there["max_rounds"], wanted["max_rounds"]),
+        "max_minutes": wanted["max_minutes"],
+        "stopped": None if more_rounds or more_time or new_hosts else there["stopped"],
+        "order": order,
+    }
+
+
+def _minutes(experiment: Plan) -> float:
+    return experiment["max_minutes"] or math.inf
+
+
+def _count(seen: Counter[str], name: str) -> int:
+    seen[name] += 1
+    return seen[name]
+
+
+def hosts_of(experiment: Plan) -> set[str]:
+    """Every host that took part in a session."""
+    return {host for session in experiment["sessions"] for host in session["hosts"]}
 
 
 def different(there: Plan, wanted: Plan) -> str | None:
@@ -109,15 +172,62 @@ def _shown(name: str, item: Plan) -> str:
     return str([factor["levels"] for factor in item["factors"]]) if name == "factors" else str(item[name])
 
 
+def end_of(experiment: Plan) -> int:
+    """Rounds per cell with which the experiment is complete."""
+    return experiment["stopped"] or experiment["max_rounds"]  # type: ignore[no-any-return]
+
+
 def steps(experiment: Plan) -> list[Step]:
-    """Every step in the order of time."""
-    return [(name, block) for block, names in enumerate(experiment["order"], 1) for name in names]
+    """Every step up to the end of the experiment, in the order of time."""
+    count: Counter[str] = Counter()
+    planned = [(name, _count(count, name)) for block in experiment["order"] for name in block]
+    return [(name, number) for name, number in planned if number <= end_of(experiment)]
+
+
+def session_of(experiment: Plan, step: Step) -> int:
+    """The session that a step belongs to: 1, and one more each time the experiment was continued after its end.
+
+    Time lies between sessions, so the report takes the level and the slope of each out separately. A run that was
+    interrupted and resumed is one session, because its blocks are not whole.
+    """
+    ends: list[int] = experiment["continued"]
+    return 1 + sum(step[1] > end for end in ends)
+
+
+def parts(experiment: Plan, left: Sequence[Step]) -> list[tuple[int, list[Step]]]:
+    """The steps that are left, up to each look at the records: (rounds per cell at its end, steps)."""
+    ends = [number for number in range(experiment["rounds"], end_of(experiment)) if is_look(number)]
+    found: list[tuple[int, list[Step]]] = []
+    begin = 0
+    for end in [*ends, end_of(experiment)]:
+        inside = [step for step in left if begin < step[1] <= end]
+        if inside:
+            found.append((end, inside))
+        begin = end
+    return found
+
+
+def is_look(rounds: int) -> bool:
+    """Whether the records may be looked at after so many rounds per cell."""
+    look = looks.look_at(rounds)
+    return look is not None and look.rounds == rounds
+
+
+def rounds_done(experiment: Plan, finished: Mapping[str, Iterable[Step]]) -> int:
+    """Rounds per cell that every host has finished; ``finished``: the finished steps by host."""
+    numbers = [number for ready in finished.values() for name, number in set(steps(experiment)).difference(ready)]
+    return min(numbers, default=end_of(experiment) + 1) - 1
 
 
 def done(experiment: Plan, tuned: Iterable[Step], measured: Iterable[Step]) -> set[Step]:
     """The finished steps of one host: its tunings file, written when a step ends, and a measurement if it has any."""
     finished, known = set(tuned) & set(steps(experiment)), set(measured)
     return finished & known if known else finished
+
+
+def filled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with the keys that plans of earlier versions lack: those have a fixed number of rounds."""
+    return {"max_rounds": given["rounds"], "max_minutes": 0.0, "stopped": None, "continued": [], **given}
 
 
 def validate(given: object, change: str) -> str | None:
@@ -131,16 +241,27 @@ def validate(given: object, change: str) -> str | None:
         if given["change"] != change:
             return f"it belongs to the change {given['change']}"
         factors = [_read_factor(item) for item in given["factors"]]
-        again = plan(change, factors, given["rounds"], given["seed"], given["baseline"])
-        names = sorted(cell["name"] for cell in again["cells"])
-        if given["cells"] != again["cells"] or [sorted(block) for block in given["order"]] != [names] * again["rounds"]:
-            return "its cells or their order do not follow from its factors"
+        whole = filled(given)
+        budget = Budget(whole["rounds"], whole["max_rounds"], whole["max_minutes"])
+        again = plan(change, factors, budget, given["seed"], given["baseline"])
+        ends = [*whole["continued"], *([] if whole["stopped"] is None else [whole["stopped"]])]
+        sound = all(1 <= end <= budget.max_rounds for end in ends) and _balanced(again, given["order"])
+        if not sound or given["cells"] != again["cells"]:
+            return "its cells, their order or its end do not follow from its factors"
         for session in given["sessions"]:
             if not all(isinstance(host, str) for host in session["hosts"]) or not isinstance(session["started"], str):
                 return "a session of it has no hosts or no start"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"it is no sound plan of an experiment ({error!r})"
     return None
+
+
+def _balanced(experiment: Plan, order: Sequence[Sequence[str]]) -> bool:
+    """Whether every block has each cell equally often, and all of them as often as the experiment has rounds."""
+    names = [cell["name"] for cell in experiment["cells"]]
+    counts = [Counter(block) for block in order]
+    even = all(set(count) == set(names) and len(set(count.values())) == 1 for count in counts)
+    return even and sum(count[names[0]] for count in counts) == experiment["max_rounds"]
 
 
 def _read_factor(item: Mapping[str, Any]) -> Factor:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which format a file with CPU time has, and its samples."""
+"""The format of a file with CPU time, and its samples."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 
-from .._records.cpu_window import CpuFileError, Wanted, Window
+from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
 from . import nmon_samples, sysstat
 from .nmon import Reader
 
 FORMATS = ("nmon", "sadf", "mpstat", "sar")
 LONGEST_LINE = 1_000_000
-"""Characters; what has no end of line by then is no line of nmon's, and is not read to its end."""
+"""Characters; longer lines are not from nmon and are not read to their end."""
 
 LARGEST_JSON = 64 * 1024 * 1024
-"""Bytes; a day of one second each is a quarter of that. All activities of sar in one file are more."""
+"""Bytes; a day of intervals of one second is a quarter of that. A file with all activities of sar is larger."""
 
 SADF_TIMEOUT = 120.0
-HOW_TO_CONVERT = "make a text of it where it was recorded: sadf -j FILE -- -u ALL"
+HOW_TO_CONVERT = "convert it to text where it was recorded: sadf -j FILE -- -u ALL"
 
 
-def window_of(path: str, kind: str, wanted: Wanted, day: str | None = None) -> Window:
-    """A window of a file; CpuFileError for what cannot be used, OSError for what cannot be read."""
+def window_of(path: str, kind: str, options: WindowOptions, day: str | None = None) -> CpuWindow:
+    """A window of a file; CpuFileError if it cannot be used, OSError if it cannot be read."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise CpuFileError("this is no regular file")
     begin = _begin(path)
@@ -33,13 +33,13 @@ def window_of(path: str, kind: str, wanted: Wanted, day: str | None = None) -> W
         kind = _kind(begin)
     if kind == "nmon":
         reader = Reader(lines_of(path))
-        return Window(reader.about, nmon_samples.samples_of(reader, wanted.cpus), wanted)
+        return CpuWindow(reader.about, nmon_samples.samples_of(reader, options.cpus), options)
     host = sysstat.parse(_converted(path) if kind == "sar" else _text_of(path))
     about = sysstat.about(host)
     if kind not in ("sar", "json", about.format):
         raise CpuFileError(f"this is a file of {about.format}, and format is {kind}")
     try:
-        return Window(about, sysstat.samples_of(host, wanted.cpus, day), wanted)
+        return CpuWindow(about, sysstat.samples_of(host, options.cpus, day), options)
     except OverflowError as error:
         raise CpuFileError("its times lie beyond the calendar") from error
 
@@ -56,7 +56,9 @@ def _kind(begin: bytes) -> str:
         return "sar"
     if begin.lstrip().startswith(b"{"):
         return "json"
-    raise CpuFileError("this is neither a file of nmon (AAA in its first line), nor JSON of mpstat or sadf, nor of sar")
+    raise CpuFileError(
+        "this is neither a file of nmon (AAA in its first line), nor JSON of mpstat or sadf, nor a file of sar"
+    )
 
 
 def lines_of(path: str) -> Iterator[str]:
@@ -73,7 +75,7 @@ def _text_of(path: str) -> str:
 
 
 def _converted(path: str) -> str:
-    """The JSON of a binary file of sar, by this controller's own sadf."""
+    """The JSON of a binary file of sar, from the controller's sadf."""
     sadf = shutil.which("sadf")
     if sadf is None:
         raise CpuFileError(f"this is a binary file of sar, and the controller has no sadf: {HOW_TO_CONVERT}")
@@ -86,6 +88,6 @@ def _converted(path: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise CpuFileError(f"{sadf} did not end within {SADF_TIMEOUT:g} s") from error
     if done.returncode != 0:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "without a word"
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "no message"
         raise CpuFileError(f"{sadf} could not read it ({said}): {HOW_TO_CONVERT}")
     return done.stdout.decode("utf-8", "replace")

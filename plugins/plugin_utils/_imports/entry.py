@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One imported row as a whole: what has to be there, what contradicts itself, and which figure decides."""
+"""One imported row as a whole: required fields, contradictions, and the deciding figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rows import Row
 from .values import FieldError, show
 
 PEER = "local"
-"""Where no other system has a part in it, or none is named."""
+"""The peer of a row that names none."""
 
 SIDES = ("client", "server")
 REQUIRED = ("change", "host", "phase", "workload")
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What its rounds are counted within."""
+        """The state whose rounds it belongs to."""
         get = self.values.get
         return (
             self.values["change"],
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(row: Row, defaults: Mapping[str, Any]) -> Entry:
-    """A row that can be used; FieldError says why it cannot."""
+    """A checked row; FieldError says why it cannot be used."""
     values = merged(defaults, parse(row.values))
     for name in REQUIRED:
         if name not in values:
@@ -70,7 +70,7 @@ def entry_of(row: Row, defaults: Mapping[str, Any]) -> Entry:
 
 
 def _elapsed(values: Values) -> None:
-    """Fill in ``elapsed_s`` from begin and end, or see that the three agree."""
+    """Fill in ``elapsed_s`` from begin and end, or check that the three agree."""
     begin, end = microseconds(values.get("started")), microseconds(values.get("finished"))
     if begin is None or end is None:
         return
@@ -92,14 +92,14 @@ def _succeeded(values: Values) -> None:
 
 
 def _one_way(values: Values, side: str) -> None:
-    """CPU time is given in one of three ways; more than one would be two truths."""
+    """CPU time is given in one of three ways; two of them could contradict each other."""
     end = values.get(side, {})
     parts = [name for name in ("user_s", "system_s") if name in end]
     if len(parts) == 1:
         raise FieldError(f"{side}.{parts[0]} is given without the other one of user_s and system_s")
     ways = [name for name in ("utilization_pct", "cpu_s") if name in end] + parts[:1]
     if len(ways) > 1:
-        raise FieldError(f"{side}.{ways[0]} and {side}.{ways[1]} both tell the CPU time; give one of them")
+        raise FieldError(f"{side}.{ways[0]} and {side}.{ways[1]} both give the CPU time; give one of them")
     if ways and "elapsed_s" not in values:
         raise FieldError(f"{side}.{ways[0]} needs elapsed_s")
 
@@ -135,7 +135,7 @@ def _metric(values: Mapping[str, Any]) -> Values:
     if name is None:
         raise FieldError("there is neither elapsed_s nor latency_us; metric.name has to say which figure decides")
     if name not in there:
-        raise FieldError(f"{name} decides (metric.name), and the row does not have it")
+        raise FieldError(f"{name} decides (metric.name), but is missing in the row")
     if there[name] <= 0:
         raise FieldError(f"{name} decides and is {show(there[name])}; a number above 0 belongs there")
     unit, better = METRICS.get(name, (None, None))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fields of an imported row: which there are, and how a row is brought into their shape."""
+"""The fields of an imported row with their checks."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .values import (
     slug,
     stamp,
     text,
-    whole,
+    whole_number,
 )
 
 SOURCES = ("sap_job_log", "rmf", "sd_benchmark", "sgen", "other")
 UNKNOWN = ("", "null", "~")
-"""What a cell holds whose value is not known."""
+"""The cells of unknown values."""
 
-ANY, KEY, WHOLE = "*", "<name>", "<whole>"
-"""In a mapping of fields: the check of all values, of all names, and the field that a single value means."""
+ANY, KEY, SINGLE = "*", "<name>", "<single>"
+"""In a mapping of fields: the check of all values, of all names, and the field that a single value stands for."""
 
-_MILLIONS = whole(0, 10**15)
+_MILLIONS = whole_number(0, 10**15)
 _END: dict[str, Any] = {
     "utilization_pct": percent,
     "cpu_s": positive,
@@ -42,15 +42,15 @@ _END: dict[str, Any] = {
     "system_s": not_negative,
     "steal_s": not_negative,
     **dict.fromkeys(MUST_MATCH, text),
-    "cpus_online": whole(1, 1_000_000),
-    "mtu": whole(1, 1_000_000),
+    "cpus_online": whole_number(1, 1_000_000),
+    "mtu": whole_number(1, 1_000_000),
 }
 FIELDS: dict[str, Any] = {
     "change": slug,
     "host": text,
     "peer": text,
     "phase": slug,
-    "round": whole(1, 1000),
+    "round": whole_number(1, 1000),
     "workload": text,
     "warmup": flag,
     "ok": flag,
@@ -62,7 +62,7 @@ FIELDS: dict[str, Any] = {
     "unit": text,
     "latency_us": positive,
     "metric": {
-        WHOLE: "name",
+        SINGLE: "name",
         "name": metric_name,
         "unit": text,
         "better": choice("lower", "higher"),
@@ -72,31 +72,31 @@ FIELDS: dict[str, Any] = {
     "server": _END,
     "params": {ANY: scalar, KEY: text},
     "context": {ANY: scalar, KEY: text},
-    "source": {WHOLE: "kind", "kind": choice(*SOURCES), "file": text, "text": text},
+    "source": {SINGLE: "kind", "kind": choice(*SOURCES), "file": text, "text": text},
     "bytes": _MILLIONS,
     "loops": _MILLIONS,
-    "connections": whole(1, 1_000_000),
+    "connections": whole_number(1, 1_000_000),
     "control": flag,
 }
 """Every field of a row with its check; the names are those of the documentation."""
 
 
 def parse(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A row (or defaults) with every value checked, in its own type, and without what is not known; FieldError."""
+    """A row (or defaults) with every value checked and in its own type, without unknown values; FieldError."""
     return _checked(_nested(values), FIELDS, "")
 
 
 def merged(defaults: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the row says, and the defaults for what it leaves open, also within mappings such as ``client``."""
-    whole = dict(defaults)
+    """The row, completed from the defaults, also within mappings such as ``client``."""
+    complete = dict(defaults)
     for name, value in row.items():
-        known = whole.get(name)
-        whole[name] = merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
-    return whole
+        known = complete.get(name)
+        complete[name] = merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
+    return complete
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``client.machine: z14``, as CSV has to write it, in the place where ``client: {machine: z14}`` would stand."""
+    """``client.machine: z14``, as in CSV, becomes ``client: {machine: z14}``."""
     nested: dict[str, Any] = {}
     for key, value in values.items():
         if not isinstance(key, str):
@@ -104,12 +104,12 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
         head, point, rest = key.partition(".")
         if not point or not isinstance(FIELDS.get(head), Mapping):
             if key in nested:
-                raise FieldError(f"{key} is given as a whole and part by part; write it one way")
+                raise FieldError(f"{key} is given both as a whole and part by part; write it one way")
             nested[key] = value
             continue
         inner = nested.setdefault(head, {})
         if not isinstance(inner, dict):
-            raise FieldError(f"{head} is given as a whole and part by part; write it one way")
+            raise FieldError(f"{head} is given both as a whole and part by part; write it one way")
         if rest in inner:
             raise FieldError(f"{key} is given twice")
         nested[head] = {**inner, rest: value}
@@ -139,11 +139,11 @@ def _checked(values: Mapping[str, Any], fields: Mapping[str, Any], prefix: str) 
 
 def _checked_mapping(value: Any, field: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        if WHOLE not in field:
+        if SINGLE not in field:
             raise FieldError(f"{name} is {show(value)}; a mapping belongs there")
-        value = {field[WHOLE]: value}
+        value = {field[SINGLE]: value}
     if ANY not in field:
-        return _checked(value, {key: item for key, item in field.items() if key != WHOLE}, f"{name}.")
+        return _checked(value, {key: item for key, item in field.items() if key != SINGLE}, f"{name}.")
     for key in value:
         try:
             if not key or field[KEY](key) != key:

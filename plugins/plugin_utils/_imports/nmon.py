@@ -3,8 +3,8 @@
 """Files of nmon, of AIX (topas_nmon) and of Linux, as a stream of snapshots.
 
 Comma-separated lines whose first field is a section. AAA describes the run, ZZZZ begins a snapshot, BBBP holds the
-output of commands. A section has a header line with the names of its columns, then a line a snapshot, which can be
-shorter or longer; a later header replaces it, anywhere in the file.
+output of commands. A section has a header line with the names of its columns, then one line per snapshot, which can
+be shorter or longer; a later header replaces it, anywhere in the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._records import cpu_window
 from .._records.cpu_window import CpuFileError
 
 SECTIONS = frozenset({"CPU_ALL", "PCPU_ALL", "LPAR", "NET"})
-"""The sections that are read; a file has about thirty others, some with a line a process."""
+"""The sections that are read; a file has about thirty others, some with one line per process."""
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DATE = re.compile(r"(\d{1,2})-([A-Za-z]{3})-(\d{4})")
@@ -33,13 +33,13 @@ _LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d+)")
 
 
 class Snapshot(NamedTuple):
-    """What nmon wrote at one moment (local time, without zone) about the time since the snapshot before."""
+    """A snapshot of nmon (local time, without zone), about the time since the snapshot before."""
 
     name: str
     line: int
     at: datetime
     sections: dict[str, dict[str, float]]
-    """By section and column; a figure that is missing or no number is left out."""
+    """By section and column, without figures that are missing or not numbers."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def parse_time(text: str) -> time | None:
 
 
 class Reader:
-    """One file; ``lines`` with their ends, because a last line without one was cut off while it was written."""
+    """One file; ``lines`` with their ends, because a last line without end is incomplete."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.about = About()
@@ -85,7 +85,7 @@ class Reader:
         self._lpar_type = ""
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Every snapshot, when the next one begins or the file ends. CpuFileError for what cannot be understood."""
+        """Every snapshot, when the next one begins or the file ends. CpuFileError if it cannot be read."""
         current: Snapshot | None = None
         for number, line in enumerate(self._lines, 1):
             if number == 1 and not line.startswith("AAA,"):

@@ -7,7 +7,7 @@ Sources of the utilization, the best one first:
 - ``PCPU_ALL`` (AIX): processors in use, as they are;
 - ``LPAR`` (AIX, shared partition): percentages of the entitlement, EC_User% and EC_Sys%;
 - ``CPU_ALL``: percentages of all CPUs. On AIX its last column, PhysicalCPUs, can count threads and is not used;
-- ``PhysicalCPU`` of LPAR: processors consumed, in which idle turns are contained.
+- ``PhysicalCPU`` of LPAR: processors consumed, including idle time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NETWORK = {"-read-KB/s": "read_kb", "-write-KB/s": "write_kb"}
 
 
 def samples_of(reader: Reader, cpus: float | None) -> Iterator[Sample]:
-    """A sample a snapshot, about the time since the one before; ``cpus`` where the user says how many there are."""
+    """One sample per snapshot, about the time since the one before; ``cpus`` is the user's number of processors."""
     before: datetime | None = None
     for snapshot in reader.snapshots():
         since = before or _start(reader.about, snapshot)
@@ -36,7 +36,7 @@ def samples_of(reader: Reader, cpus: float | None) -> Iterator[Sample]:
 
 
 def _start(about: About, snapshot: Snapshot) -> datetime:
-    """Where the first snapshot begins: nmon's own start, if that was about an interval before it."""
+    """The begin of the first snapshot: nmon's own start, if that was about an interval before it."""
     begun, interval = about.begun, about.interval_s
     near = begun is not None and interval and 0 <= (snapshot.at - begun).total_seconds() <= GAP * interval
     return begun if begun and near else snapshot.at
@@ -74,7 +74,7 @@ def _pair(user: float | None, system: float | None, factor: float, cpus: float |
 
 
 def pcpu_all(snapshot: Snapshot, cpus: float | None) -> Used | None:
-    """PCPU_ALL, which nmon has with -y PCPU=on."""
+    """PCPU_ALL, which nmon writes with -y PCPU=on."""
     found = snapshot.sections.get("PCPU_ALL", {})
     return _pair(found.get("User"), found.get("Sys"), 1.0, cpus or _virtual(snapshot))
 
@@ -89,7 +89,7 @@ def of_entitlement(snapshot: Snapshot, cpus: float | None) -> Used | None:
 
 
 def of_all(snapshot: Snapshot, about: About, cpus: float | None) -> Used | None:
-    """CPU_ALL, where it is known how many CPUs it is about."""
+    """CPU_ALL, if its number of CPUs is known."""
     found, lpar = snapshot.sections.get("CPU_ALL", {}), snapshot.sections.get("LPAR", {})
     if cpus is None and about.system == "AIX":
         cpus = lpar.get("virtualCPUs") if lpar.get("SharedCPU") == 0 else about.dedicated_cpus

@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From rows of figures that were measured elsewhere to measurement records: the same rows give the same records."""
+"""From rows of figures measured elsewhere to measurement records: the same rows give the same records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._records.checks import MOST_ROUNDS
+from .._records.reading import MEASUREMENT, MOST_RUNS
 from .._records.round import MUST_MATCH
-from .._records.validate import MEASUREMENT, MOST_ROUNDS, MOST_RUNS
 from .._statistics.ranks import PRINTED, short
 from .entry import METRICS, SIDES, Entry, Key, Values, entry_of
 from .fields import merged, parse
@@ -28,10 +29,9 @@ class Imported(NamedTuple):
 
 
 def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
-    """Records of all rows. ``given``: defaults, the later before the earlier, and the table's own before all of them.
-    RowsError where one is wrong.
+    """Records of all rows. ``given``: defaults; later ones win over earlier ones, the table's own over all.
 
-    Where there is a problem the records are not complete, and none of them should be used.
+    RowsError if one of the defaults is wrong. If there are problems, the records are incomplete and must not be used.
     """
     problems: list[str] = []
     defaults: Values = {}
@@ -65,7 +65,7 @@ def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
 
 
 def _declared(values: Mapping[str, Any]) -> Values:
-    """The metric of a workload without a single run that succeeded: what the row says of it, else the elapsed time."""
+    """The metric of a workload without a successful run: that of the row, else the elapsed time."""
     metric = values.get("metric", {})
     name = metric.get("name", "elapsed_s")
     unit, better = METRICS.get(name, (None, None))
@@ -74,7 +74,7 @@ def _declared(values: Mapping[str, Any]) -> Values:
 
 
 def _numbered(entries: Sequence[Entry], problems: list[str]) -> list[Entry]:
-    """Each row with its round: as given, or, where no row of a state gives one, a round a row in their order."""
+    """Each row with its round: as given, or, if no row of a state has one, one round per row in their order."""
     states: dict[Key, list[Entry]] = {}
     for entry in entries:
         states.setdefault(entry.key, []).append(entry)
@@ -94,7 +94,7 @@ def _workload_of(entry: Entry) -> tuple[str, str]:
 
 
 def _deciding(entries: Sequence[Entry], problems: list[str]) -> dict[tuple[str, str], Values]:
-    """The metric of each workload of a change: it is one for all states, also for rounds whose runs all failed."""
+    """The metric of each workload of a change; it is the same for all states, even if all runs of a round failed."""
     found: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         if entry.values["ok"]:
@@ -112,9 +112,9 @@ def _disagreement(group: Sequence[Entry]) -> str | None:
     """Why these rows are not the runs of one round; None if they are."""
     first = group[0]
     for entry in group:
-        for name, value in _whole_of(entry).items():
-            if value != _whole_of(first)[name]:
-                return f"{entry.where}: {name} is not that of {first.where}, which is of the same round."
+        for name, value in _common(entry).items():
+            if value != _common(first)[name]:
+                return f"{entry.where}: {name} differs from {first.where}, which has the same round."
     if len(group) > MOST_RUNS:
         return f"{group[MOST_RUNS].where}: more than {MOST_RUNS} runs of one round."
     begins: dict[str, Entry] = {}
@@ -127,8 +127,8 @@ def _disagreement(group: Sequence[Entry]) -> str | None:
     return None
 
 
-def _whole_of(entry: Entry) -> Values:
-    """What all runs of a round have in common."""
+def _common(entry: Entry) -> Values:
+    """The fields that all runs of a round share."""
     values = entry.values
     names = ("unit", "params", "context", "source", "bytes", "loops", "connections", "control")
     common: Values = {name: values.get(name) for name in names}
@@ -162,7 +162,7 @@ def _record(group: Sequence[Entry], metric: Mapping[str, Any] | None) -> Values:
             "control": values.get("control", False),
             "params": values.get("params", {}),
         },
-        # How many rounds there will be is not known: rows may be added to a file.
+        # The number of rounds is unknown: rows may be added to a file.
         "protocol": {"name": TOOL, "runs": len(runs) - warmup, "warmup": warmup},
         "started": min(starts, default=None),
         "finished": max(ends, default=None),
@@ -200,7 +200,7 @@ def _run(index: int, entry: Entry) -> Values:
 
 
 def _cpu(values: Mapping[str, Any], side: str) -> Values | None:
-    """CPU time of one end over the run. Where only the share is known, and not of how many CPUs, it stays a share."""
+    """CPU time of one end over the run; a share of an unknown number of CPUs stays a share."""
     end, elapsed = values.get(side, {}), values.get("elapsed_s")
     known = {name: end.get(name) for name in ("utilization_pct", "cpu_s", "user_s", "system_s")}
     if elapsed is None or set(known.values()) == {None}:

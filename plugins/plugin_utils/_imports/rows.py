@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rows of figures from variables, CSV or YAML, each with the place it came from; what they mean is not known here.
+"""Rows of figures from variables, CSV or YAML, each with its place; their meaning is checked elsewhere.
 
-All scalars of a file arrive as text, so that a figure means the same in every format: YAML would otherwise read 3:55:46
-as a number to the base of 60 and 010 as eight.
+All scalars of a file are read as text, so that a figure means the same in every format: YAML would read 3:55:46 as a
+number to the base of 60 and 010 as eight.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import yaml
 LARGEST_FILE = 8 * 1024 * 1024
 MOST_ROWS = 50_000
 DEEPEST = 50
-"""Brackets in brackets; a row needs three."""
+"""Levels of nested brackets; a row needs three."""
 FORMATS = {".csv": "csv", ".yml": "yaml", ".yaml": "yaml", ".json": "yaml"}
 """JSON is read as the YAML that it is."""
 
@@ -30,7 +30,7 @@ PLAIN = {TAG + kind for kind in ("str", "seq", "map")}
 
 
 class RowsError(ValueError):
-    """What makes a whole file or list unusable, in one sentence without a full stop."""
+    """Why a whole file or list cannot be used, in one sentence without a full stop."""
 
 
 class Row(NamedTuple):
@@ -41,14 +41,14 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """All rows of one source, and what holds for those that do not say otherwise."""
+    """All rows of one source, and the defaults for them."""
 
     defaults: Mapping[str, Any]
     rows: Sequence[Row]
 
 
 def from_list(rows: Sequence[Any]) -> Table:
-    """Rows that came as variables."""
+    """Rows from variables."""
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise RowsError(f"rows[{index}] is no mapping of fields")
@@ -56,7 +56,7 @@ def from_list(rows: Sequence[Any]) -> Table:
 
 
 def from_file(path: Path, kind: str = "auto", delimiter: str = ",") -> Table:
-    """Rows of a CSV or YAML file; ``auto`` takes the kind from the name's ending. OSError as the system gives it."""
+    """Rows of a CSV or YAML file; ``auto`` takes the kind from the name's ending. OSError from the system."""
     if kind == "auto":
         kind = FORMATS.get(path.suffix.lower(), "")
         if not kind:
@@ -100,7 +100,7 @@ def from_csv(text: str, delimiter: str = ",") -> Table:
 
 
 def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the line that they begin in; a cell in quotes may hold several lines."""
+    """Rows with their first line; a cell in quotes may hold several lines."""
     begin = 1
     for cells in reader:
         if any(cell.strip() for cell in cells):
@@ -124,7 +124,7 @@ def _header(cells: list[str], line: int, delimiter: str) -> list[str]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Mappings, lists, text and merges; nothing is taken for a number, a time or yes and no."""
+    """Mappings, lists, text and merges; no scalar is read as a number, a time or a boolean."""
 
     yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("^<<$"))]}
 
@@ -188,7 +188,7 @@ def _line(node: yaml.Node) -> int:
 def _check_plain(node: yaml.Node, seen: set[int]) -> None:
     """RowsError for tags, and for a field named twice in one mapping, of which YAML would silently keep the last.
 
-    Only single mappings are merged: lists of them can grow without bounds from a few lines.
+    Only single mappings may be merged: lists of them can expand a few lines without bounds.
     """
     if id(node) in seen:
         return

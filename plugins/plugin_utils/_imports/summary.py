@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What imported records say, state by state: the figure that decides, ETR, and what each end did for it."""
+"""The figures of imported records per state: the deciding figure, ETR, and the CPU time of each end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._records import kpi
-from .._records.round import Reducer, Round
+from .._records.reading import Reader
+from .._records.round import Round
 from .._statistics.ranks import PRINTED, median, short
 
 Record = Mapping[str, Any]
@@ -21,8 +22,8 @@ def states_of(records: Iterable[Record]) -> list[dict[str, Any]]:
     for record in records:
         names = record["change"], record["host"], record["peer"], record["workload"]["name"], record["phase"]
         states.setdefault(names, []).append(record)
-    reducer = Reducer()
-    return [_state(names, state, [reducer.reduce(record) for record in state]) for names, state in states.items()]
+    reader = Reader()
+    return [_state(names, state, [reader.measurement(record) for record in state]) for names, state in states.items()]
 
 
 def _state(names: Sequence[str], records: Sequence[Record], rounds: Sequence[Round]) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def _state(names: Sequence[str], records: Sequence[Record], rounds: Sequence[Rou
 
 
 def etr_per_h(runs: Iterable[Record]) -> float | None:
-    """Units of work per hour of elapsed time, as a ratio of sums; None if a run does not tell both."""
+    """Units of work per hour of elapsed time, as a ratio of sums; None if a run lacks one of them."""
     units = elapsed = 0.0
     for run in runs:
         done, time = run["metrics"].get("units"), run["elapsed_s"]
@@ -54,7 +55,7 @@ def etr_per_h(runs: Iterable[Record]) -> float | None:
 
 
 def _end(runs: Sequence[Record], rounds: Sequence[Round], index: int) -> dict[str, Any] | None:
-    """CPU time and KPIs of one end; None if a run does not tell its CPU time."""
+    """CPU time and KPIs of one end; None if a run lacks its CPU time."""
     given = [(run["cpu"] or {}).get(SIDES[index]) for run in runs]
     windows = [found for found in map(kpi.background, given) if found is not None]
     if not windows or len(windows) < len(given):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """JSON of sysstat as samples of CPU time: ``mpstat -o JSON`` with an interval, and ``sadf -j`` of a file of sar.
 
-Both have percentages of all CPUs. mpstat's guest time is beside user time and is counted as such; its times are local
-and without a day each. sadf has its times in UTC unless it was asked for others, and says so.
+Both have percentages of all CPUs. mpstat has guest time beside user time; both count as user time. Its times are local
+and without date. sadf has its times in UTC by default, and says so.
 """
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
@@ -20,7 +20,7 @@ from typing import Any
 from .._records.cpu_window import GAP, About, CpuFileError, Sample, Used
 
 MAGIC = (b"\x96\xd5", b"\xd5\x96")
-"""How a binary file of sar begins, as written by machines of either byte order."""
+"""The first bytes of a binary file of sar, for both byte orders."""
 
 _LOADS = ("cpu-load", "cpu-load-all")
 """Releases before 11 call the load with all its parts (sar -u ALL) cpu-load-all."""
@@ -38,7 +38,7 @@ def parse(text: str) -> Mapping[str, Any]:
         host = hosts[0]
         statistics = host["statistics"]
     except json.JSONDecodeError as error:
-        raise CpuFileError(f"this is no whole JSON ({error.msg}, line {error.lineno})") from error
+        raise CpuFileError(f"this is no complete JSON ({error.msg}, line {error.lineno})") from error
     # a ValueError: a number of thousands of digits
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
@@ -66,7 +66,7 @@ def about(host: Mapping[str, Any]) -> About:
 
 
 def samples_of(host: Mapping[str, Any], cpus: float | None = None, day: str | None = None) -> Iterator[Sample]:
-    """The samples of a host; ``cpus`` and ``day`` (of the first report of mpstat) where the user says them."""
+    """The samples of a host; ``cpus`` and ``day`` (of the first report of mpstat) are the user's."""
     times = _mpstat_times(host, day) if is_mpstat(host) else _sadf_times(host)
     usual = median((end - begin).total_seconds() for begin, end in times) if times else 0.0
     before: datetime | None = None
@@ -99,7 +99,7 @@ def _used(figures: Mapping[str, float], cpus: float | None) -> Used | None:
 
 
 def _shares(figures: Mapping[str, float]) -> dict[str, float]:
-    """Percentages by the names of samples. Without a column of their own, interrupts are in system time."""
+    """Percentages by the names of samples. Without a column of their own, interrupts are part of system time."""
     found = {}
     users = [figures[name] for name in _USER if name in figures]
     if "usr" in figures or "user" in figures:
@@ -116,7 +116,7 @@ def _shares(figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def _loads(item: Any) -> dict[str, dict[str, float]]:
-    """The figures of a report by CPU, of those that are numbers."""
+    """The figures of a report by CPU, without those that are not numbers."""
     found = {}
     loads = next((item[name] for name in _LOADS if name in item), None) if isinstance(item, dict) else None
     for entry in loads if isinstance(loads, list) else ():
@@ -127,7 +127,7 @@ def _loads(item: Any) -> dict[str, dict[str, float]]:
 
 
 def _online(loads: Mapping[str, Mapping[str, float]]) -> float | None:
-    """How many CPUs did something, where each has a report. sysstat's own number counts those that are offline."""
+    """The number of CPUs that did something, if each has a report. sysstat's own number includes offline CPUs."""
     single = [sum(figures.values()) for name, figures in loads.items() if name.isdigit()]
     return float(sum(total > _NOTHING for total in single)) if single else None
 
@@ -155,7 +155,7 @@ def _stamp(item: Any) -> Mapping[str, Any]:
 
 
 def _mpstat_times(host: Mapping[str, Any], day: str | None) -> list[tuple[datetime, datetime]]:
-    """A report is about the time since the one before, the first one about as long as the others."""
+    """A report covers the time since the one before; the first one is as long as the others."""
     ends: list[datetime] = []
     today = _day(host, day)
     for item in host["statistics"]:
@@ -166,7 +166,9 @@ def _mpstat_times(host: Mapping[str, Any], day: str | None) -> list[tuple[dateti
             end += timedelta(days=1)
         ends.append(end)
     if len(ends) < 2:
-        raise CpuFileError("it has one report, which is about the time since the system started: mpstat 10 -o JSON")
+        raise CpuFileError(
+            "it has one report, about the time since the system started; give an interval: mpstat 10 -o JSON"
+        )
     usual = median((later - earlier).total_seconds() for earlier, later in zip(ends, ends[1:], strict=False))
     begins = [ends[0] - timedelta(seconds=max(usual, 0.0)), *ends]
     return list(zip(begins, ends, strict=False))
@@ -179,9 +181,7 @@ def _day(host: Mapping[str, Any], day: str | None) -> date:
     except ValueError as error:
         if day:
             raise CpuFileError(f"date is {day!r}; a day such as 2026-11-20 belongs there") from error
-        raise CpuFileError(
-            f"its date {said!r} can be read in more than one way: give date, or record with S_TIME_FORMAT=ISO"
-        ) from error
+        raise CpuFileError(f"its date {said!r} is ambiguous: give date, or record with S_TIME_FORMAT=ISO") from error
 
 
 def _clock(text: Any) -> timedelta:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may stand in a field of an imported row: one small check for each kind of value, and how a value is shown."""
+"""The values of an imported row: one small check per kind of value, and how a value is shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from .._records.validate import LARGEST, LONGEST_NAME, check_slug
+from .._records.checks import LARGEST, LONGEST_NAME, check_slug
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -20,11 +20,11 @@ Check = Callable[[Any], Any]
 
 
 class FieldError(ValueError):
-    """What is wrong with one value, in one sentence without a full stop; the place is added by whoever knows it."""
+    """What is wrong with one value, in one sentence without a full stop; the caller adds the place."""
 
 
 def slug(value: Any) -> str:
-    """What can name a folder or a part of a file name."""
+    """A name that can be a folder or a part of a file name."""
     found = text(value)
     try:
         return check_slug("x", found)
@@ -60,10 +60,10 @@ def number(value: Any) -> int | float:
 
 
 def positive(value: Any) -> int | float:
-    """A number above 0: what is not known is left empty, not 0."""
+    """A number above 0: unknown figures are left empty, not 0."""
     found = number(value)
     if found <= 0:
-        raise FieldError(f"is {show(value)}; a number above 0 belongs there (leave empty what is not known)")
+        raise FieldError(f"is {show(value)}; a number above 0 belongs there (leave unknown values empty)")
     return found
 
 
@@ -79,11 +79,11 @@ def percent(value: Any) -> int | float:
     """Above 0 and at most 100."""
     found = positive(value)
     if found > 100:
-        raise FieldError(f"is {show(value)}; percent of all processors belong there, at most 100")
+        raise FieldError(f"is {show(value)}; percent of all processors, at most 100, belongs there")
     return found
 
 
-def whole(least: int, most: int) -> Check:
+def whole_number(least: int, most: int) -> Check:
     """A check for whole numbers of this range."""
 
     def check(value: Any) -> int:
@@ -116,11 +116,11 @@ def stamp(value: Any) -> str:
     try:
         return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     except (OverflowError, ValueError):
-        raise FieldError(f"is {show(given)}; that lies outside the calendar") from None
+        raise FieldError(f"is {show(given)}; this is outside the calendar") from None
 
 
 def scalar(value: Any) -> str | int | float | bool:
-    """A setting: text, number or yes and no. Text that is a number in its shortest form becomes one."""
+    """A setting: text, number, true or false. Text that is a number in its shortest form becomes one."""
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -130,7 +130,7 @@ def scalar(value: Any) -> str | int | float | bool:
         return found == "true"
     if _NUMBER.fullmatch(found):
         for kind in (int, float):
-            # 7.10 and 007 are no numbers but names.
+            # 7.10 and 007 are names, not numbers.
             if found == _as_text(kind, found):
                 return kind(found)
     return found

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU time that was recorded beside a measurement: an annex to the records of one end of a host.
 
-It holds intervals of the files that were imported, in UTC, with the same names as the CPU times in a record. A round
-takes its CPU time from there where it has none of its own and the intervals of one file cover its counted runs.
+It holds intervals of the imported files, in UTC, with the same names as the CPU times in a record. A round takes its
+CPU time from there if it has none of its own and the intervals of one file cover its counted runs.
 """
+
+# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
 from __future__ import annotations
 
@@ -13,18 +15,28 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from .cpu_schema import CPU, FORMATS, MOST_FILES, MOST_INTERVALS
-from .cpu_window import CpuFileError, Window, quoted
+from .checks import LARGEST, Fields, check_slug
+from .cpu_window import FACTS, CpuFileError, CpuWindow, quoted
 from .kpi import CpuSum, add, units_of
-from .round import microseconds
+from .reading import ENDS
+from .round import Round, microseconds
+
+CPU = "zpower.sap_tuning/cpu/1"
+FORMATS = {"nmon": "nmon", "sadf": "sar", "mpstat": "mpstat"}
+"""Formats of files, and what a record calls their CPU time (cpu_source)."""
+
+MOST_FILES = 200
+MOST_INTERVALS = 20_000
+"""Of all files together: five hours of one second each, or two days of ten. As JSON they stay under LARGEST_FILE."""
 
 LEAST_WINDOW_S = 10.0
-"""Times of nmon and sysstat are whole seconds: at the edges of a shorter window they would decide."""
+"""Times of nmon and sysstat are whole seconds, which is too coarse for shorter windows."""
 
 LEAST_INSIDE = 0.8
-"""Share of a window that whole intervals have to fill: what happened in a part of an interval is a guess."""
+"""Share of a window that whole intervals have to fill: the CPU time of a part of an interval is a guess."""
 
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 
@@ -37,20 +49,20 @@ def _in_utc(moment: datetime, offset: timedelta) -> str:
 
 
 def utc_offset(text: str) -> timedelta:
-    """``+01:00``, ``-0500`` or ``Z`` as the time that local time is ahead of UTC."""
+    """The offset from UTC in ``+01:00``, ``-0500`` or ``Z``."""
     match = _OFFSET.fullmatch(text)
     if text in ("Z", "UTC"):
         return timedelta()
     if not match or int(match[2]) > 14 or int(match[3]) > 59:
         raise CpuFileError(
-            f"utc_offset is {text!r}; what local time is ahead of UTC belongs there, such as +01:00{quoted(text)}"
+            f"utc_offset is {text!r}; the offset of local time from UTC belongs there, such as +01:00{quoted(text)}"
         )
     ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
     return ahead if match[1] == "+" else -ahead
 
 
-def entry_of(window: Window, file: str, offset: timedelta, replace: bool) -> dict[str, Any]:
-    """What the annex keeps of a file: the intervals of a window that are wholly known, in UTC."""
+def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> dict[str, Any]:
+    """The entry of a file in the annex: the intervals of a window with complete figures, in UTC."""
     intervals = []
     for piece, used in window.used():
         if piece.sample.gap or used.user is None or used.system is None or not used.cpus:
@@ -66,89 +78,120 @@ def entry_of(window: Window, file: str, offset: timedelta, replace: bool) -> dic
             }
         )
     if not intervals:
-        raise CpuFileError(f"nothing can be kept of the window: {_why_nothing(window)}")
-    about = window.about
+        raise CpuFileError(f"nothing of the window can be stored: {_why_nothing(window)}")
     return {
         "file": file,
-        "format": about.format,
         "source": window.source,
-        "host": about.host,
-        "system": about.system,
-        "level": about.level,
-        "version": about.version,
+        **{name: getattr(window.about, name) for name in FACTS},
         "replace": replace,
         "intervals": intervals,
     }
 
 
-def _why_nothing(window: Window) -> str:
+def _why_nothing(window: CpuWindow) -> str:
     known = [used for _piece, used in window.used() if used.user is not None and used.system is not None]
     if not known:
-        return "the file does not say how much CPU time was used by users and the system"
+        return "the file does not say how much CPU time users and the system used"
     if not any(used.cpus for used in known):
         return "the file does not say how many processors there were: give cpus"
     return "it is one gap between two samples"
 
 
 def merged(annex: Mapping[str, Any] | None, entry: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
-    """The annex with one more file in it; what the same file said about the same time before is replaced."""
+    """The annex with one more file in it, which replaces an entry of the same file about the same time."""
     others = [item for item in (annex or {}).get("files", ()) if not _same(item, entry)]
     files = sorted([*others, entry], key=lambda item: (item["intervals"][0]["begin"], item["file"]))
     if len(files) > MOST_FILES:
-        raise CpuFileError(f"{len(files)} files would be kept, and {MOST_FILES} can be")
+        raise CpuFileError(f"{len(files)} files would be stored, and {MOST_FILES} can be")
     total = sum(len(item["intervals"]) for item in files)
     if total > MOST_INTERVALS:
-        raise CpuFileError(f"{total} intervals would be kept, and {MOST_INTERVALS} can be: give begin and end")
+        raise CpuFileError(f"{total} intervals would be stored, and {MOST_INTERVALS} can be: give begin and end")
     return {"schema": CPU, **head, "files": files}
 
 
 def _same(item: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
-    first, second = Series(item), Series(entry)
-    overlap = first.begins[0] < second.ends[-1] and second.begins[0] < first.ends[-1]
-    return overlap and item["file"] == entry["file"]
+    if item["file"] != entry["file"]:
+        return False
+    first, second = Series(item).intervals, Series(entry).intervals
+    return first[0].begin < second[-1].end and second[0].begin < first[-1].end
+
+
+class Interval(NamedTuple):
+    """What a file says about the time from ``begin`` to ``end``, in microseconds since the epoch."""
+
+    begin: int
+    end: int
+    busy_s: float
+    steal_s: float | None
+    softirq_s: float | None
+    ncpu: float
+
+
+def _interval(item: object, where: str) -> Interval:
+    begin = microseconds(item.get("begin")) if isinstance(item, dict) else None
+    if begin is None or not isinstance(item, dict):
+        raise ValueError(f"{where}.begin has to be a time such as 2026-11-20T10:00:00.000000Z")
+    for name in ("elapsed_s", "user_s", "system_s", "softirq_s", "steal_s", "ncpu"):
+        value: Any = item.get(name)
+        needed = name not in ("softirq_s", "steal_s")
+        if value is None and not needed:
+            continue
+        if type(value) not in (int, float) or not 0 <= value < LARGEST:
+            raise ValueError(f"{where}.{name} has to be a number from 0{'' if needed else ', or null'}")
+        if value == 0 and name in ("elapsed_s", "ncpu"):
+            raise ValueError(f"{where}.{name} has to be above 0")
+    steal, softirq = item.get("steal_s"), item.get("softirq_s")
+    busy = item["user_s"] + item["system_s"] + (softirq or 0.0)
+    return Interval(begin, begin + round(item["elapsed_s"] * 1e6), busy, steal, softirq, item["ncpu"])
 
 
 class Series:
-    """The intervals of one file, by time."""
+    """The intervals of one file, by time; ValueError says in one sentence what is wrong with them."""
 
-    def __init__(self, entry: Mapping[str, Any]) -> None:
+    def __init__(self, entry: object, where: str = "the file") -> None:
+        known = isinstance(entry, dict) and isinstance(entry.get("file"), str) and str(entry.get("format")) in FORMATS
+        if not isinstance(entry, dict) or not known:
+            raise ValueError(f"{where} has to name its file and one of the formats {', '.join(sorted(FORMATS))}")
+        if type(entry.get("replace")) is not bool:
+            raise ValueError(f"{where}.replace has to be true or false")
+        given = entry.get("intervals")
+        if not isinstance(given, list) or not 0 < len(given) <= MOST_INTERVALS:
+            raise ValueError(f"{where}.intervals has to be a list of 1 to {MOST_INTERVALS} intervals")
         self.source = FORMATS[entry["format"]]
         self.replace: bool = entry["replace"]
-        self.begins: list[int] = []
-        self.ends: list[int] = []
-        self._figures: list[Mapping[str, Any]] = entry["intervals"]
-        for interval in self._figures:
-            begin = microseconds(interval["begin"]) or 0
-            self.begins.append(begin)
-            self.ends.append(begin + round(interval["elapsed_s"] * 1e6))
+        self.intervals = [_interval(item, f"{where}.intervals[{number}]") for number, item in enumerate(given)]
+        for number, (before, after) in enumerate(pairwise(self.intervals), 1):
+            if after.begin < before.end - 1000:
+                raise ValueError(f"{where}.intervals[{number}] begins before the one before it ends")
 
     def over(self, begin: int, end: int) -> CpuSum | str:
-        """The CPU time from ``begin`` to ``end``, without work, or why this file does not tell."""
+        """The CPU time from ``begin`` to ``end``, without work; if the file does not tell, a sentence that says why."""
         length = end - begin
         if length < LEAST_WINDOW_S * 1e6:
-            return f"its runs last {length / 1e6:.3g} s, and under {LEAST_WINDOW_S:g} s whole seconds would decide"
+            least = f"below {LEAST_WINDOW_S:g} s the whole seconds of the file are too coarse"
+            return f"its runs last {length / 1e6:.3g} s, and {least}"
         covered = inside = 0
         busy = capacity = 0.0
         steal: float | None = 0.0
         softirq: float | None = 0.0
-        for place in range(max(bisect_right(self.begins, begin) - 1, 0), len(self.begins)):
-            low, high = max(begin, self.begins[place]), min(end, self.ends[place])
-            if self.begins[place] >= end:
+        first = max(bisect_right(self.intervals, begin, key=lambda interval: interval.begin) - 1, 0)
+        for interval in islice(self.intervals, first, None):
+            low, high = max(begin, interval.begin), min(end, interval.end)
+            if interval.begin >= end:
                 break
             if high <= low:
                 continue
-            figures, whole = self._figures[place], self.ends[place] - self.begins[place]
-            share = (high - low) / whole
+            share = (high - low) / (interval.end - interval.begin)
             covered += high - low
-            inside += high - low if high - low == whole else 0
-            busy += share * (figures["user_s"] + figures["system_s"] + (figures["softirq_s"] or 0.0))
-            capacity += (high - low) / 1e6 * figures["ncpu"]
-            steal = _plus(steal, figures["steal_s"], share)
-            softirq = _plus(softirq, figures["softirq_s"], share)
+            inside += high - low if share == 1.0 else 0
+            busy += share * interval.busy_s
+            capacity += (high - low) / 1e6 * interval.ncpu
+            steal = _plus(steal, interval.steal_s, share)
+            softirq = _plus(softirq, interval.softirq_s, share)
         if covered < length - 1000:
             return f"only {covered / 1e6:.3g} s of its {length / 1e6:.3g} s are covered"
         if inside < LEAST_INSIDE * length:
-            return f"the intervals are too long for its {length / 1e6:.3g} s: a tenth of that is right"
+            return f"the intervals are too long for its {length / 1e6:.3g} s: record at a tenth of that"
         return CpuSum(
             busy_s=busy,
             steal_s=steal,
@@ -173,43 +216,52 @@ class Found(NamedTuple):
 
 
 class Annex:
-    """The annex of one end of a host, applied to record after record; ``remarks`` says what came of it."""
+    """The annex of one end of a host, used for one record after the other; ``remarks`` says what it was used for.
 
-    def __init__(self, annex: Mapping[str, Any]) -> None:
+    ValueError says in one sentence what is wrong with an annex.
+    """
+
+    def __init__(self, annex: object) -> None:
+        if not isinstance(annex, dict) or annex.get("schema") != CPU:
+            raise ValueError(f"this version reads an object with schema {CPU}")
+        check_slug("change", annex.get("change"))
+        Fields(annex, "the annex", "").name("host")
+        if annex.get("end") not in ENDS:
+            raise ValueError(f"end has to be one of {', '.join(ENDS)}")
+        files = annex.get("files")
+        if not isinstance(files, list) or not 0 < len(files) <= MOST_FILES:
+            raise ValueError(f"files has to be a list of 1 to {MOST_FILES} files")
         self.end: str = annex["end"]
-        self._series = [Series(entry) for entry in annex["files"]]
+        self._series = [Series(entry, f"files[{number}]") for number, entry in enumerate(files)]
         self._peers: set[str] = set()
         self._used = 0
         self._unused: Counter[str] = Counter()
 
-    def cpu_of(self, record: Mapping[str, Any], has_own: bool) -> Found | None:
-        """The CPU time of a record's counted runs; None if it has its own, or the annex does not tell."""
-        if self.end == "server" and record["workload"]["control"]:
+    def cpu_of(self, item: Round, given: Sequence[Mapping[str, Any]]) -> Found | None:
+        """The CPU time of the counted runs of ``given``; None if the round has its own, or the annex does not tell."""
+        if self.end == "server" and item.workload.control:
             return None  # Both ends of a control are the client.
-        self._peers.add(record["peer"])
-        series = [item for item in self._series if item.replace or not has_own]
+        self._peers.add(item.peer)
+        series = [found for found in self._series if found.replace or item.cpu[ENDS.index(self.end)] is None]
         if not series:
-            self._unused["it has CPU time of its own, which stays unless the import says replace"] += 1
+            self._unused["it has CPU time of its own, which only an import with replace: true replaces"] += 1
             return None
-        runs = [run for run in record["runs"] if not run["warmup"]]
-        found = _spans(runs)
+        runs = [run for run in given if not run["warmup"]]
+        spans = _spans(runs)
+        found = spans if isinstance(spans, str) else _first_that_covers(series, spans)
         if isinstance(found, str):
             self._unused[found] += 1
-            return None
-        total, source = _first_that_covers(series, found)
-        if source is None:
-            self._unused[str(total)] += 1
             return None
         self._used += 1
         run_s = sum(run["elapsed_s"] for run in runs)
         units = sum(units_of(run) or 0.0 for run in runs)
-        return Found(total._replace(run_s=run_s, units=units), source)  # type: ignore[union-attr]
+        return Found(found.total._replace(run_s=run_s, units=units), found.source)
 
     def remarks(self) -> Iterator[str]:
-        """Sentences for whoever reads the report, without the name of the file."""
+        """Sentences for the report, without the name of the file."""
         everything = self._used + sum(self._unused.values())
         if self.end == "server" and len(self._peers) > 1:
-            yield f"taken for the server of {len(self._peers)} peers ({', '.join(sorted(self._peers)[:3])})"
+            yield f"used for the server of {len(self._peers)} peers ({', '.join(sorted(self._peers)[:3])})"
         for reason, count in sorted(self._unused.items()):
             yield f"not used for {count} of {everything} records: {reason}"
         if not everything:
@@ -217,33 +269,31 @@ class Annex:
 
 
 def _spans(runs: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]] | str:
-    """When the counted runs were, each from begin to end; a sentence where that is not known of every one."""
+    """Begin and end of each counted run; a sentence if one of them is not known."""
     spans = []
     for run in runs:
         begin, elapsed = microseconds(run.get("started")), run.get("elapsed_s")
         if not run["ok"]:
-            return "a counted run failed, and its CPU time is among that of the others"
+            return "a counted run failed, and its CPU time cannot be told from that of the others"
         if begin is None or not elapsed or elapsed < 0:
-            return "it is not known when its runs were"
+            return "the times of its runs are not known"
         if not units_of(run):
-            return "it is not known how much work its runs did"
+            return "the work of its runs is not known"
         spans.append((begin, begin + round(elapsed * 1e6)))
     return sorted(spans) or "it has no counted run"
 
 
-def _first_that_covers(
-    series: Iterable[Series], spans: Sequence[tuple[int, int]]
-) -> tuple[CpuSum, str] | tuple[str, None]:
-    """Run by run where the runs are long enough, else over the whole of them."""
+def _first_that_covers(series: Iterable[Series], spans: Sequence[tuple[int, int]]) -> Found | str:
+    """The CPU time run by run if the runs are long enough, else over the whole of them; or why there is none."""
     whole = (spans[0][0], max(end for _begin, end in spans))
     reason = ""
     for item in series:
         single = [item.over(*span) for span in spans]
         known = [total for total in single if isinstance(total, CpuSum)]
         if len(known) == len(spans):
-            return add(known), item.source
+            return Found(add(known), item.source)
         total = item.over(*whole)
         if isinstance(total, CpuSum):
-            return total, item.source
+            return Found(total, item.source)
         reason = reason or total
-    return reason, None
+    return reason

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CPU seconds of a window from samples of any file: elapsed time x utilization, as the studies did by hand.
+"""CPU seconds of a window from the samples of a file: elapsed time x utilization, as the studies did by hand.
 
-A reader (nmon, sysstat) makes a stream of samples of its file; what is here knows no format. Times are those of the
-file, without zone.
+The readers (nmon, sysstat) turn files into samples; this module knows no format. Times are those of the file, without
+zone.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Any, NamedTuple
 
-SMC_R_HIDES = "SMC-R goes past the network counters that nmon reads: they do not show its traffic"
+SMC_R_HIDES = "SMC-R bypasses the network counters that nmon reads: they do not show its traffic"
 SHARES = ("user", "system", "softirq", "wait", "idle", "steal")
 """Percentages as a file has them; ``softirq`` with interrupts."""
 
 PARTS = ("user", "system", "softirq", "steal")
+FACTS = ("format", "host", "system", "level", "version")
+"""What a file says about itself and a result repeats."""
+
 GAP = 2.0
-"""Intervals without a sample from which on it is said; recorders are a little late at times."""
+"""From so many intervals without a sample, there is a remark; recorders are a little late at times."""
 
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
 class CpuFileError(ValueError):
-    """A file that is not of its format, or that cannot be used, as one sentence."""
+    """A file that is not in its format, or that cannot be used, in one sentence."""
 
 
 class Used(NamedTuple):
-    """Processors in use, which is CPU seconds a second. ``busy`` is all but steal; parts where the file has them.
+    """Processors in use, which is CPU seconds per second. ``busy`` is all but steal; parts if the file has them.
 
     ``cpus``: how many processors there were; None if the file does not say.
     """
@@ -54,11 +57,11 @@ class Sample:
     shares: Mapping[str, float]
     """Percentages of all CPUs by the names of SHARES; a figure that is missing or no number is left out."""
     gap: bool = False
-    """The file has nothing of its own about a part of this time."""
+    """The file has no sample for a part of this time."""
     physc: float | None = None
     entitled: float | None = None
     network: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """kB a second by interface: read_kb, write_kb."""
+    """kB per second by interface: read_kb, write_kb."""
 
 
 @dataclass
@@ -71,12 +74,12 @@ class About:
     level: str | None = None
     version: str | None = None
     utc: bool = False
-    """Its times are UTC; else the local time of the recorded host, without zone."""
+    """Whether its times are UTC; else they are the local time of the recorded host, without zone."""
     has_network: bool = False
 
 
-class Wanted(NamedTuple):
-    """What the user asks for; ``begin`` and ``end`` as text, None for the whole file."""
+class WindowOptions(NamedTuple):
+    """The user's options; ``begin`` and ``end`` as text, None for the whole file."""
 
     begin: str | None = None
     end: str | None = None
@@ -84,13 +87,8 @@ class Wanted(NamedTuple):
     smc_r: bool | None = None
 
 
-def cpu_seconds(elapsed_s: float, busy_pct: float, cpus: float = 1.0) -> float:
-    """Elapsed time x utilization x CPUs that the utilization is a share of."""
-    return elapsed_s * busy_pct / 100.0 * cpus
-
-
 def quoted(text: str) -> str:
-    """What to add where YAML made a number of a time: 16:30:00 without quotes arrives as 59400."""
+    """A hint if YAML made a number of a time: 16:30:00 without quotes arrives as 59400."""
     number = re.fullmatch(r"[+-]?\d+", text.strip())
     return " (in quotes: without them, YAML takes it for a number)" if number else ""
 
@@ -111,21 +109,11 @@ def moment(text: str, first: datetime) -> datetime:
     return found
 
 
-@dataclass
-class Mean:
-    """A mean over time of what is known in some samples only; None if it is in none."""
-
-    total: float = 0.0
-    seconds: float = 0.0
-
-    def add(self, value: float | None, seconds: float) -> None:
-        if value is not None:
-            self.total += value * seconds
-            self.seconds += seconds
-
-    @property
-    def value(self) -> float | None:
-        return self.total / self.seconds if self.seconds > 0 else None
+def _mean(figures: Iterable[tuple[float | None, float]]) -> float | None:
+    """The mean over time of (figure, seconds), without the unknown figures; None if all are unknown."""
+    known = [(value, seconds) for value, seconds in figures if value is not None]
+    total = sum(seconds for _value, seconds in known)
+    return sum(value * seconds for value, seconds in known) / total if total > 0 else None
 
 
 class Piece(NamedTuple):
@@ -140,12 +128,12 @@ class Piece(NamedTuple):
         return (self.end - self.begin).total_seconds()
 
 
-class Window:
+class CpuWindow:
     """The samples of a file that lie in a window, and what they add up to."""
 
-    def __init__(self, about: About, samples: Iterable[Sample], wanted: Wanted) -> None:
+    def __init__(self, about: About, samples: Iterable[Sample], options: WindowOptions) -> None:
         self.about = about
-        self._wanted = wanted
+        self._options = options
         self._pieces: list[Piece] = []
         self._remarks: list[str] = []
         self._begin: datetime | None = None
@@ -162,7 +150,7 @@ class Window:
         self.begin, self.end = self._begin or self._first, self._end or self._last
         if not self._pieces:
             raise CpuFileError(
-                f"the file is about {self._first} to {self._last}, the window is {self.begin} to {self.end}"
+                f"the file covers {self._first} to {self._last}, the window is {self.begin} to {self.end}"
             )
         self.source = self._best()
 
@@ -180,12 +168,12 @@ class Window:
             self._pieces.append(piece)
 
     def _limits(self, sample: Sample) -> None:
-        """Times of day are meant on the day on which the first sample ends."""
-        wanted = self._wanted
-        self._begin = moment(wanted.begin, sample.end) if wanted.begin else None
-        self._end = moment(wanted.end, sample.end) if wanted.end else None
+        """Times of day are those of the day on which the first sample ends."""
+        options = self._options
+        self._begin = moment(options.begin, sample.end) if options.begin else None
+        self._end = moment(options.end, sample.end) if options.end else None
         if self._begin and self._end and self._end <= self._begin:
-            if not _CLOCK.fullmatch((wanted.end or "").strip()):
+            if not _CLOCK.fullmatch((options.end or "").strip()):
                 raise CpuFileError(f"the window ends at {self._end}, which is not after its begin at {self._begin}")
             self._end += timedelta(days=1)
 
@@ -214,11 +202,7 @@ class Window:
         elapsed = (self.end - self.begin).total_seconds()
         shares = {name: self._mean(lambda sample, name=name: sample.shares.get(name)) for name in SHARES}
         return {
-            "format": self.about.format,
-            "host": self.about.host,
-            "system": self.about.system,
-            "level": self.about.level,
-            "version": self.about.version,
+            **{name: getattr(self.about, name) for name in FACTS},
             "zone": "UTC" if self.about.utc else "local",
             "begin": self.begin.isoformat(sep=" "),
             "end": self.end.isoformat(sep=" "),
@@ -228,7 +212,7 @@ class Window:
             "source": self.source,
             "cpu_s": _rounded(sum(item.busy * piece.seconds for piece, item in used)) if used else None,
             **{f"{name}_s": _part(used, name) for name in PARTS},
-            "cpus": _mean_cpus(used),
+            "cpus": _rounded(_mean((item.cpus, piece.seconds) for piece, item in used)),
             **{f"{name}_pct": _rounded(share) for name, share in shares.items()},
             "busy_pct": _rounded(_sum(shares["user"], shares["system"], shares["softirq"])),
             "physc": _rounded(self._mean(lambda sample: sample.physc)),
@@ -238,18 +222,15 @@ class Window:
         }
 
     def _mean(self, figure: Any) -> float | None:
-        mean = Mean()
-        for piece in self._pieces:
-            mean.add(figure(piece.sample), piece.seconds)
-        return mean.value
+        return _mean((figure(piece.sample), piece.seconds) for piece in self._pieces)
 
     def _seen(self) -> dict[str, Any]:
-        """Network counters, and whether they mean anything."""
-        smc_r = self._wanted.smc_r
+        """Network counters, and whether they apply."""
+        smc_r = self._options.smc_r
         if smc_r:
             return {"applicable": False, "reason": SMC_R_HIDES, "interfaces": {}}
         unknown = smc_r is None and self.about.system == "AIX"
-        reason = f"it is not said whether SMC-R was on; {SMC_R_HIDES}" if unknown else None
+        reason = f"smc_r does not say whether SMC-R was on; {SMC_R_HIDES}" if unknown else None
         interfaces: dict[str, dict[str, float]] = {}
         for piece in self._pieces:
             for name, rates in piece.sample.network.items():
@@ -261,30 +242,26 @@ class Window:
 
     def _missing(self, elapsed: float, covered: float) -> list[str]:
         if covered <= 0 and any("user" in piece.sample.shares for piece in self._pieces):
-            return ["the file does not say of how many processors its percentages are: give cpus"]
+            return ["the file does not say how many processors its percentages refer to: give cpus"]
         if covered <= 0:
             return ["the file has no figures of the CPUs with user and system time in this window"]
         found = []
         if covered < elapsed:
-            found.append(f"{covered:g} s of {elapsed:g} s are covered, and the figures are about those")
+            found.append(f"{covered:g} s of {elapsed:g} s are covered, and the figures refer to those")
         if self.source == "PhysicalCPU":
-            found.append("cpu_s is what the partition consumed, idle turns too: LPAR has no EC_User% and EC_Sys%")
+            found.append(
+                "cpu_s is the processor time that the partition consumed, idle time included: LPAR has no EC_User% and"
+                " EC_Sys%"
+            )
         return found
 
 
 def _part(used: Sequence[tuple[Piece, Used]], name: str) -> float | None:
-    """The CPU seconds of a part, only where every sample says it."""
+    """The CPU seconds of a part; None unless every sample has it."""
     rates = [(piece.seconds, getattr(item, name)) for piece, item in used]
     if not rates or any(rate is None for _seconds, rate in rates):
         return None
     return _rounded(sum(seconds * rate for seconds, rate in rates))
-
-
-def _mean_cpus(used: Sequence[tuple[Piece, Used]]) -> float | None:
-    mean = Mean()
-    for piece, item in used:
-        mean.add(item.cpus, piece.seconds)
-    return _rounded(mean.value)
 
 
 def _sum(user: float | None, system: float | None, softirq: float | None) -> float | None:

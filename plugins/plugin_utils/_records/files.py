@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of a folder in which others may write, too: nothing is read or written over their links, nobody is waited for.
+"""Files of a folder in which others may write, too: links are never followed, and no read or write waits for others.
 
-A file is replaced as a whole: whoever reads sees the old one or the new one, also after a power cut.
+A file is replaced as a whole: a reader sees the old one or the new one, also after a power cut.
 """
 
 from __future__ import annotations
@@ -20,27 +20,50 @@ from typing import BinaryIO
 
 @dataclass
 class Replacement:
-    """What is written beside a file. ``wanted`` set to False leaves the file as it is."""
+    """The replacement of a file, written beside it. ``wanted`` set to False leaves the file unchanged."""
 
     stream: BinaryIO
     wanted: bool = True
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """A regular file for reading. OSError for a link, ValueError for a pipe, a device or a folder, without waiting."""
+    """A regular file for reading. OSError for a link, ValueError for a pipe, device or folder; it never waits."""
+    handle, _size = _open_regular(path)
+    return os.fdopen(handle, "rb")
+
+
+def read_regular(path: Path | str, most: int) -> bytes:
+    """The content of a regular file; ValueError if it has more than ``most`` bytes. Errors as :func:`open_regular`."""
+    handle, size = _open_regular(path)
+    data = b""
+    try:
+        # A file object would cost as much again as reading a record.
+        while size <= most and (piece := os.read(handle, size + 1)):
+            data += piece
+            size = max(size, len(data))
+    finally:
+        os.close(handle)
+    if size > most:
+        raise ValueError(f"it has more than the {most} bytes that a record may have")
+    return data
+
+
+def _open_regular(path: Path | str) -> tuple[int, int]:
+    """Descriptor and size of a regular file."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is no regular file")
-        return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
+    return handle, status.st_size
 
 
 @contextlib.contextmanager
 def replacing(path: Path, top: Path) -> Iterator[Replacement]:
-    """A stream whose content takes the place of ``path`` (0644) when the block ends, and not when it raises.
+    """A stream whose content replaces ``path`` (0644) when the block ends without an exception.
 
     Folders are made as needed. Below ``top``, which the user named, no symbolic link is followed: ValueError. OSError
     as the system gives it.
@@ -66,9 +89,9 @@ def replacing(path: Path, top: Path) -> Iterator[Replacement]:
 
 @contextlib.contextmanager
 def folder_below(path: Path, top: Path) -> Iterator[int]:
-    """A descriptor of a folder at or below ``top``, made as needed; every step below is opened from the one before.
+    """A descriptor of a folder at or below ``top``, made as needed; each folder is opened from its parent.
 
-    ValueError where a step is a symbolic link.
+    ValueError if one of them is a symbolic link.
     """
     top.mkdir(parents=True, exist_ok=True)
     folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -82,7 +105,9 @@ def folder_below(path: Path, top: Path) -> Iterator[int]:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR) and stat.S_ISLNK(
                     os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                 ):
-                    raise ValueError(f"{path} is reached over a symbolic link; below {top} none is followed") from None
+                    raise ValueError(
+                        f"{path} is reached over a symbolic link; below {top} links are not followed"
+                    ) from None
                 raise
             os.close(folder)
             folder = inside

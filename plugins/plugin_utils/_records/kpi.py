@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 ITR_MIN_UTILIZATION_PCT = 5.0
-"""Below it the net utilization is a small difference between two noisy figures, and ITR divides by it."""
+"""Below it, the net utilization is a small difference between two noisy figures, and ITR divides by it."""
 
 
 class CpuSum(NamedTuple):
@@ -26,15 +26,19 @@ class CpuSum(NamedTuple):
     run_s: float
     units: float
     softirq_s: float | None = None
-    """The part of ``busy_s`` in interrupts; None where they are not counted apart from system time."""
+    """The part of ``busy_s`` in interrupts; None if they are part of system time."""
     process_s: float | None = None
     """The part of ``busy_s`` in the tool's own processes."""
     share_only: bool = False
-    """Of how many CPUs ``busy_s`` is a share is not known: it and ``capacity_s`` count the machine as one."""
+    """The number of CPUs is unknown: ``busy_s`` and ``capacity_s`` count the machine as one CPU."""
+
+
+_Sums = tuple[float, float | None, float, float, float, float, float | None, float | None, bool]
+"""The items of a :class:`CpuSum`; a fleet has a million windows, and a plain tuple is made in half the time."""
 
 
 class Kpi(NamedTuple):
-    """One end in one state. None if it cannot be known; ``net`` tells whether the background was taken off."""
+    """One end in one state. Unknown figures are None; ``net`` tells whether the background was subtracted."""
 
     cpu_us_per_unit: float | None
     steal_pct: float | None
@@ -43,75 +47,81 @@ class Kpi(NamedTuple):
     etr_per_h: float | None
     itr_per_h: float | None
     itr_reason: str | None
-    """Why there is no ITR; None where there is one."""
+    """Why there is no ITR; None if there is one."""
     net: bool
 
 
 def background(window: Mapping[str, Any] | None) -> CpuSum | None:
-    """The idle window of one end as sums; None if it was not taken or is incomplete."""
-    return _window(window)
+    """The idle window of one end as sums; None if it is missing or incomplete."""
+    known = _window(window, 0.0, 0.0)
+    return None if known is None else CpuSum(*known)
 
 
 def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
     """Sum over the runs (as in a record) whose CPU window of ``side`` and work are complete; None if none is."""
     sums = []
     for run in runs:
-        units = units_of(run)
-        if units is None or units <= 0:
-            continue
-        known = _window((run.get("cpu") or {}).get(side), run.get("elapsed_s") or None, units)
-        if known is not None:
-            sums.append(known)
+        units, ends = units_of(run), run.get("cpu")
+        if ends and units is not None and units > 0:
+            known = _window(ends.get(side), run.get("elapsed_s") or None, units)
+            if known is not None:
+                sums.append(known)
     return add(sums) if sums else None
 
 
 def units_of(run: Mapping[str, Any]) -> float | None:
-    """The units of work that a run did; None if nobody counted them."""
+    """The units of work of a run; None if they were not counted."""
     metrics = run["metrics"]
-    units: float | None = metrics.get("units", metrics.get("round_trips"))
+    units: float | None = metrics["units"] if "units" in metrics else metrics.get("round_trips")
     return units
 
 
-def add(sums: Sequence[CpuSum]) -> CpuSum:
-    """Sum of sums, because a mean of ratios is not the ratio of the whole."""
+def add(sums: Sequence[_Sums]) -> CpuSum:
+    """Sum of sums (at least one), because a mean of ratios is not the ratio of the sums."""
     # One pass, because a fleet has a hundred thousand windows.
     busy = elapsed = capacity = run_s = units = 0.0
     steal: float | None = 0.0
     softirq: float | None = 0.0
     process: float | None = 0.0
-    share_only, one_measure = False, True
-    for item in sums:
-        busy += item.busy_s
-        elapsed += item.elapsed_s
-        capacity += item.capacity_s
-        run_s += item.run_s
-        units += item.units
-        # What is not known of one is not known of the whole.
-        steal = None if steal is None or item.steal_s is None else steal + item.steal_s
-        softirq = None if softirq is None or item.softirq_s is None else softirq + item.softirq_s
-        process = None if process is None or item.process_s is None else process + item.process_s
-        share_only = share_only or item.share_only
-        one_measure = one_measure and item.share_only == sums[0].share_only and item.capacity_s > 0
-    known_capacity = capacity if one_measure else 0.0
-    return CpuSum(busy, steal, elapsed, known_capacity, run_s, units, softirq, process, share_only)
+    shares, one_measure = 0, True
+    for one_busy, one_steal, one_elapsed, one_capacity, one_run, one_units, one_softirq, one_process, share in sums:
+        busy += one_busy
+        elapsed += one_elapsed
+        capacity += one_capacity
+        run_s += one_run
+        units += one_units
+        # A figure that one part lacks is unknown for the sum.
+        steal = None if steal is None or one_steal is None else steal + one_steal
+        softirq = None if softirq is None or one_softirq is None else softirq + one_softirq
+        process = None if process is None or one_process is None else process + one_process
+        shares += share
+        one_measure = one_measure and one_capacity > 0
+    known_capacity = capacity if one_measure and shares in (0, len(sums)) else 0.0
+    return CpuSum(busy, steal, elapsed, known_capacity, run_s, units, softirq, process, shares > 0)
 
 
 def idle_rate(windows: Sequence[CpuSum]) -> float | None:
-    """CPU seconds a second that the machine uses by itself; None without an idle window."""
-    elapsed = sum(window.elapsed_s for window in windows)
-    return sum(window.busy_s for window in windows) / elapsed if elapsed > 0 else None
+    """CPU seconds per second that the idle machine uses; None without an idle window."""
+    elapsed = sum([window.elapsed_s for window in windows])
+    return sum([window.busy_s for window in windows]) / elapsed if elapsed > 0 else None
 
 
 def idle_pct(windows: Sequence[CpuSum]) -> float | None:
-    """Share of all CPUs that the machine uses by itself, in percent; None if a window does not tell its CPUs."""
+    """Percent of all CPUs that the idle machine uses; None if a window lacks its number of CPUs."""
     total = add(windows)
     return _share(total.busy_s, total.capacity_s)
 
 
-def kpi(total: CpuSum, idle: float | None) -> Kpi:
-    """KPIs from sums over runs; ``idle`` in CPU seconds a second is taken off the cost and the utilization.
+def cost_us(total: CpuSum, idle: float | None) -> float | None:
+    """CPU time of one unit of work; ``idle`` as for :func:`kpi`."""
+    used = total.busy_s - (idle or 0.0) * total.elapsed_s
+    return 1e6 * used / total.units if used > 0 and total.units > 0 and not total.share_only else None
 
-    A net cost that is not above zero means that the background moved by more than the work cost: it is unknown, not 0.
+
+def kpi(total: CpuSum, idle: float | None) -> Kpi:
+    """KPIs from sums over runs; ``idle``, in CPU seconds per second, is subtracted from cost and utilization.
+
+    If the net cost is not above zero, the background moved by more than the cost of the work: it is unknown, not 0.
     """
     used = total.busy_s - (idle or 0.0) * total.elapsed_s
     known = used > 0 and total.units > 0
@@ -121,7 +131,7 @@ def kpi(total: CpuSum, idle: float | None) -> Kpi:
     etr = 3600.0 * total.units / total.run_s if total.run_s > 0 and total.units > 0 else None
     reason = _no_itr(etr, utilization, used)
     return Kpi(
-        cpu_us_per_unit=1e6 * used / total.units if known and not total.share_only else None,
+        cpu_us_per_unit=cost_us(total, idle),
         steal_pct=_share(total.steal_s, total.capacity_s),
         softirq_pct=_share(total.softirq_s, total.capacity_s),
         utilization_pct=utilization,
@@ -139,7 +149,7 @@ def _share(part_s: float | None, capacity_s: float) -> float | None:
 
 def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str | None:
     if etr is None:
-        return "how long the work took is not known"
+        return "the elapsed time of the work is not known"
     if used_s <= 0:
         return "the idle machine used as much CPU time as the runs"
     if utilization is None:
@@ -150,52 +160,37 @@ def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str 
     return None
 
 
-def _window(window: Mapping[str, Any] | None, run_s: float | None = 0.0, units: float = 0.0) -> CpuSum | None:
+def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float) -> _Sums | None:
     """The figures of one window with its work; None if a part is missing or impossible.
 
-    A run whose length is not known took as long as its window.
-
-    softirq_s may be missing: where interrupts are not counted apart, as on AIX, they are system time.
+    A run of unknown length took as long as its window. Without softirq_s, as on AIX, interrupts are system time.
+    Imported figures may have user and system time in one (``busy_s``), or be percent of the machine (``busy_pct``).
     """
     if not window:
         return None
     get = window.get
-    elapsed, ncpu, softirq = get("elapsed_s"), get("ncpu"), get("softirq_s")
-    busy, share_only = _busy(window)
-    if busy is None or not elapsed or elapsed < 0 or (ncpu or 0.0) < 0:
+    elapsed, ncpu, user, softirq = get("elapsed_s"), get("ncpu") or 0.0, get("user_s"), get("softirq_s")
+    share, busy = get("busy_pct"), get("busy_s")
+    if not elapsed or elapsed < 0 or ncpu < 0 or (user is not None and not ncpu):
+        return None  # Our own measurements have their number of CPUs, or are incomplete.
+    if share is not None:
+        busy = share / 100.0 * elapsed
+    elif busy is None:
+        system, interrupts = get("system_s"), softirq or 0.0
+        if user is None or system is None or user < 0 or system < 0 or interrupts < 0:
+            return None
+        busy = user + system + interrupts
+    if busy < 0:
         return None
-    if not ncpu and get("user_s") is not None:
-        return None  # What was measured here knows its CPUs, or is incomplete.
-    capacity = elapsed if share_only else elapsed * (ncpu or 0.0)
-    return CpuSum(
+    steal, process = get("steal_s"), get("process_s")
+    return (
         busy,
-        _positive(get("steal_s")),
+        None if steal is None or steal < 0 else steal,
         elapsed,
-        capacity,
+        elapsed * ncpu if share is None else elapsed,
         elapsed if run_s is None else run_s,
         units,
         softirq,
-        _positive(get("process_s")),
-        share_only,
+        None if process is None or process < 0 else process,
+        share is not None,
     )
-
-
-def _busy(window: Mapping[str, Any]) -> tuple[float | None, bool]:
-    """CPU seconds of a window, None if they are not known, and whether they are a share of the whole machine alone.
-
-    Imported figures may not tell user and system time apart (``busy_s``), or be percent of the machine (``busy_pct``).
-    """
-    get = window.get
-    share, elapsed = get("busy_pct"), get("elapsed_s")
-    if share is not None and elapsed:
-        return _positive(share / 100.0 * elapsed), True
-    if get("busy_s") is not None:
-        return _positive(get("busy_s")), False
-    user, system, softirq = get("user_s"), get("system_s"), get("softirq_s") or 0.0
-    if user is None or system is None or user < 0 or system < 0 or softirq < 0:
-        return None, False
-    return user + system + softirq, False
-
-
-def _positive(value: float | None) -> float | None:
-    return None if value is None or value < 0 else value

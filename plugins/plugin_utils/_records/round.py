@@ -1,44 +1,40 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One round of a measurement, reduced to what the comparison needs.
+"""One round of a measurement, with only the fields that the comparison needs.
 
 A record file holds raw output, both fingerprints and every metric of every run; sixty thousand of them do not fit into
-memory. A :class:`Round` keeps the runs' primary values and sums, and shares everything that repeats between records.
+memory. A :class:`Round` keeps the runs' primary values and sums, and shares all values that repeat between records.
 """
-
-# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .._statistics.ranks import median
 from .._statistics.verdict import Better
-from .kpi import CpuSum, background, cpu_sum, units_of
+from .kpi import CpuSum
 
 ROUND_TRIP: tuple[str, str, Better] = ("av2_us", "µs", "lower")
-"""The metric of records that do not name theirs: the first ones, which were all of niping's kind."""
+"""The metric of records that do not name theirs, which are those of the first version."""
 
 MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface", "mtu")
 """Fingerprint items of each end that have to be equal in both states."""
 
 SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r")
-"""Fingerprint items of each end that are shown where they differ, and decide nothing."""
+"""Fingerprint items of each end that are shown if they differ, and decide nothing."""
 
 # the peer of a record whose tool has no server, as the measuring modules write it
 LOCAL_PEER = "local"
 EPOCH = datetime(1970, 1, 1)
-ERROR_LENGTH = 500
 
 Items = tuple[str | None, ...]
 
 
 class Workload(NamedTuple):
-    """What was run; ``bytes`` is the size of one message."""
+    """The workload of a round; ``bytes`` is the size of one message."""
 
     name: str
     tool: str
@@ -48,7 +44,7 @@ class Workload(NamedTuple):
     connections: int
     control: bool
     transport: str
-    """The kind of sockets, ``tcp`` in records that do not say."""
+    """The kind of sockets, by default ``tcp``."""
     metric: str
     """The metric that decides, with the next two."""
     metric_unit: str
@@ -56,19 +52,24 @@ class Workload(NamedTuple):
     unit: str
     """One unit of work in words."""
     params: tuple[tuple[str, str], ...]
-    """What else defines the workload, as text, sorted by name."""
+    """Further parameters of the workload, as text, sorted by name."""
     family: str
-    """The set of workloads that it is one of."""
+    """The set of workloads that it belongs to."""
 
 
 class Protocol(NamedTuple):
-    """What was asked for: rounds a state, counted runs and warm-up runs a round."""
+    """The requested rounds per state, and counted runs and warm-up runs per round.
+
+    ``session``: 1, or more for the rounds of a measurement that was continued later; what changed between two sessions
+    is no effect of the change.
+    """
 
     name: str
     rounds: int
     runs: int
     warmup: int
     design: str
+    session: int = 1
 
 
 class Run(NamedTuple):
@@ -80,6 +81,17 @@ class Run(NamedTuple):
     error: str | None
     started: int | None
     value: float | None
+
+
+class Layout(NamedTuple):
+    """What is the same in most rounds of a change, so that they share it: everything of their runs but the figures."""
+
+    heads: tuple[tuple[int, bool, bool, str | None], ...]
+    """The first four items of each :class:`Run`."""
+    counted: tuple[int, ...]
+    """The places of the counted runs that succeeded."""
+    wanted: int
+    """The number of counted runs, also of those that failed."""
 
 
 class End(NamedTuple):
@@ -106,7 +118,11 @@ class Round:
     protocol: Protocol
     started: int | None
     finished: int | None
-    runs: tuple[Run, ...]
+    layout: Layout
+    times: tuple[int | None, ...]
+    """The start of each run."""
+    values: tuple[float | None, ...]
+    """The primary metric of each run; None for a failed one."""
     median: float | None
     throughput: float | None
     longest: float | None
@@ -115,38 +131,46 @@ class Round:
     """Client, server."""
     idle: tuple[CpuSum | None, CpuSum | None]
     retransmits: float | None
-    """Of both ends over the counted runs that know it."""
+    """Of both ends, over the counted runs that have them."""
     retransmit_runs: int
     ends: tuple[End | None, End | None]
     links: tuple[str, ...]
-    """What the connections of the counted runs became, where they were to be SMC: ``SMCR`` or ``TCP, why``."""
+    """The kinds of connections in the counted runs, if SMC was requested: ``SMCR`` or ``TCP, why``."""
     clock_step_s: float
-    """The larger step of the two ends' clocks; 0 where nobody noticed one."""
+    """The larger step of the two ends' clocks; 0 if none was noticed."""
     context: tuple[tuple[str, str], ...] = ()
-    """Settings of the application that are no tuning of ours, as text, sorted by name."""
+    """Settings of the application that are no tuning of this collection, as text, sorted by name."""
     source: str | None = None
-    """Where imported figures come from."""
+    """The source of imported figures."""
     cpu_source: tuple[str | None, str | None] = (None, None)
-    """Where the CPU time of client and server comes from; None in the first records, which had their own."""
+    """The source of the CPU time of client and server; None in records of the first version, which had their own."""
     left_behind: str | None = None
-    """What the measurement could not take back."""
+    """What the measurement could not undo."""
     units: float | None = None
-    """Median over the counted runs of the units of work that a run did."""
+    """Median over the counted runs of their units of work."""
+    histogram: str | None = None
+    """The round trips of the counted runs, in the text form of module_utils/_measure/net/histogram.py."""
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs in their order."""
+        rows = zip(self.layout.heads, self.times, self.values, strict=True)
+        return tuple(Run(*head, started, value) for head, started, value in rows)
 
     @property
     def good(self) -> list[float]:
         """Primary values of the counted runs that succeeded, in their order."""
-        return [run.value for run in self.runs if run.ok and not run.warmup and run.value is not None]
+        values: Sequence[Any] = self.values
+        return [values[place] for place in self.layout.counted]
 
     @property
     def failed(self) -> int:
-        """Counted runs that failed, with those that the protocol wanted and that are not there."""
-        counted = sum(not run.warmup for run in self.runs)
-        return max(counted, self.protocol.runs, 1) - len(self.good)
+        """Counted runs that failed or are missing from those that the protocol requested."""
+        return max(self.layout.wanted, self.protocol.runs, 1) - len(self.layout.counted)
 
 
 def microseconds(stamp: Any) -> int | None:
-    """``2026-11-20T10:00:00.123456Z`` as microseconds since the epoch; None for everything that is no UTC time."""
+    """``2026-11-20T10:00:00.123456Z`` as microseconds since the epoch; None for anything but a UTC time."""
     if not isinstance(stamp, str) or not stamp.endswith("Z"):
         return None
     try:
@@ -160,157 +184,11 @@ def time_text(moment: int | None) -> str | None:
     """The inverse of :func:`microseconds`, in its canonical form."""
     if moment is None:
         return None
-    return (EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    minute, rest = divmod(moment, 60_000_000)
+    return f"{_minute_text(minute)}:{rest // 1_000_000:02d}.{rest % 1_000_000:06d}Z"
 
 
-class Reducer:
-    """Turns validated records into rounds; equal workloads, protocols, fingerprints and names become one object."""
-
-    def __init__(self) -> None:
-        self._shared: dict[Any, Any] = {}
-
-    def share(self, value: Any) -> Any:
-        """The first object that was equal to ``value``; the type belongs to the key, because 1 == True == 1.0."""
-        return self._shared.setdefault((type(value), value), value)
-
-    def share_tree(self, value: Any) -> Any:
-        """Like :meth:`share` for anything that came from JSON."""
-        key = (dict, json.dumps(value, sort_keys=True))
-        return self._shared.setdefault(key, value)
-
-    def reduce(self, record: Mapping[str, Any]) -> Round:
-        """A round from a record that :func:`_validate.validate` found sound."""
-        workload = _workload(record["workload"])
-        metric = workload.metric
-        protocol = record.get("protocol") or {}
-        runs = tuple(self._run(item, metric) for item in record["runs"])
-        counted = [item for item, run in zip(record["runs"], runs, strict=True) if run.ok and not run.warmup]
-        retransmits = list(_retransmits(counted))
-        ends = record.get("fingerprint") or {}
-        return Round(
-            host=self.share(record["host"]),
-            peer=self.share(record["peer"]),
-            phase=self.share(record["phase"]),
-            number=record["round"],
-            workload=self.share(workload),
-            protocol=self.share(
-                Protocol(
-                    protocol.get("name") or "",
-                    protocol.get("rounds") or 0,
-                    protocol.get("runs") or 0,
-                    protocol.get("warmup") or 0,
-                    protocol.get("design") or "",
-                )
-            ),
-            started=microseconds(record.get("started")),
-            finished=microseconds(record.get("finished")),
-            runs=runs,
-            median=_median([run.value for run in runs if run.ok and not run.warmup and run.value is not None]),
-            throughput=_median(_positive(item["metrics"].get("tr2_kib_per_s") for item in counted)),
-            longest=_median(_positive(item["metrics"].get("max_us") for item in counted)),
-            cpu=(cpu_sum(counted, "client"), cpu_sum(counted, "server")),
-            idle=_both(record, "idle", background),
-            retransmits=sum(retransmits) if retransmits else None,
-            retransmit_runs=len(retransmits),
-            ends=(self._end(ends.get("client")), self._end(ends.get("server"))),
-            links=self.share(tuple(sorted(set(_links(counted))))),
-            context=self.share(_items(record.get("context"))),
-            source=self.share(_source(record.get("source"))),
-            cpu_source=self.share(_both(record, "cpu_source", lambda end: end)),
-            left_behind=self.share(record.get("left_behind")),
-            units=_median(_positive(units_of(item) for item in counted)),
-            clock_step_s=max(abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in ("client", "server")),
-        )
-
-    def _run(self, item: Mapping[str, Any], metric: str) -> Run:
-        value = item["metrics"].get(metric) if item["ok"] else None
-        error = item.get("error")
-        if item["ok"] and (value is None or value <= 0):
-            value, error = None, f"the run ended well but brought no {metric}"
-        return Run(
-            item["run"],
-            item["warmup"],
-            value is not None,
-            self.share(error[:ERROR_LENGTH]) if error else None,
-            microseconds(item.get("started")),
-            value if value is None else float(value),
-        )
-
-    def _end(self, end: Mapping[str, Any] | None) -> End | None:
-        if not end:
-            return None
-        values = list(map(end.get, MUST_MATCH + SHOWN))
-        key = (End, repr(values))
-        found: End | None = self._shared.get(key)
-        if found is None:
-            items = tuple(map(_text, values))
-            found = self._shared[key] = self.share(End(items[: len(MUST_MATCH)], items[len(MUST_MATCH) :]))
-        return found
-
-
-def _workload(item: Mapping[str, Any]) -> Workload:
-    metric = item.get("metric")
-    name, unit, better = (metric["name"], metric["unit"], metric["better"]) if metric else ROUND_TRIP
-    return Workload(
-        name=item["name"],
-        tool=item["tool"],
-        version=item.get("version"),
-        bytes=item["bytes"],
-        loops=item["loops"],
-        connections=item["connections"],
-        control=item["control"],
-        transport=item.get("transport") or "tcp",
-        metric=name,
-        metric_unit=unit,
-        better=better,
-        unit=item.get("unit") or "round trip",
-        params=_items(item.get("params")),
-        family=item.get("set") or "",
-    )
-
-
-def _items(values: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((name, _text(values[name]) or "") for name in sorted(values)) if values else ()
-
-
-def _source(source: Mapping[str, Any] | None) -> str | None:
-    return ", ".join(str(source[name]) for name in ("kind", "file", "text") if source.get(name)) if source else None
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if type(value) is int:
-        return str(value)
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
-
-
-def _median(values: list[float]) -> float | None:
-    return median(values) if values else None
-
-
-def _positive(values: Iterable[Any]) -> list[float]:
-    return [float(value) for value in values if value is not None and value > 0]
-
-
-def _both(record: Mapping[str, Any], name: str, function: Any) -> tuple[Any, Any]:
-    ends = record.get(name) or {}
-    return function(ends.get("client")), function(ends.get("server"))
-
-
-def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
-    for item in counted:
-        for link in item.get("links") or ():
-            mode, fallback = link.get("mode") or "unknown", link.get("fallback")
-            yield f"{mode}, {fallback[:ERROR_LENGTH]}" if fallback else mode
-
-
-def _retransmits(counted: list[Mapping[str, Any]]) -> Iterable[float]:
-    for item in counted:
-        numbers = [
-            end["retransmits"]
-            for end in (item.get("net") or {}).values()
-            if end is not None and end.get("retransmits") is not None
-        ]
-        if numbers:
-            yield sum(numbers)
+@lru_cache(maxsize=4096)
+def _minute_text(minute: int) -> str:
+    """Kept, because runs that are written one after the other began in the same minute."""
+    return (EPOCH + timedelta(minutes=minute)).isoformat(timespec="minutes")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 from . import to_csv, to_html, to_json, to_junit, to_markdown, to_openmetrics
 from .text import Report, Runs
-from .view import held_runs
 
 Renderer = Callable[[Report, Runs], Iterator[str]]
 
@@ -24,8 +23,3 @@ RENDERERS: dict[str, Renderer] = {
     "om": to_openmetrics.lines,
 }
 """By the ending of the file, in the order in which they are written: the canonical form first."""
-
-
-def render(report: Report, form: str) -> str:
-    """One format of a report that holds its runs, as a whole; KeyError for a format that does not exist."""
-    return "".join(RENDERERS[form](report, held_runs(report)))

@@ -1,15 +1,29 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An axis of values: where each of them lies, and which round ones are named."""
+"""An axis of values: the place of each value, and the round values that are labelled."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
+from markupsafe import Markup
+
+from .svg import el
+
+
+def horizontal_grid(axis: Axis, left: float, right: float, gap: float) -> list[Markup]:
+    """A line across the drawing for each tick of a vertical axis, with its value at the left."""
+    parts = []
+    for tick in axis.ticks(6):
+        y = axis.at(tick)
+        parts.append(el("path", d=f"M{left} {y:.1f}H{right}", cls="grid"))
+        parts.append(el("text", f"{tick:,.6g}", x=left - gap, y=y + 4, cls="tick end"))
+    return parts
+
 
 class Axis:
-    """Values on a line, linear or logarithmic, with at most so many round ticks."""
+    """Values on a linear or logarithmic line, with a limited number of round ticks."""
 
     def __init__(self, values: Iterable[float], start: float, end: float, *, log: bool = False, zero: bool = True):
         known = [value for value in values if math.isfinite(value)]
@@ -26,7 +40,7 @@ class Axis:
             self.low, self.high = (0.0 if zero else low), (high or 1.0) * (1.04 if zero else 1.0)
 
     def at(self, value: float) -> float:
-        """Where a value lies."""
+        """The place of a value."""
         if self.log:
             share = math.log(max(value, self.low) / self.low) / (math.log(self.high / self.low) or 1.0)
         else:

@@ -1,32 +1,25 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The drawings of what the comparisons say: their intervals, and how a fleet's ratios spread."""
+"""Drawings of the comparisons: their intervals, and the distribution of a fleet's ratios."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from .svg import NARROW, WIDTH, drawing, el
-from .text import (
-    VERDICTS,
-    Item,
-    gain,
-    one_line,
-    plural,
-    shorten,
-    verdict_of,
-    verdict_word,
-)
+from .pooled import label
+from .svg import NARROW, WIDTH, drawing, el, first_of
+from .text import VERDICT_STYLES, Item, gain, one_line, plural, shorten, verdict_of, verdict_word
 from .view import by_pair, common_domain, pair_name
 
 TICKS = (0.25, 0.33, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0, 3.0, 4.0)
 FARTHEST = 4.0  # a ratio beyond 4 or below 1/4 is drawn at the edge, with an arrow
-LEFT, RIGHT = 250, 640  # where the ratio axis of the wide drawings lies
-LEFT_OF_PAIRS = 340  # the same where the pair is named in each row
+LEFT, RIGHT = 250, 640  # the ends of the ratio axis in wide drawings
+LEFT_OF_PAIRS = 340  # its left end if each row names the pair
 CHARACTER = 7.3  # units of one character of a label
 CHARACTER_OF_WORDS = 8.2  # the same of a verdict, which is bold
 
@@ -34,7 +27,7 @@ Rows = tuple[str, list[tuple[str, Item]]]  # a heading, and each row's name and 
 
 
 def mark(word: str, x: float, y: float) -> Markup:
-    """The sign of a verdict, each with a shape of its own."""
+    """The sign of a verdict; each verdict has its own shape."""
     shapes = {
         "IMPROVED": f"M{x:.1f} {y - 6:.1f}l6 11h-12z",
         "REGRESSED": f"M{x:.1f} {y + 6:.1f}l6-11h-12z",
@@ -42,7 +35,7 @@ def mark(word: str, x: float, y: float) -> Markup:
         "INCONCLUSIVE": f"M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6-6z",
         "NOT COMPARABLE": f"M{x - 5:.1f} {y - 5:.1f}l10 10m0-10l-10 10",
     }
-    verdict = VERDICTS[word]
+    verdict = VERDICT_STYLES[word]
     return el("path", d=shapes.get(word, f"M{x - 5:.1f} {y:.1f}h10"), cls=f"mark {verdict.css}")
 
 
@@ -59,12 +52,12 @@ class RatioAxis:
         self.left, self.right = left, right
 
     def x(self, ratio: float) -> float:
-        """Where a ratio lies, held within the axis."""
+        """The place of a ratio, limited to the axis."""
         share = (math.log(ratio) - self.low) / (self.high - self.low) if ratio > 0 else 0.0
         return self.left + min(max(share, 0.0), 1.0) * (self.right - self.left)
 
     def beyond(self, ratio: float) -> bool:
-        """Is the ratio outside what is drawn?"""
+        """Whether the ratio lies outside the axis."""
         return ratio <= 0 or not self.low <= math.log(ratio) <= self.high
 
     def ticks(self) -> list[float]:
@@ -76,7 +69,7 @@ class RatioAxis:
         return sorted(chosen)
 
     def draw(self, top: float, bottom: float) -> list[Markup]:
-        """Band of what is not material, grid, the line of 1 and the labels above."""
+        """The band of immaterial ratios, the grid, the line of 1 and the labels above."""
         left, right = self.x(self.band[0]), self.x(self.band[1])
         parts = [el("rect", x=left, y=top, width=right - left, height=bottom - top, cls="band")]
         for tick in self.ticks():
@@ -89,8 +82,10 @@ class RatioAxis:
         return parts
 
 
-def interval_plot(ident: str, comparisons: Sequence[Item], material_pct: float, layout: str = "wide") -> Markup:
-    """Each comparison as a point with its interval on one ratio axis.
+def interval_plot(
+    ident: str, comparisons: Sequence[Item], material_pct: float, layout: str = "wide", pooled: Sequence[Item] = ()
+) -> Markup:
+    """The pooled rows as diamonds, then each comparison as a point with its interval, on one ratio axis.
 
     ``wide`` stands below the names of the pairs; ``flat`` keeps the order given and names the pair in each row;
     ``narrow`` is for a small screen: the words stand above the interval instead of beside it.
@@ -98,9 +93,15 @@ def interval_plot(ident: str, comparisons: Sequence[Item], material_pct: float, 
     groups: list[Rows] = [(pair, [(str(i.get("workload")), i) for i in items]) for pair, items in by_pair(comparisons)]
     if layout == "flat":
         groups = [("", [(f"{pair_name(item)}  {item.get('workload')}", item) for item in comparisons])]
-    told = [(f"{pair_name(item)} {item.get('workload')}", item) for item in comparisons]
+    rows = [(f"{pair_name(item)} {item.get('workload')}", item) for item in comparisons]
+    if pooled:
+        together = [(label(row), row) for row in pooled]
+        groups = [("All workloads together", together), *groups]
+        if layout == "flat":
+            groups[1] = ("Single workloads", groups[1][1])
+        rows = [*together, *rows]
     form = _Form(material_pct, layout, common_domain(comparisons))
-    return _plot(ident, "Interval plot of all comparisons", groups, told, form)
+    return _plot(ident, "Interval plot of the pooled results and of all comparisons", groups, rows, form)
 
 
 def level_plot(ident: str, levels: Sequence[Item], material_pct: float, layout: str = "wide") -> Markup:
@@ -115,10 +116,10 @@ class _Form(NamedTuple):
     layout: str
     domain: str = ""
     stacked: bool = False
-    """The name of a row above its words, because both have no room on one line."""
+    """The name of a row stands above its words, because one line has no room for both."""
 
     def label(self, name: str, room: float) -> Markup:
-        """As much of a name as there is room for, without the domain that all share; the whole of it on request."""
+        """A name without the domain that all share, cut to the room; the tooltip has the full name."""
         return Markup("").join(
             [el("title", name), escape(shorten(name.replace(self.domain, ""), int(room / CHARACTER)))]
         )
@@ -145,22 +146,17 @@ def _plot(ident: str, title: str, groups: Sequence[Rows], rows: Sequence[tuple[s
         for name, item in items:
             y += row
             body.extend(draw_row(item, one_line(name), axis, y - 12, form))
-    told = "; ".join(f"{one_line(name)}: {_row_words(item)}" for name, item in rows[:12])
-    more = f"; {len(rows) - 12} more" if len(rows) > 12 else ""
-    description = f"Ratios above 1 are better. {told}{more}. The table below holds the same figures."
+    summary = first_of([f"{one_line(name)}: {verdict_word(item)} {gain(item.get('ratio'))}" for name, item in rows])
+    description = f"Ratios above 1 are better. {summary}. The table below holds the same figures."
     return drawing(
         ident, title, description, size=(width, height), body=body, cls=f"plot for-{'narrow' if narrow else 'wide'}"
     )
 
 
-def _row_words(item: Item) -> str:
-    return f"{verdict_word(item)} {gain(item.get('ratio'))}"
-
-
 def _wide_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
     verdict = verdict_of(item)
     return [
-        el("text", form.label(name, axis.left), x=4, y=y + 4, cls="label"),
+        el("text", form.label(name, axis.left), x=4, y=y + 4, cls=_name_css(item)),
         *_interval(item, axis, y),
         el("text", gain(item.get("ratio")), x=RIGHT + 82, y=y + 4, cls="value end"),
         el("text", f"{verdict.symbol} {verdict_word(item)}", x=RIGHT + 98, y=y + 4, cls=f"word {verdict.css}"),
@@ -169,10 +165,15 @@ def _wide_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> 
 
 def _narrow_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
     return [
-        el("text", form.label(name, NARROW * 0.9), x=0, y=y - (30 if form.stacked else 14), cls="label"),
+        el("text", form.label(name, NARROW * 0.9), x=0, y=y - (30 if form.stacked else 14), cls=_name_css(item)),
         *_interval(item, axis, y + 2),
         el("text", _narrow_words(item), x=NARROW, y=y - 14, cls=f"word end {verdict_of(item).css}"),
     ]
+
+
+def _name_css(item: Item) -> str:
+    """The row that decides is bold."""
+    return "pair" if item.get("scope") == "site" else "label"
 
 
 def _narrow_words(item: Item) -> str:
@@ -187,6 +188,8 @@ def _interval(item: Item, axis: RatioAxis, y: float) -> list[Markup]:
     verdict = verdict_of(item)
     ratio, low, high = item.get("ratio"), item.get("low"), item.get("high")
     parts = []
+    if ratio and low and high and "scope" in item and not (axis.beyond(low) or axis.beyond(high)):
+        return [_wide_diamond(axis.x(low), axis.x(ratio), axis.x(high), y, verdict.css)]
     if ratio and (low or high):
         low, high = low or 0.0, high or math.inf
         path = f"M{axis.x(low):.1f} {y:.1f}H{axis.x(high):.1f}"
@@ -198,14 +201,26 @@ def _interval(item: Item, axis: RatioAxis, y: float) -> list[Markup]:
                 else f"M{x:.1f} {y - 4:.1f}v8"
             )
         parts.append(el("path", d=path, cls=f"interval {verdict.css}"))
-    if ratio:
+    if ratio and "scope" in item:
+        parts.append(_wide_diamond(axis.x(ratio) - 7, axis.x(ratio), axis.x(ratio) + 7, y, verdict.css))
+    elif ratio:
         parts.append(mark(verdict.word, axis.x(ratio), y))
     return parts
 
 
+def _wide_diamond(low: float, ratio: float, high: float, y: float, css: str) -> Markup:
+    """The sign of a pooled row, as wide as its interval; its own shape, because no single comparison has it."""
+    low, high = min(low, ratio - 3), max(high, ratio + 3)
+    return el(
+        "path",
+        d=f"M{low:.1f} {y:.1f}L{ratio:.1f} {y - 8:.1f}L{high:.1f} {y:.1f}L{ratio:.1f} {y + 8:.1f}z",
+        cls=f"pooled {css}",
+    )
+
+
 def distribution_plot(ident: str, comparisons: Sequence[Item], material_pct: float) -> Markup:
-    """How a fleet's ratios spread: one histogram a verdict on the common ratio axis."""
-    rows: dict[str, list[float]] = {word: [] for word in VERDICTS}
+    """The distribution of a fleet's ratios: one histogram per verdict on a common ratio axis."""
+    rows: dict[str, list[float]] = {word: [] for word in VERDICT_STYLES}
     for item in comparisons:
         if item.get("ratio"):
             rows[verdict_of(item).word].append(item["ratio"])
@@ -213,19 +228,16 @@ def distribution_plot(ident: str, comparisons: Sequence[Item], material_pct: flo
     shown = {word: ratios for word, ratios in rows.items() if ratios}
     bins, top, row_height = 84, 48.0, 66.0
     width = (axis.right - axis.left) / bins
-    tallest = 1
-    counted: dict[str, dict[int, int]] = {}
-    for word, ratios in shown.items():
-        counts = counted.setdefault(word, {})
-        for ratio in ratios:
-            slot = min(int((axis.x(ratio) - axis.left) / width), bins - 1)
-            counts[slot] = counts.get(slot, 0) + 1
-        tallest = max(tallest, *counts.values())
+    counted = {
+        word: Counter(min(int((axis.x(ratio) - axis.left) / width), bins - 1) for ratio in ratios)
+        for word, ratios in shown.items()
+    }
+    tallest = max((count for counts in counted.values() for count in counts.values()), default=1)
     height = top + row_height * len(shown) + 8
     body = axis.draw(top, height - 4)
     for index, (word, ratios) in enumerate(shown.items()):
         base = top + row_height * (index + 1)
-        verdict = VERDICTS[word]
+        verdict = VERDICT_STYLES[word]
         body.append(el("path", d=f"M0 {base:.1f}H{WIDTH}", cls="rule"))
         body.append(el("text", f"{verdict.symbol} {word}", x=0, y=base - 30, cls=f"word {verdict.css}"))
         body.append(el("text", plural(len(ratios), "comparison"), x=0, y=base - 12, cls="tick"))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from .axes import Axis
-from .svg import NARROW, WIDTH, circle, diamond, drawing, el
+from .svg import NARROW, WIDTH, circle, diamond, drawing, el, first_of
 from .text import ARROW, Item, gain, number, one_line, shorten
 from .view import common_domain, pair_name, workload_name
 
@@ -20,8 +20,7 @@ LEFT, RIGHT = 330.0, 640.0
 def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
     """Each end of a comparison with its CPU time before and after on one axis, and its ITR in figures.
 
-    ``rows`` as of :func:`costs.cpu_rows`; those without both figures have no place on the axis and none here.
-    Empty if none is left.
+    ``rows`` come from :func:`costs.cpu_rows`; rows that lack a figure are left out. Empty without any row.
     """
     drawn = [row for row in rows if _cost(row, "before") and _cost(row, "after")]
     if not drawn:
@@ -48,11 +47,10 @@ def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
         paths["after"].append(diamond(ends[1], y))
         body += _words(row, y, narrow, domain)
     body += [el("path", d="".join(path), cls=f"run {name}") for name, path in paths.items()]
-    told = "; ".join(
-        f"{_name(row)}: {number(_cost(row, 'before'))} to {number(_cost(row, 'after'))} \u00b5s" for row in drawn[:12]
+    summary = first_of(
+        [f"{_name(row)}: {number(_cost(row, 'before'))} to {number(_cost(row, 'after'))} \u00b5s" for row in drawn]
     )
-    more = f"; {len(drawn) - 12} more" if len(drawn) > 12 else ""
-    description = f"CPU microseconds per unit of work, before and after; less is better. {told}{more}."
+    description = f"CPU microseconds per unit of work, before and after; less is better. {summary}."
     title = "CPU time per unit of work, and ITR"
     cls = f"plot for-{'narrow' if narrow else 'wide'}"
     return drawing(ident, title, description, size=(width, bottom + 4), body=body, cls=cls)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from .axes import Axis
+from .axes import Axis, horizontal_grid
 from .svg import WIDTH, circle, diamond, drawing, el
 from .text import Item, gain, measured, number, one_line, plural, shorten, verdict_of
 
@@ -19,7 +19,7 @@ LINE = 13.0  # units from one line of text to the next
 
 
 def trend_chart(ident: str, series: Item) -> Markup:
-    """One metric over the changes: solid where both states of a change were measured together, dashed between."""
+    """One metric over the changes: solid within a change (measured together), dashed between changes."""
     return _TrendChart(series).draw(ident)
 
 
@@ -36,22 +36,18 @@ class _TrendChart:
         self.paths: dict[str, list[str]] = {name: [] for name in ("gap", "change", "spread", "before", "after")}
 
     def draw(self, ident: str) -> Markup:
-        body: list[Markup] = []
-        for tick in self.axis.ticks(6):
-            y = self.axis.at(tick)
-            body.append(el("path", d=f"M{self.left} {y:.1f}H{self.right}", cls="grid"))
-            body.append(el("text", f"{tick:,.6g}", x=self.left - 8, y=y + 4, cls="tick end"))
+        body = horizontal_grid(self.axis, self.left, self.right, 8)
         if self.axis.low > 0:
             body.append(el("text", "the axis does not begin at 0", x=self.left, y=self.top - 8, cls="tick"))
         body += self._bands()
         body += [el("path", d="".join(path), cls=f"run {name}") for name, path in self.paths.items() if path]
-        whole = self.series["whole"]
+        overall = self.series["whole"]
         title = f"{one_line(self.series['workload'])} over {plural(len(self.steps), 'change')}"
-        told = "; ".join(f"{one_line(step['label'])}: {gain(step['ratio'])}" for step in self.steps[:20])
+        gains = "; ".join(f"{one_line(step['label'])}: {gain(step['ratio'])}" for step in self.steps[:20])
         description = (
             f"{self.series['metric']}, {self.series['better']} is better, from"
-            f" {measured(whole['before'], self.series['unit'])} to {measured(whole['after'], self.series['unit'])}."
-            f" Gain of each change: {told}. The table below holds the same figures."
+            f" {measured(overall['before'], self.series['unit'])} to {measured(overall['after'], self.series['unit'])}."
+            f" Gain of each change: {gains}. The table below holds the same figures."
         )
         return drawing(ident, title, description, size=(WIDTH, self.bottom + 62), body=body, cls="lines")
 
@@ -114,7 +110,7 @@ SHAPES: tuple[tuple[str, Callable[[float, float], str]], ...] = (
 
 
 def scaling_chart(ident: str, x: str, curves: Sequence[Item]) -> Markup:
-    """Work done relative to the first x, for the phases of one workload, beside what would be perfect."""
+    """Work done relative to the first x, for the phases of one workload, beside the line of perfect scaling."""
     width, height, left, right, top, bottom = 460, 286, 46.0, 372.0, 16.0, 232.0
     points = [point for curve in curves for point in curve["points"]]
     places = [point["x"] for point in points]
@@ -122,14 +118,10 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Item]) -> Markup:
     speeds = [point["speedup"] for point in points]
     perfect = max(places) / min(places)
     across = Axis(places, left, right, log=log, zero=False)
-    # The line of what would be perfect must not flatten the curves, as far as it goes beyond them.
+    # The line of perfect scaling must not flatten the curves: it is cut where it leaves them far below.
     reach = min(perfect, max(speeds) * 1.6)
     up = Axis([*speeds, 1.0, reach], bottom, top, log=log)
-    body = []
-    for tick in up.ticks(6):
-        y = up.at(tick)
-        body.append(el("path", d=f"M{left} {y:.1f}H{right}", cls="grid"))
-        body.append(el("text", f"{tick:,.6g}", x=left - 6, y=y + 4, cls="tick end"))
+    body = horizontal_grid(up, left, right, 6)
     shown: list[float] = []
     for place in sorted(set(places)):
         if not shown or across.at(place) - across.at(shown[-1]) >= 26:
@@ -144,12 +136,12 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Item]) -> Markup:
         body += _curve(curve, css, shape, (across, up))
     body += _names(curves[:LINES], (across, up))
     title = f"Work over {one_line(x)} of {one_line(curves[0]['workload'])}"
-    told = "; ".join(
+    summary = "; ".join(
         f"{', '.join(map(one_line, curve['phases']))}: {number(curve['points'][-1]['speedup'])} times at"
         f" {curve['points'][-1]['x']:g}"
         for curve in curves
     )
-    description = f"Work done relative to the first point. {told}. The table below holds the same figures."
+    description = f"Work done relative to the first point. {summary}. The table below holds the same figures."
     return drawing(ident, title, description, size=(width, height), body=body, cls="runs")
 
 
@@ -166,7 +158,7 @@ def _curve(curve: Item, css: str, shape: Callable[[float, float], str], axes: tu
 
 
 def _names(curves: Sequence[Item], axes: tuple[Axis, Axis]) -> list[Markup]:
-    """Each phase at the end of its line; where lines end close together, one below the other."""
+    """Each phase at the end of its line; names of lines that end close together stand one below the other."""
     ends = [
         (axes[1].at(curve["points"][-1]["speedup"]), axes[0].at(curve["points"][-1]["x"]), one_line(curve["phases"][0]))
         for curve in curves

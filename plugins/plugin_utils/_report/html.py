@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all pages have in common: templates with autoescape, one style sheet that the security policy names by hash."""
+"""The common parts of all pages: autoescaped templates, one style sheet that the security policy allows by its hash."""
 
 from __future__ import annotations
 
@@ -14,23 +14,48 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import text, view
+from . import pooled, text, view
 
+HERE = Path(__file__).parent
 LONGEST = 2000  # characters of one text
+FILTERS = (
+    *(
+        text.conflict_words,
+        text.gain,
+        text.interval,
+        text.listed,
+        text.measured,
+        text.moment,
+        text.number,
+        text.percent,
+    ),
+    *(text.probability, text.signed, text.verdict_word, text.with_code),
+    *(pooled.control, pooled.deviations, pooled.extent, pooled.level, pooled.more, pooled.title),
+    *(
+        view.common_extent,
+        view.decision,
+        view.metric_words,
+        view.pair_name,
+        view.pair_title,
+        view.ways,
+        view.workload_name,
+    ),
+)
+"""Functions that templates use as filters under their own names."""
 
 
-def page(template: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """A page in pieces; joined they are the file."""
-    css, css_hash = _style()
+def page(template: str, values: Mapping[str, Any], room: Path = HERE) -> Iterator[str]:
+    """A page in pieces; joined they are the file. Another room may have ``pages/`` and a ``page.css`` of its own."""
+    css, css_hash = _style(room)
     common = {"css": css, "css_hash": css_hash, "arrow": text.ARROW, "dash": text.DASH}
-    yield from environment().get_template(template).generate(**common, **values)
+    yield from environment(room).get_template(template).generate(**common, **values)
 
 
 @functools.cache
-def environment() -> jinja2.Environment:
+def environment(room: Path = HERE) -> jinja2.Environment:
     """Templates with autoescape on; every value that is printed is cleaned and cut to :data:`LONGEST` first."""
     env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "pages"),
+        loader=jinja2.FileSystemLoader([room / "pages", HERE / "pages"]),
         autoescape=True,
         finalize=_printed,
         trim_blocks=True,
@@ -38,30 +63,12 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.ChainableUndefined,
     )
-    forms = {"percent": text.percent, "number": text.number}
+    env.filters.update({function.__name__: function for function in FILTERS})
     env.filters.update(
         css=lambda item: text.verdict_of(item).css,
         symbol=lambda item: text.verdict_of(item).symbol,
-        word=text.verdict_word,
-        pair=view.pair_name,
-        ways=view.ways,
-        workload=view.workload_name,
-        decision=view.decision,
-        metric=view.metric_words,
-        interval=text.interval,
-        shown=lambda value, form: forms[form](value),
         plural=lambda count, *words: text.plural(count if isinstance(count, int) else 0, *words),
-        number=text.number,
-        measured=text.measured,
-        percent=text.percent,
-        gain=text.gain,
-        signed=text.signed,
-        with_code=text.with_code,
-        probability=text.probability,
-        moment=text.moment,
         opaque=lambda value: text.opaque(None if isinstance(value, jinja2.Undefined) else value)[:100],
-        conflict=text.conflict_words,
-        listed=text.listed,
     )
     return env
 
@@ -75,7 +82,8 @@ def _printed(value: object) -> object:
 
 
 @functools.cache
-def _style() -> tuple[Markup, str]:
-    css = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+def _style(room: Path) -> tuple[Markup, str]:
+    sheets = dict.fromkeys((HERE / "page.css", room / "page.css"))
+    css = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     digest = hashlib.sha256(css.encode()).digest()
     return Markup(css), base64.b64encode(digest).decode("ascii")

@@ -16,43 +16,29 @@ from .view import pair_name
 
 DRAWN = 40  # charts; all curves stand in the other files
 SECTIONS = (("curves", "Curves"), ("problems", "Problems with the data"), ("method", "How to read it"))
-HEADER = (
-    "change",
-    "host",
-    "peer",
-    "workload",
-    "phases",
-    "metric",
-    "unit",
-    "x",
-    "value",
-    "rounds",
-    "pct_of_first",
-    "speedup",
-    "low",
-    "high",
-    "efficiency_pct",
-    "knee",
-)
+PAIR_KEYS = ("host", "peer", "workload")
+POINT_KEYS = ("speedup", "low", "high", "efficiency_pct")
 COLUMNS = ("x", "Metric", "Of the first", "Work done", "Interval", "Efficiency", "Rounds")
 
 
 def method(report: Report) -> list[str]:
-    """What the words of the page mean."""
+    """The explanations at the end of the page."""
     work = {
-        "each": "Each of the x does what the first one does alone: where the metric is a time, the work done goes"
-        " with x and against the time.",
-        "whole": "The work is divided among the x: where the metric is a time, the work done goes against the time.",
+        "each": "Each of the x does as much as the first one alone: if the metric is a time, the work done is"
+        " proportional"
+        " to x and inversely proportional to the time.",
+        "whole": "The work is divided among the x: if the metric is a time, the work done is inversely proportional"
+        " to it.",
     }
     return [
-        "Every figure is relative to the smallest x. Work done is how much is done in the same time: 2 is twice as"
-        " much. Where the metric is a rate, it is that of the whole system.",
+        "Every figure is relative to the smallest x. Work done is the amount done in the same time: 2 is twice as much."
+        " If the metric is a rate, it is that of the whole system.",
         work[report["work"]],
-        "Efficiency is work done relative to x: 100 % where twice the x do twice the work (the dashed line).",
+        "Efficiency is work done relative to x: 100 % if twice the x do twice the work (the dashed line).",
         "The knee is the point that lies farthest above the straight line from the first point to the last one. A"
-        f" curve that nowhere lies above it by more than {report['knee_share_pct']:g} % of its own rise is nearly"
-        " straight and has none. It depends on how far x was taken: measure beyond the knee to see it.",
-        "The interval (95 %) is that of the ratio to the first x; it has no ends with few rounds.",
+        f" curve that never lies above it by more than {report['knee_share_pct']:g} % of its own rise is nearly"
+        " straight and has no knee. The knee depends on the largest x: measure beyond the knee to see it.",
+        "The interval (95 %) is that of the ratio to the first x; with few rounds it is unbounded.",
     ]
 
 
@@ -127,20 +113,22 @@ def knee_words(item: Item, x: str) -> str:
 
 def csv(report: Report) -> Iterator[str]:
     """A row for each point of each curve."""
-    yield cells(HEADER)
+    named = ("phases", "metric", "unit", "x", "value", "rounds", "pct_of_first")
+    yield cells(["change", *PAIR_KEYS, *named, *POINT_KEYS, "knee"])
     for item in report["curves"]:
         for point in item["points"]:
             yield cells(
                 [
                     report["change"],
-                    *(item[key] for key in ("host", "peer", "workload")),
+                    *(item[key] for key in PAIR_KEYS),
                     " ".join(item["phases"]),
                     item["metric"],
                     item["unit"],
                     point["x"],
                     point["value"],
                     point["rounds"],
-                    *(point[key] for key in ("pct", "speedup", "low", "high", "efficiency_pct")),
+                    point["pct"],
+                    *(point[key] for key in POINT_KEYS),
                     (item["knee"] or {}).get("x"),
                 ]
             )

@@ -19,12 +19,15 @@ SECTIONS = (("series", "Change by change"), ("problems", "Problems with the data
 METHOD = (
     "Each change keeps the gain, the interval and the verdict of its own report: both of its states were measured"
     " together.",
-    "Between changes nothing was measured together. What moved there is shown as a gap before the change, and is"
-    " credited to no change.",
-    "The whole is the first state against the last one. Its interval comes from the rounds of these two states alone,"
-    " which lie far apart in time: weaker evidence than that of a single change.",
-    "The gains of all changes multiplied tell what the changes did together; where that differs from the whole, the"
-    " gaps between them did the rest.",
+    "Between changes nothing was measured together. A difference there is shown as a gap before the change and is"
+    " credited"
+    " to no change.",
+    "The overall result compares the first state with the last one. Its interval comes from the rounds of these two"
+    " states"
+    " alone, which lie far apart in time: weaker evidence than that of a single change.",
+    "The product of all gains is the effect of the changes alone; if it differs from the overall result, the gaps"
+    " between"
+    " the changes explain the rest.",
     "Above 0 % is better, whatever the direction of the metric.",
 )
 COLUMNS = (
@@ -38,25 +41,8 @@ COLUMNS = (
     "Gain since the first",
     "Verdict",
 )
-HEADER = (
-    "name",
-    "change",
-    "label",
-    "host",
-    "peer",
-    "workload",
-    "metric",
-    "unit",
-    "before",
-    "after",
-    "change_pct",
-    "ratio",
-    "low",
-    "high",
-    "gap_ratio",
-    "cumulative_ratio",
-    "verdict",
-)
+SERIES_KEYS = ("host", "peer", "workload", "metric", "unit")
+STEP_KEYS = ("change_pct", "ratio", "low", "high", "gap", "cumulative", "verdict")
 
 
 def html(report: Report) -> Iterator[str]:
@@ -98,13 +84,14 @@ def _whole_row(item: Item) -> list[object]:
     whole = item["whole"]
     sides = [text.measured(whole[state], item["unit"]) for state in ("before", "after")]
     gain = text.gain(whole["ratio"])
-    multiplied = f"all changes multiplied: {text.gain(whole['steps_ratio'])}"
-    return ["The whole", *sides, text.signed(whole["change_pct"]), gain, text.interval(whole), "", gain, multiplied]
+    multiplied = f"product of all changes: {text.gain(whole['steps_ratio'])}"
+    return ["Overall", *sides, text.signed(whole["change_pct"]), gain, text.interval(whole), "", gain, multiplied]
 
 
 def csv(report: Report) -> Iterator[str]:
     """A row for each change of each series."""
-    yield cells(HEADER)
+    names = (f"{key}_ratio" if key in ("gap", "cumulative") else key for key in STEP_KEYS)
+    yield cells(["name", "change", "label", *SERIES_KEYS, "before", "after", *names])
     for item in report["series"]:
         for step in item["steps"]:
             yield cells(
@@ -112,9 +99,9 @@ def csv(report: Report) -> Iterator[str]:
                     report["name"],
                     step["change"],
                     step["label"],
-                    *(item[key] for key in ("host", "peer", "workload", "metric", "unit")),
+                    *(item[key] for key in SERIES_KEYS),
                     *((step[state] or {}).get("median") for state in ("before", "after")),
-                    *(step[key] for key in ("change_pct", "ratio", "low", "high", "gap", "cumulative", "verdict")),
+                    *(step[key] for key in STEP_KEYS),
                 ]
             )
 

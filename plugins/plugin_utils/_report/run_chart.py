@@ -57,7 +57,7 @@ class _RunChart:
         return max(0.0, low - room), high + room
 
     def y(self, value: float) -> float:
-        """Where a value lies; what is beyond the axis is held at its edge."""
+        """The place of a value; a value beyond the axis is drawn at its edge."""
         share = (value - self.low) / (self.high - self.low)
         return self.bottom - min(max(share, 0.0), 1.0) * (self.bottom - self.top)
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Elements of inline SVG: no script, no inline style, colours from the page's style sheet by class.
 
-Every drawing has a title and a description; every shape that carries a meaning differs by form, not by colour alone.
+Every drawing has a title and a description. Shapes with a meaning differ in form, not only in colour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
@@ -28,10 +28,16 @@ def el(name: str, *children: object, **attributes: object) -> Markup:
     return Markup(f"<{name}{''.join(parts)}>{inner}</{name}>" if inner else f"<{name}{''.join(parts)}/>")
 
 
+def first_of(sentences: Sequence[str], most: int = 12) -> str:
+    """The first sentences in one line, and the count of the others."""
+    more = [f"{len(sentences) - most} more"] if len(sentences) > most else []
+    return "; ".join([*sentences[:most], *more])
+
+
 def drawing(
     ident: str, title: str, description: str, *, size: tuple[int, float], body: Iterable[Markup], cls: str
 ) -> Markup:
-    """An SVG image with its name and description for those who do not see it."""
+    """An SVG image with a title and a description for screen readers."""
     return el(
         "svg",
         el("title", one_line(title), id=f"{ident}-title"),

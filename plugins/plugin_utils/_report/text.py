@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Words, numbers and untrusted text: what every format of the report writes in the same way."""
+"""Words, numbers and untrusted text, written the same way in every format of the report."""
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import unicodedata
@@ -15,7 +16,7 @@ Report = Mapping[str, Any]
 Item = Mapping[str, Any]
 PairKey = tuple[str, str, str]  # host, peer, workload
 Runs = Callable[[Collection[PairKey] | None], Iterable[Item]]
-"""Gives the runs of the comparisons named, or all of them: a fleet's would fill the memory, so nobody holds them."""
+"""Returns the runs of the named comparisons, or all runs: an iterator, because a fleet's runs would fill the memory."""
 
 DASH = "\u2013"
 ARROW = "\u2192"
@@ -24,8 +25,8 @@ ELLIPSIS = "\u2026"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A verdict as it is shown: never by colour alone, so symbol and word belong to it."""
+class VerdictStyle:
+    """The appearance of a verdict: symbol and word too, because colour alone is not enough."""
 
     word: str
     symbol: str
@@ -33,32 +34,44 @@ class Verdict:
     rank: int  # 0 is what a reader must see first
 
 
-VERDICTS = {
-    verdict.word: verdict
-    for verdict in (
-        Verdict("REGRESSED", "\u25bc", "regressed", 0),
-        Verdict("INCONCLUSIVE", "?", "inconclusive", 1),
-        Verdict("NOT COMPARABLE", "\u2260", "incomparable", 2),
-        Verdict("NO DATA", "\u2205", "nodata", 3),
-        Verdict("UNCHANGED", "=", "unchanged", 4),
-        Verdict("IMPROVED", "\u25b2", "improved", 5),
+VERDICT_STYLES = {
+    style.word: style
+    for style in (
+        VerdictStyle("REGRESSED", "\u25bc", "regressed", 0),
+        VerdictStyle("INCONCLUSIVE", "?", "inconclusive", 1),
+        VerdictStyle("NOT COMPARABLE", "\u2260", "incomparable", 2),
+        VerdictStyle("NO DATA", "\u2205", "nodata", 3),
+        VerdictStyle("UNCHANGED", "=", "unchanged", 4),
+        VerdictStyle("IMPROVED", "\u25b2", "improved", 5),
     )
 }
 
 
-def verdict_of(item: Item) -> Verdict:
-    """The verdict of a report or a comparison; a word nobody knows is shown as NO DATA, never as a success."""
-    return VERDICTS.get(str(item.get("verdict")), VERDICTS["NO DATA"])
+def verdict_of(item: Item) -> VerdictStyle:
+    """The verdict of a report or a comparison; an unknown word is shown as NO DATA, never as a success."""
+    return VERDICT_STYLES.get(str(item.get("verdict")), VERDICT_STYLES["NO DATA"])
 
 
 def verdict_word(item: Item) -> str:
-    """``IMPROVED`` ... ``NO DATA``, and ``IMPROVED, WITH WARNINGS`` where a guard spoke up."""
+    """``IMPROVED`` ... ``NO DATA``, and ``IMPROVED, WITH WARNINGS`` if there is a guard."""
     word = verdict_of(item).word
-    return f"{word}, WITH WARNINGS" if word == "IMPROVED" and item.get("warnings") is True else word
+    return f"{word}, WITH WARNINGS" if word == "IMPROVED" and warned(item) else word
+
+
+def warned(item: Item) -> bool:
+    """Whether a guard speaks against an item; for a report, whether one does against the row that decides.
+
+    An experiment is decided by the row of its winner.
+    """
+    rows = item.get("pooled")
+    if not rows:
+        return item.get("warnings") is True
+    winner = (item.get("experiment") or {}).get("winner")
+    return next((row for row in rows if row.get("contrast") == winner), rows[0]).get("warnings") is True
 
 
 def clean(value: object) -> str:
-    """Text that shows what it is: control characters are dropped, invisible and bidirectional ones become ``[U+202E]``.
+    """Text without hidden content: control characters are dropped, invisible and bidirectional ones are shown as code.
 
     Line feeds and tabs stay. Surrogates and non-characters, which XML and UTF-8 refuse, become U+FFFD.
     """
@@ -86,12 +99,12 @@ def one_line(value: object) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """At most ``length`` characters, the last of them an ellipsis where something was cut off."""
+    """At most ``length`` characters, with an ellipsis at the end of a shortened text."""
     return text if len(text) <= length else text[: length - 1] + ELLIPSIS
 
 
 def number(value: object) -> str:
-    """A measured value with three to four digits; a dash where there is none: a missing value is never 0."""
+    """A measured value with three to four digits; a dash if it is missing: a missing value is never 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return DASH
     size = abs(value)
@@ -110,9 +123,9 @@ def measured(value: object, unit: object) -> str:
     return f"{text} {unit}" if unit and text != DASH else text
 
 
-def percent(value: object, digits: int = 1) -> str:
+def percent(value: object) -> str:
     """``4.3 %``."""
-    return f"{value:.{digits}f} %".replace("-", MINUS) if isinstance(value, (int, float)) else DASH
+    return f"{value:.1f} %".replace("-", MINUS) if isinstance(value, (int, float)) else DASH
 
 
 def gain(ratio: object) -> str:
@@ -123,6 +136,14 @@ def gain(ratio: object) -> str:
     if abs(value) < 0.05:
         return "0.0 %"
     return f"{value:+.1f} %".replace("-", MINUS)
+
+
+def better_by(ratio: object) -> str:
+    """A ratio above 1 is better: 1.043 is shown as ``4.3 % better``."""
+    told = gain(ratio)
+    if told in (DASH, "0.0 %"):
+        return told if told == DASH else "no different"
+    return f"{told[1:]} {'better' if told.startswith('+') else 'worse'}"
 
 
 def signed(value: object) -> str:
@@ -138,14 +159,6 @@ def interval(item: Item) -> str:
     return " to ".join("open" if end is None else gain(end) for end in ends)
 
 
-def gain_words(ratio: object) -> str:
-    """``4.3 % better``, ``2.0 % worse`` or ``the same``."""
-    text = gain(ratio)
-    if text in (DASH, "0.0 %"):
-        return "the same" if text != DASH else DASH
-    return f"{text[1:]} {'better' if text[0] == '+' else 'worse'}"
-
-
 def probability(value: object) -> str:
     """A p value: ``0.004``, ``< 0.001``."""
     if not isinstance(value, (int, float)):
@@ -154,7 +167,7 @@ def probability(value: object) -> str:
 
 
 def moment(value: object) -> str:
-    """``2026-11-20T10:00:00.123456Z`` as ``2026-11-20 10:00:00 UTC``; anything else as it is."""
+    """``2026-11-20T10:00:00.123456Z`` as ``2026-11-20 10:00:00 UTC``; any other text unchanged."""
     text = str(value or "")
     match = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z", text)
     return f"{match[1]} {match[2]} UTC" if match else text or DASH
@@ -166,7 +179,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def opaque(value: object) -> list[str]:
-    """The lines in which a knob's value is shown, whatever JSON it is: a dict gives ``key = value`` lines."""
+    """The lines that show a JSON value of any type: a dict gives ``key = value`` lines."""
     if value is None:
         return [DASH]
     if isinstance(value, Mapping):
@@ -195,7 +208,12 @@ def conflict_words(conflict: object) -> str:
 
 def natural(value: object) -> tuple[tuple[int, str, str], ...]:
     """A sort key that puts ``app2`` before ``app10``, however long the digits are."""
-    parts = re.split(r"([0-9]+)", str(value))
+    return _natural(str(value))
+
+
+@functools.lru_cache(maxsize=16384)
+def _natural(value: str) -> tuple[tuple[int, str, str], ...]:
+    parts = re.split(r"([0-9]+)", value)
     bare = [part.lstrip("0") if index % 2 else part for index, part in enumerate(parts)]
     return tuple((len(bare[i]) if i % 2 else 0, bare[i], parts[i]) for i in range(len(parts)))
 

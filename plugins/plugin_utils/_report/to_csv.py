@@ -34,47 +34,41 @@ ROWS_A_PIECE = 5000
 
 
 def lines(report: Report, runs: Runs) -> Iterator[str]:
-    """Header and rows, some thousand a piece."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(HEADER)
+    """Header and rows, some thousand rows per piece."""
+    yield cells(HEADER)
     rows = _rows(report, runs)
-    while piece := list(itertools.islice(rows, ROWS_A_PIECE)):
-        writer.writerows(piece)
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()  # the header, where there is no run
+    while piece := "".join(itertools.islice(rows, ROWS_A_PIECE)):
+        yield piece
 
 
-def _rows(report: Report, runs: Runs) -> Iterator[tuple[object, ...]]:
+def _rows(report: Report, runs: Runs) -> Iterator[str]:
+    """One row per run. What the runs of a round have in common is written once: a fleet has half a million runs."""
     metrics: dict[PairKey, tuple[str, str]] = {
-        key_of(item): (text_cell(item["metric"]), text_cell(item["unit"])) for item in report["comparisons"]
+        key_of(item): (str(item["metric"]), str(item["unit"])) for item in report["comparisons"]
     }
-    change = text_cell(report["change"])
+    change = report["change"]
+    last: tuple[object, ...] = ()
+    head = metric = unit = ""
     for run in runs(None):
-        host, peer, workload = run["host"], run["peer"], run["workload"]
-        metric, unit = metrics.get((host, peer, workload), ("", ""))
-        yield (
-            change,
-            text_cell(host),
-            text_cell(peer),
-            text_cell(workload),
-            text_cell(run["phase"]),
-            run["round"],
-            run["run"],
-            "yes" if run["warmup"] else "no",
-            "yes" if run["ok"] else "no",
-            run["started"],
-            metric,
-            run["value"],
-            unit,
-            text_cell(run["error"]),
-        )
+        place = run["host"], run["peer"], run["workload"], run["phase"], run["round"]
+        if place != last:
+            last = place
+            head = ",".join([*map(_cell, (change, *place[:4])), str(place[4])])
+            metric, unit = map(_cell, metrics.get(place[:3], ("", "")))
+        value, error = run["value"], run["error"]
+        kind = f"{'yes' if run['warmup'] else 'no'},{'yes' if run['ok'] else 'no'},{run['started'] or ''}"
+        figure = f"{metric},{'' if value is None else value},{unit}"
+        yield f"{head},{run['run']},{kind},{figure},{_cell(error) if error else ''}\n"
+
+
+@functools.lru_cache(maxsize=4096)
+def _cell(value: object) -> str:
+    """One cell as it stands between two commas."""
+    return cells([value, None])[:-2]
 
 
 def cells(values: Iterable[object]) -> str:
-    """One row; numbers stay as they are, and what is not known is empty."""
+    """One row; numbers are written unchanged, and unknown values are empty."""
     buffer = io.StringIO()
     row = [value if isinstance(value, (int, float)) else text_cell(value) for value in values]
     csv.writer(buffer, lineterminator="\n").writerow(row)
@@ -83,7 +77,7 @@ def cells(values: Iterable[object]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def text_cell(value: object) -> str:
-    """A text on one line; one that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """A text on one line; an apostrophe in front keeps a spreadsheet from reading it as a formula."""
     if value is None:
         return ""
     text = one_line(value)

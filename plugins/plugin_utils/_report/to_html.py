@@ -3,7 +3,7 @@
 """The report as one HTML file: no script, nothing loaded, one style sheet that the security policy names by hash.
 
 Up to :data:`FLEET_FROM` comparisons everything is shown. Above, a fleet view comes first, the worst comparisons are
-shown in full, all others as one line each in folded tables, and the page says what it left to the other files.
+shown in full, all others as one line each in folded tables, and the page says which content is only in the other files.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import charts, text, view
+from . import charts, pooled, round_trips, text, view
 from .costs import cpu_rows
 from .cpu_chart import cpu_chart
+from .ecdf_chart import ecdf_chart
 from .html import page
 from .run_chart import RUNS_DRAWN, run_chart
 from .text import Item, Report, Runs
@@ -21,6 +22,7 @@ from .text import Item, Report, Runs
 FLEET_FROM = 60  # comparisons, controls not counted
 WORST = 40  # comparisons drawn and shown in full in a fleet
 CHARTS = 24  # run charts in a fleet
+DISTRIBUTIONS = 4  # charts of single round trips
 DENSE_ROWS = 8000  # one-line rows of a fleet, about 250 bytes each
 GROUPS = 200  # different outcomes or fingerprint lines
 SENTENCES = 200  # warnings or problems
@@ -29,15 +31,16 @@ SECTIONS = (
     ("next", "What to do next"),
     ("experiment", "The experiment"),
     ("overview", "Result at a glance"),
-    ("pairs", "Results by host pair"),
+    ("pairs", "Results in figures"),
     ("cpu", "CPU time and ITR"),
     ("changes", "What changed"),
     ("context", "Settings of the application"),
     ("comparability", "Comparability and warnings"),
-    ("runs", "Every run in time order"),
     ("not-measured", "Not measured"),
     ("method", "Method and limits"),
     ("data", "Raw data"),
+    ("distribution", "Annex: single round trips"),
+    ("runs", "Annex: every run"),
 )
 
 
@@ -52,23 +55,37 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
     fleet = len(comparisons) > FLEET_FROM
     material = float(report["thresholds"]["material_pct"])
     plotted = view.worst_first(comparisons)[:WORST] if fleet else everything
-    known = any(item.get("ratio") for item in plotted)
+    together, hosts = pooled.shown(report), pooled.of_hosts(report)
+    known = any(item.get("ratio") for item in [*together, *plotted])
     changes, comparability = view.change_groups(report), view.comparability_groups(report)
     drawn = plotted[:CHARTS] if fleet else everything
-    counts = report["counts"]
+    levels = view.levels_of(report)
+    against = [level for level in levels if not level.get("baseline")]
     cpu_items = plotted if fleet else [item for item in everything if not item.get("control")]
     costs = [row for item in cpu_items for row in cpu_rows(item)]
+    known_trips = round_trips.told(report)
     return {
         "report": report,
-        "level": f"{report['thresholds'].get('confidence_pct', 95.0):.3g} %",
+        "round_trips": known_trips,
+        "round_trips_note": round_trips.note(known_trips),
+        "round_trips_charts": [
+            {"item": item, "svg": ecdf_chart(f"ecdf-{index}", item)}
+            for index, item in enumerate(view.worst_first(known_trips)[:DISTRIBUTIONS])
+        ],
         "sections": sections(report),
-        "tally": [(verdict, counts.get(word, 0)) for word, verdict in text.VERDICTS.items()],
+        "tally": [(verdict, report["counts"].get(word, 0)) for word, verdict in text.VERDICT_STYLES.items()],
         "fleet": fleet,
         "comparisons": everything,
         "judged": len(comparisons),
         "plotted": plotted,
-        "intervals": charts.interval_plot("plot", plotted, material, "flat" if fleet else "wide") if known else "",
-        "intervals_narrow": charts.interval_plot("plot-narrow", plotted, material, "narrow") if known else "",
+        "deciding": pooled.deciding(report),
+        "pooled": together,
+        "pooled_left_out": pooled.host_counts(hosts),
+        "intervals": [
+            charts.interval_plot(f"plot-{form}", plotted, material, form, together)
+            for form in ("flat" if fleet else "wide", "narrow")
+            if known
+        ],
         "domain": view.common_domain(plotted),
         "pairs": view.by_pair(everything),
         "cpu_rows": costs,
@@ -87,7 +104,10 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "charts_left_out": len(everything) - len(drawn),
         "not_measured": view.not_measured_groups(report)[:GROUPS],
         "context_rows": view.context_rows(report)[:GROUPS],
-        **_experiment_context(report, material),
+        "levels": levels,
+        "level_plots": [
+            charts.level_plot(f"levels-{form}", against, material, form) for form in ("wide", "narrow") if against
+        ],
         **(_fleet_context(everything, comparisons, material) if fleet else {}),
     }
 
@@ -97,21 +117,9 @@ def sections(report: Report) -> list[tuple[str, str]]:
     absent = {name for name in ("experiment", "context") if not report.get(name)}
     if report.get("declared"):
         absent.discard("context")
+    if not round_trips.told(report):
+        absent.add("distribution")
     return [section for section in SECTIONS if section[0] not in absent]
-
-
-def _experiment_context(report: Report, material: float) -> dict[str, Any]:
-    experiment = report.get("experiment")
-    if not experiment:
-        return {}
-    levels = view.levels_of(experiment)
-    against = [level for level in levels if not level.get("baseline")]
-    return {
-        "levels": levels,
-        "level_plots": [charts.level_plot(f"levels-{form}", against, material, form) for form in ("wide", "narrow")]
-        if against
-        else [],
-    }
 
 
 def _fleet_context(everything: Sequence[Item], comparisons: Sequence[Item], material: float) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report as JSON, the canonical form: keys sorted, one line an entry of a list, for streams and for diffs."""
+"""The report as JSON, the canonical form: keys sorted, one line per entry of a list, for streams and for diffs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .text import Report, Runs
 
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
-    """The file in pieces. Only ASCII is written: invisible characters and lone surrogates stand there as escapes."""
+    """The file in pieces. Only ASCII is written: invisible characters and lone surrogates are escaped."""
     yield "{"
     for index, key in enumerate(sorted(report)):
         yield f"{',' if index else ''}\n {_dump(key)}: "
@@ -36,7 +36,7 @@ def _dump(value: object) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows neither NaN nor infinities: such a value is one that could not be had."""
+    """JSON has neither NaN nor infinities: such values count as missing."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

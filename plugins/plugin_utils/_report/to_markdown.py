@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from . import text, view
+from . import pooled, round_trips, text, view
 from .costs import cpu_rows
 from .text import Item, Report, Runs
 
@@ -18,18 +18,20 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "://": ":&#47
 
 
 def escape(value: object) -> str:
-    """A text on one line that Markdown, and HTML within it, takes literally; it mentions nobody and links nowhere."""
+    """A text on one line that Markdown and HTML show literally, without mentions and links."""
     line = text.shorten(text.one_line(value), LONGEST)
     line = _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), line)
     return re.sub(r"^([-+]|\d+[.)])(?=\s)", r"\\\1", line)
 
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
-    """The document, a section a piece."""
+    """The document, one section per piece."""
     yield from _head(report)
+    yield from _pooled(report)
     yield from _experiment(report)
     yield from _results(report)
     yield from _costs(report)
+    yield from _round_trips(report)
     yield from _changes(report)
     yield from _warnings(report)
     yield from _not_measured(report)
@@ -38,7 +40,7 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     if repeat:
         # an indented block, because nothing within a line can end it as backquotes end a fenced one
         block = "\n".join("    " + text.one_line(line) for line in str(repeat).splitlines())
-        yield from section("To repeat it", [block, "\n"])
+        yield from section("How to repeat it", [block, "\n"])
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -53,7 +55,7 @@ def _head(report: Report) -> Iterator[str]:
         "Period": f"{text.moment(period.get('first'))} to {text.moment(period.get('last'))}",
         "Measured with": ", ".join(report.get("tools") or ()) or text.DASH,
         "Protocol": f"{', '.join(protocol.get('names') or ()) or text.DASH}; {protocol.get('evidence') or text.DASH}",
-        "Material from": text.percent(report["thresholds"].get("material_pct")),
+        "Material limit": text.percent(report["thresholds"].get("material_pct")),
     }
     yield from (f"- **{name}:** {escape(value)}\n" for name, value in facts.items())
     steps = report.get("next_steps") or ()
@@ -61,7 +63,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _sentence(step: object) -> str:
-    """A sentence whose commands can be copied: nothing between backquotes is taken for markup, or holds one."""
+    """A sentence whose commands can be copied: text between backquotes is not markup and contains no backquote."""
     parts = text.with_code(step)
     shown = [f"`{text.one_line(part)}`" if code else escape(part) for code, part in parts]
     return "".join(f"{one} " if part.endswith(" ") else one for one, (_code, part) in zip(shown, parts, strict=True))
@@ -89,19 +91,44 @@ def _experiment(report: Report) -> Iterator[str]:
             text.interval(level),
             " · ".join(level.get("guards") or ()),
         ]
-        for level in view.levels_of(experiment)[:ROWS]
+        for level in view.levels_of(report)[:ROWS]
     ]
     header = ("Level", "Settings", "Verdict", "Gain", "Interval", "Guards")
     yield from section("The experiment", [*facts, *table(header, rows)])
+
+
+def _pooled(report: Report) -> Iterator[str]:
+    """The rows that decide and the hosts that a reader must see first."""
+    rows = pooled.shown(report)
+    deciding = pooled.deciding(report)
+    body = [
+        [
+            f"{pooled.title(row)} ({pooled.extent(row)})",
+            text.gain(row.get("ratio")),
+            f"{text.interval(row)} ({pooled.level(row)})" if row.get("low") or row.get("high") else text.DASH,
+            f"{text.verdict_of(row).symbol} {text.verdict_word(row)}",
+            _said(row, pooled.deviations(row), pooled.control(row), pooled.more(row) if row in deciding else ""),
+        ]
+        for row in rows
+    ]
+    left_out = pooled.host_counts(pooled.of_hosts(report))
+    told = table(("Pooled", "Gain", "Interval", "Verdict", "Reason"), body)
+    yield from section("All workloads together", [*told, *([f"\n{left_out}\n"] if left_out else [])])
+
+
+def _said(item: Item, *more: str) -> str:
+    """Reason, further sentences, guards and flags in one cell."""
+    parts = [str(item.get("reason") or ""), *more, *(item.get("guards") or ()), *(item.get("flags") or ())]
+    return " · ".join(filter(None, parts))
 
 
 def _results(report: Report) -> Iterator[str]:
     comparisons = report.get("comparisons") or ()
     rows = [
         [word.symbol + " " + word.word, text.number(report["counts"].get(word.word, 0))]
-        for word in text.VERDICTS.values()
+        for word in text.VERDICT_STYLES.values()
     ]
-    yield from section("Results", table(("Verdict", "Comparisons"), rows))
+    yield from section("Single comparisons", table(("Verdict", "Comparisons"), rows))
     if not comparisons:
         return
     fleet = len(comparisons) > ROWS
@@ -114,13 +141,12 @@ def _results(report: Report) -> Iterator[str]:
 
 
 def _shown(items: Sequence[Item]) -> list[Item]:
-    """All in their order, or of more than a ticket has room for those to look at first."""
+    """All comparisons in their order, or the most important ones if a ticket has no room for all."""
     return view.worst_first(items)[:ROWS] if len(items) > ROWS else view.ordered(items)
 
 
 def _row(item: Item) -> list[object]:
     unit, way = item.get("unit") or "", view.ways(item)
-    said = [str(item.get("reason") or ""), f"Transport: {way}." if way else ""]
     medians = [text.measured((item.get(side) or {}).get("median"), unit) for side in ("before", "after")]
     return [
         view.pair_name(item),
@@ -130,12 +156,12 @@ def _row(item: Item) -> list[object]:
         text.interval(item),
         text.probability(item.get("p")),
         f"{text.verdict_of(item).symbol} {text.verdict_word(item)}",
-        " · ".join(filter(None, (*said, *(item.get("guards") or ()), *(item.get("flags") or ())))),
+        _said(item, f"Transport: {way}." if way else ""),
     ]
 
 
 def _costs(report: Report) -> Iterator[str]:
-    """Of the comparisons that stand in the results, too."""
+    """CPU costs of the comparisons that are in the results."""
     rows = [
         [
             view.pair_name(row["item"]),
@@ -149,17 +175,14 @@ def _costs(report: Report) -> Iterator[str]:
         for item in _shown([item for item in report.get("comparisons") or () if not item.get("control")])
         for row in cpu_rows(item)
     ]
-    header = (
-        "Host pair",
-        "Workload",
-        "End",
-        "CPU before",
-        "CPU after",
-        "Gain",
-        "ITR per hour before",
-        "ITR per hour after",
-    )
-    yield from section("CPU time per unit of work", table(header, rows))
+    sides = ("CPU before", "CPU after", "Gain", "ITR per hour before", "ITR per hour after")
+    yield from section("CPU time per unit of work", table(("Host pair", "Workload", "End", *sides), rows))
+
+
+def _round_trips(report: Report) -> Iterator[str]:
+    known = round_trips.told(report)
+    said = [f"\n{escape(round_trips.note(known))}\n"] if known else []
+    yield from section("Single round trips", [*bullets(round_trips.sentences(known)), *said])
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -172,7 +195,7 @@ def _changes(report: Report) -> Iterator[str]:
         rows.append(
             [text.listed(group.members, 6), knob, before, after, item.get("verdict"), effect, item.get("reason")]
         )
-    header = ("Hosts", "Tuning", "Running before", "Running after", "Tuning says", "Took effect", "Reason")
+    header = ("Hosts", "Tuning", "Running before", "Running after", "Verdict of the tuning", "Took effect", "Reason")
     yield from section("What changed", table(header, rows))
 
 
@@ -195,7 +218,7 @@ def _warnings(report: Report) -> Iterator[str]:
         for group in differing[:ROWS]
     ]
     yield from section(
-        "Differences between the phases", table(("Item", "Before", "After", "Reading", "Host pairs"), rows)
+        "Differences between the phases", table(("Item", "Before", "After", "Result", "Host pairs"), rows)
     )
 
 
@@ -208,7 +231,7 @@ def _not_measured(report: Report) -> Iterator[str]:
 
 
 def section(title: str, body: Sequence[str]) -> Iterator[str]:
-    """A section with its heading; nothing where there is nothing in it."""
+    """A section with its heading; nothing if the section is empty."""
     if body:
         yield f"\n## {title}\n\n"
         yield from body
@@ -222,6 +245,6 @@ def bullets(sentences: Sequence[str]) -> list[str]:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """A table whose cells are escaped; nothing where it has no row."""
+    """A table with escaped cells; empty without rows."""
     body = [f"| {' | '.join(escape(cell if cell is not None else '') for cell in row)} |\n" for row in rows]
     return [f"| {' | '.join(header)} |\n", f"|{' --- |' * len(header)}\n", *body] if body else []

@@ -1,26 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report dict in the order in which people read it: sorted, grouped, counted. Pure functions, no markup."""
+"""The content of the report in reading order: sorted, grouped, counted. Pure functions, no markup."""
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .text import (
-    DASH,
-    VERDICTS,
-    Item,
-    PairKey,
-    Report,
-    Runs,
-    natural,
-    verdict_of,
-    verdict_word,
-)
+from . import pooled
+from .text import DASH, VERDICT_STYLES, Item, PairKey, Report, Runs, natural, plural, verdict_of, verdict_word, warned
 
 METRICS = {
     "av2_us": "average round trip (av2)",
@@ -37,7 +28,7 @@ METRICS = {
 
 @dataclass
 class Group:
-    """Equal items of several hosts, told once."""
+    """Equal items of several hosts, shown once."""
 
     item: Item
     members: list[str] = field(default_factory=list)
@@ -45,7 +36,7 @@ class Group:
 
 @dataclass(frozen=True)
 class WorkloadRow:
-    """What a fleet did under one workload."""
+    """The results of a fleet under one workload."""
 
     name: str
     control: bool
@@ -56,12 +47,12 @@ class WorkloadRow:
 
 
 def key_of(item: Item) -> PairKey:
-    """What ties runs to their comparison: host, peer, workload."""
+    """The key that links runs to their comparison: host, peer, workload."""
     return str(item.get("host")), str(item.get("peer")), str(item.get("workload"))
 
 
 def metric_words(name: object) -> str:
-    """A metric in words; one nobody described keeps its name."""
+    """A metric in words; an unknown metric keeps its name."""
     return METRICS.get(str(name), str(name))
 
 
@@ -70,10 +61,26 @@ def pair_name(item: Item) -> str:
     return f"{item.get('host')} \u2192 {item.get('peer')}"
 
 
-def common_domain(items: Iterable[Item]) -> str:
-    """``.example.com`` where all hosts with a domain have that one; a drawing has no room to repeat it in every row.
+def pair_title(item: Item) -> str:
+    """The pair, and in an experiment the level that is compared with the baseline."""
+    contrast = item.get("contrast")
+    return f"{pair_name(item)}, {contrast}" if contrast else pair_name(item)
 
-    Empty if the names without it would be addresses or the same twice.
+
+def common_extent(items: Iterable[Item]) -> str:
+    """``6 rounds, 30 runs per state`` if all states of these comparisons have that many, and none has a failed run."""
+    states = [item.get(side) or {} for item in items for side in ("before", "after")]
+    known = {(side.get("rounds"), side.get("runs")) for side in states}
+    if len(known) != 1 or any(side.get("failed_runs") for side in states):
+        return ""
+    rounds, runs = known.pop()
+    return f"{plural(rounds, 'round')}, {plural(runs, 'run')} per state" if rounds and runs else ""
+
+
+def common_domain(items: Iterable[Item]) -> str:
+    """``.example.com`` if all hosts with a domain share it: a drawing has no room to repeat it in every row.
+
+    Empty if the names without it would be addresses or not unique.
     """
     names = {str(item.get(end)) for item in items for end in ("host", "peer")}
     domains = {domain for _name, dot, domain in (name.partition(".") for name in names) if dot}
@@ -89,7 +96,7 @@ def workload_name(item: Item) -> str:
 
 
 def states_of(report: Report, item: Item) -> dict[str, str]:
-    """Which phases of the records are the two states of a comparison."""
+    """The phases of the records that are the two states of a comparison."""
     experiment, contrast = report.get("experiment"), item.get("contrast")
     if experiment and contrast:
         return {str(experiment.get("baseline")): "before", str(contrast): "after"}
@@ -99,64 +106,73 @@ def states_of(report: Report, item: Item) -> dict[str, str]:
 DECISIONS = {
     "IMPROVED": "Keep the change.",
     "REGRESSED": "Do not keep the change as it is.",
-    "UNCHANGED": "This measurement is no reason to keep the change, and none against it.",
+    "UNCHANGED": "The change makes no material difference here.",
     "INCONCLUSIVE": "Do not decide yet: these data allow no conclusion.",
     "NOT COMPARABLE": "Do not decide yet: the two states cannot be compared.",
     "NO DATA": "Do not decide yet: there are no data.",
 }
-IN_PART = {
-    "INCONCLUSIVE": "Do not decide yet: not every comparison allows a conclusion.",
-    "NOT COMPARABLE": "Do not decide yet: not every pair could be compared.",
-    "NO DATA": "Do not decide yet: not every pair has data.",
+UNDECIDED = {
+    "rounds": "Do not decide yet: there are too few rounds.",
+    "noise": "Do not decide yet: the noise is too large for a conclusion from these rounds.",
+    "control": "Do not decide yet: something else changed as well, because the control workload moved.",
+    "failed": "Do not decide yet: too many runs failed.",
+    "starts": "Do not decide yet: each state needs more starts of the machine.",
+    "coarse": "Do not decide yet: the figures are too coarse.",
+    "lost": "Do not decide yet: too many hosts or comparisons have no result.",
 }
-"""The same where others are decided, which a sentence about all of them would deny."""
+"""The same for INCONCLUSIVE, by its cause."""
 
 
 def decision(report: Report) -> str:
-    """Whether to keep the change, in one sentence for those who read no other; an experiment decides by itself."""
+    """Whether to keep the change, in one sentence; empty for an experiment, which decides by itself."""
     if report.get("experiment"):
         return ""
-    word = verdict_of(report).word
-    warned = any(item.get("warnings") is True for item in report.get("comparisons") or ())
-    if word == "IMPROVED" and (warned or report.get("warnings") is True):
-        return "Better, but not for nothing: look at the guards before you keep the change."
+    row: Item = next(iter(report.get("pooled") or ()), {})
+    word, lost = verdict_of(report).word, pooled.lost(report)
+    if lost and word in ("IMPROVED", "UNCHANGED", "INCONCLUSIVE"):
+        return f"Do not decide yet: {lost}."
+    if word == "IMPROVED" and verdict_of(row).word != word:
+        word = "INCONCLUSIVE"
+    if word == "INCONCLUSIVE":
+        return UNDECIDED.get(str(row.get("cause")), DECISIONS[word])
+    if word == "IMPROVED" and warned(report):
+        return "Better, but with side effects: check the guards before you keep the change."
     if word == "IMPROVED" and report["protocol"].get("design") != "alternate":
         return (
-            "Keep the change if nothing else moved meanwhile: the start times do not show that the states took turns."
+            "Keep the change if nothing else changed meanwhile: the start times do not show that the states alternated."
         )
-    decided = any((report.get("counts") or {}).get(other) for other in ("IMPROVED", "UNCHANGED"))
-    return IN_PART[word] if decided and word in IN_PART else DECISIONS[word]
+    return DECISIONS[word]
 
 
 def context_rows(report: Report) -> list[dict[str, Any]]:
-    """What was noted with the records: one value where all states have the same one, else the values by state."""
+    """Settings stored with the records: one value if all states share it, otherwise the values by state."""
     found = []
     for item in report.get("context") or ():
         values = {state: ", ".join(map(str, known)) for state, known in item["values"].items()}
         several = any(len(known) > 1 for known in item["values"].values())
         alone = next(iter(values)) if len(values) == 1 else ""
         same = not several and not alone and len(set(values.values())) == 1
-        reading = "the same" if same else f"known of {alone} only" if alone else "differs"
+        reading = "the same" if same else f"known only for {alone}" if alone else "differs"
         states = sorted(values, key=lambda state: (state != "before", natural(state)))
         lines = [next(iter(values.values()))] if same else [f"{state}: {values[state]}" for state in states]
         found.append({"name": item["name"], "kind": item["kind"], "lines": lines, "same": same, "reading": reading})
     return found
 
 
-def levels_of(experiment: Item) -> list[dict[str, Any]]:
-    """The levels of an experiment, each with the verdict that a reader must see first of all that it has."""
+def levels_of(report: Report) -> list[dict[str, Any]]:
+    """The levels of an experiment, each with the pooled row that decides about it."""
+    rows = {row.get("contrast"): row for row in pooled.deciding(report)}
+    told = ("verdict", "warnings", "ratio", "low", "high", "confidence_pct", "reason")
     found = []
-    for level in experiment.get("levels") or ():
-        known = [verdict for word, verdict in VERDICTS.items() if (level.get("verdicts") or {}).get(word)]
-        order = [verdict.word for verdict in sorted(known, key=lambda verdict: verdict.rank)]
-        better = [word for word in order if word in ("IMPROVED", "UNCHANGED")]
-        word = "IMPROVED" if order and order == better and "IMPROVED" in order else next(iter(order), "NO DATA")
-        found.append({**level, "verdict": word, "warnings": bool(level.get("guards"))})
+    for level in (report.get("experiment") or {}).get("levels") or ():
+        row = rows.get(level.get("name"), {})
+        guards = [*(row.get("guards") or ()), *(level.get("guards") or ())]
+        found.append({**level, **{key: row.get(key) for key in told}, "guards": list(dict.fromkeys(guards))})
     return found
 
 
 def ways(item: Item) -> str:
-    """How the messages travelled before and after, ``tcp \u2192 smc: SMCR``; empty if all of it was TCP."""
+    """The transports before and after, ``tcp \u2192 smc: SMCR``; empty if only TCP was used."""
     known = item.get("transport") or {}
     sides = [", ".join(map(str, known.get(side) or ())) for side in ("before", "after")]
     if set(sides) <= {"", "tcp"}:
@@ -182,12 +198,12 @@ def ordered(comparisons: Iterable[Item]) -> list[Item]:
 
 
 def worst_first(comparisons: Iterable[Item]) -> list[Item]:
-    """By verdict, the one to act on first, then by ratio; controls never stand among them."""
+    """By verdict, the most urgent first, then by ratio; without controls."""
 
     def key(item: Item) -> tuple[Any, ...]:
         ratio = item.get("ratio")
-        warned = verdict_word(item) != verdict_of(item).word
-        return verdict_of(item).rank - 1.5 * warned, ratio if ratio is not None else 1.0
+        guarded = verdict_word(item) != verdict_of(item).word
+        return verdict_of(item).rank - 1.5 * guarded, ratio if ratio is not None else 1.0
 
     return sorted((item for item in ordered(comparisons) if not item.get("control")), key=key)
 
@@ -198,7 +214,7 @@ def by_pair(comparisons: Iterable[Item]) -> list[tuple[str, list[Item]]]:
     last: dict[tuple[str, str], str] = {}
     for item in ordered(comparisons):
         contrast = str(item.get("contrast") or "")
-        name = f"{pair_name(item)}, {contrast}" if contrast else pair_name(item)
+        name = pair_title(item)
         if item.get("control"):
             name = last.get((str(item.get("host")), contrast), name)
         else:
@@ -214,7 +230,7 @@ def by_workload(comparisons: Iterable[Item]) -> list[WorkloadRow]:
         found.setdefault(str(item.get("workload")), []).append(item)
     rows = []
     for name, items in found.items():
-        counts = dict.fromkeys(VERDICTS, 0)
+        counts = dict.fromkeys(VERDICT_STYLES, 0)
         for item in items:
             counts[verdict_of(item).word] += 1
         ratios = [item["ratio"] for item in items if item.get("ratio") is not None]
@@ -237,14 +253,14 @@ def _grouped(items: Iterable[Item], same: Iterable[str], member: Callable[[Item]
 
 
 def change_groups(report: Report) -> list[Group]:
-    """Tunings that went the same way on several hosts as one entry; those without effect first."""
+    """Tunings with the same outcome on several hosts as one entry; those without effect first."""
     same = ("contrast", "name", "subject", "wanted", "before", "after", "verdict", "took_effect", "reason", "conflicts")
     groups = _grouped(report.get("changes") or (), (*same, "remarks", "undo"), lambda item: str(item.get("host")))
     return sorted(groups, key=lambda g: (g.item.get("took_effect") is not False, natural(g.item.get("name"))))
 
 
 def comparability_groups(report: Report) -> list[Group]:
-    """Fingerprint items with their pairs: those that must match and do not first, those that are only shown last."""
+    """Fingerprint items with their pairs: violations first, items that are only shown last."""
     same = ("item", "before", "after", "must_match", "declared")
     groups = _grouped(report.get("comparability") or (), same, pair_name)
 
@@ -257,21 +273,12 @@ def comparability_groups(report: Report) -> list[Group]:
 
 
 def not_measured_groups(report: Report) -> list[Group]:
-    """The hosts without a measurement below the reason that they share."""
+    """The hosts without a measurement, grouped by reason."""
     return _grouped(report.get("not_measured") or (), ("reason",), lambda item: str(item.get("host")))
 
 
-def held_runs(report: Report) -> Runs:
-    """The runs that a report holds itself."""
-
-    def runs(keys: Collection[PairKey] | None) -> Iterator[Item]:
-        return (run for run in report["runs"] if keys is None or key_of(run) in keys)
-
-    return runs
-
-
 def runs_of(runs: Runs, keys: Iterable[PairKey]) -> dict[PairKey, list[Item]]:
-    """The runs of the comparisons named, in time order."""
+    """The runs of the named comparisons, in time order."""
     found: dict[PairKey, list[Item]] = {key: [] for key in keys}
     for run in runs(found.keys()):
         found[key_of(run)].append(run)

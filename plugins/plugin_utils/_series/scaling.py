@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One metric over 1 ... n connections, jobs or guests: normalized to the smallest x, with efficiency and the knee.
 
-For each x, the ``speedup`` says how much work is done in a time, relative to the first x. Where the metric is a rate
-of the whole system (higher is better), it is the metric itself. Where it is a time, what it means depends on the work:
+For each x, the ``speedup`` is the amount of work done in a time, relative to the first x. If the metric is a rate
+of the whole system (higher is better), it is the metric itself. If it is a time, its meaning depends on the work:
 ``each`` of the x does the same as the one before did alone (connections that each wait for their own answer), or the
 ``whole`` is divided among them (jobs of one batch).
 
@@ -80,8 +80,7 @@ def curve(measured: Sequence[Measured], better: Better, work: Work = "each") -> 
                 short(value),
                 short(100.0 * value / base),
                 short(factor * ratio),
-                short(factor * found.low) if found.low > 0 else None,
-                short(factor * found.high) if found.high < math.inf else None,
+                *found.ends(factor),
                 short(100.0 * factor * ratio / share),
             )
         )
@@ -119,7 +118,7 @@ def scaling(change: str, rounds: Iterable[Round], x: str, work: Work = "each", w
             continue
         place = number(read(item))
         if place is None:
-            problems.append(f"{_name(item)}: {x} is {read(item)!r}, no number above 0.")
+            problems.append(f"{_name(item)}: {x} is {read(item)!r}, which is not a number above 0.")
         else:
             groups.setdefault(_key(item, x), []).append((place, item))
     problems += _other_settings(groups)
@@ -142,7 +141,7 @@ def scaling(change: str, rounds: Iterable[Round], x: str, work: Work = "each", w
 
 
 def reader(x: str) -> Callable[[Round], object]:
-    """What reads x from a round; ValueError for a name that is none."""
+    """A function that reads x from a round; ValueError for an invalid name."""
     where, _point, name = x.partition(".")
     if x == "connections":
         return lambda item: item.workload.connections
@@ -154,7 +153,7 @@ def reader(x: str) -> Callable[[Round], object]:
 
 
 def number(value: object) -> float | None:
-    """A number above 0, also one that was noted as text; None for anything else."""
+    """A number above 0, also if stored as text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -165,7 +164,7 @@ def number(value: object) -> float | None:
 
 
 def by_name(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Round]]]:
-    """One list a kind of workload, where nothing but the name tells them apart: names that are equal but for x."""
+    """One list per kind of workload, if only the names differ: names that are equal except for x form a kind."""
     names: dict[float, set[str]] = {}
     for x, item in members:
         names.setdefault(x, set()).add(item.workload.name)
@@ -184,8 +183,8 @@ def _without(name: str, x: float) -> str:
 
 
 def by_state(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Round]]]:
-    """One list a curve. Phases that hold one x each, all of them different, are the points of a single curve, as where
-    every number of guests was measured in a phase of its own; otherwise each phase has its curve."""
+    """One list per curve. Phases with one x each, all different, are the points of a single curve, for example if each
+    number of guests was measured in its own phase; otherwise each phase has its own curve."""
     places: dict[str, set[float]] = {}
     for x, item in members:
         places.setdefault(item.phase, set()).add(x)
@@ -196,7 +195,7 @@ def by_state(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, R
 
 
 def _key(item: Round, x: str) -> Key:
-    """What has to be equal on a curve: everything that defines the workload and its application, but for x."""
+    """The settings that must be equal on a curve: those of the workload and its application, except x."""
     workload = item.workload
     params = tuple((name, str(value)) for name, value in sorted(dict(workload.params).items()) if f"params.{name}" != x)
     connections = None if x == "connections" else workload.connections
@@ -207,7 +206,7 @@ def _key(item: Round, x: str) -> Key:
 
 
 def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iterator[str]:
-    """A sentence for curves that nothing but settings of the application tells apart, because no name says so."""
+    """A sentence for curves that differ only in settings of the application, because no name shows that."""
     alike: dict[Key, list[Key]] = {}
     for key in groups:
         alike.setdefault(key[:-1], []).append(key)
@@ -216,7 +215,7 @@ def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iter
         names = sorted({name for name, _value in set.union(*settings) - set.intersection(*settings)})
         if names:
             first = min(_name(item) for key in keys for _x, item in groups[key])
-            yield f"{first}: context.{', context.'.join(names)} differs, and what differs is no point of one curve."
+            yield f"{first}: context.{', context.'.join(names)} differs, so these runs are not points of one curve."
 
 
 def _curve(members: Sequence[tuple[float, Round]], x: str, work: Work, problems: list[str]) -> dict[str, Any] | None:
@@ -253,7 +252,7 @@ def _in_order(phase: str) -> tuple[bool, str]:
 
 
 def _common(names: Sequence[str]) -> str:
-    """What the names of a curve's workloads have in common, part by part."""
+    """The common parts of the names of a curve's workloads."""
     parts = [name.split("-") for name in sorted(set(names))]
     return "-".join(here[0] for here in zip(*parts, strict=False) if len(set(here)) == 1) or names[0]
 
@@ -264,15 +263,15 @@ def _name(item: Round) -> str:
 
 def _headline(curves: Sequence[Mapping[str, Any]], x: str) -> str:
     if not curves:
-        return f"Nothing is known over {x}: no run of this change fits."
+        return f"There is no result over {x}: no run of this change matches."
     name = x.rpartition(".")[2]
     first = min(item["points"][0]["x"] for item in curves)
-    # What a curve says is relative to where it begins itself.
-    whole = [item["points"][-1] for item in curves if item["points"][0]["x"] == first]
-    far = max(point["x"] for point in whole)
+    # Each curve is relative to its own first point.
+    lasts = [item["points"][-1] for item in curves if item["points"][0]["x"] == first]
+    far = max(point["x"] for point in lasts)
     if far == first:
-        return f"There is nothing to compare {name} {_plain(first)} with: a scaling needs two values of {x} or more."
-    speeds = sorted(point["speedup"] for point in whole if point["x"] == far)
+        return f"The only value of {x} is {_plain(first)}: a scaling needs at least two."
+    speeds = sorted(point["speedup"] for point in lasts if point["x"] == far)
     work = f"{speeds[0]:.3g}" + (f" to {speeds[-1]:.3g}" if speeds[0] != speeds[-1] else "")
     return f"At {_plain(far)} {name}, {work} times the work of {_plain(first)}; {_knees(curves)}."
 
@@ -288,5 +287,5 @@ def _knees(curves: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plain(x: float) -> str:
-    """A million as 1000000, as names of workloads have it."""
+    """A million as 1000000, as in names of workloads."""
     return f"{x:.12g}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many changes in their order: what each of them did to one metric, what happened between them, and the whole.
+"""Many changes in their order: the effect of each on one metric, the gaps between them, and the overall result.
 
 A pure function of the changes' comparisons. Each step keeps the ratio and the verdict of its own change, whose states
 were measured together. From the end of one change to the begin of the next nothing was measured together: that is the
@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._statistics.ranks import short
 from .._statistics.verdict import NO_DATA, Better, estimate
@@ -26,23 +26,19 @@ Key = tuple[str, str, str, str, str, Better]
 
 @dataclass(frozen=True)
 class Step:
-    """One change: its name, how it is called in the trend, and its comparisons as the report holds them."""
+    """One change: its name, its label in the trend, and its comparisons from the report."""
 
     change: str
     label: str
     comparisons: Sequence[Mapping[str, Any]]
 
 
-class Wanted(NamedTuple):
-    """Patterns as of file names; a comparison has to fit both. Controls are in no trend."""
+def trend(name: str, steps: Sequence[Step], workload: str = "*", metric: str = "*") -> dict[str, Any]:
+    """The trend (schema ``zpower.sap_tuning/trend/1``) of changes in the given order: the same for the same records.
 
-    workload: str = "*"
-    metric: str = "*"
-
-
-def trend(name: str, steps: Sequence[Step], wanted: Wanted | None = None) -> dict[str, Any]:
-    """The trend (schema ``zpower.sap_tuning/trend/1``) of changes in the order given: the same for the same records."""
-    found = [_chosen(step, wanted or Wanted()) for step in steps]
+    ``workload`` and ``metric`` are patterns as for file names. Controls are in no trend.
+    """
+    found = [_chosen(step, workload, metric) for step in steps]
     keys = sorted({key for entries in found for key in entries})
     series = [_series(key, steps, [entries.get(key) for entries in found]) for key in keys]
     return {
@@ -55,13 +51,11 @@ def trend(name: str, steps: Sequence[Step], wanted: Wanted | None = None) -> dic
     }
 
 
-def _chosen(step: Step, wanted: Wanted) -> dict[Key, Mapping[str, Any]]:
+def _chosen(step: Step, workload: str, metric: str) -> dict[Key, Mapping[str, Any]]:
     return {
         (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
         for item in step.comparisons
-        if not item["control"]
-        and fnmatchcase(item["workload"], wanted.workload)
-        and fnmatchcase(item["metric"], wanted.metric)
+        if not item["control"] and fnmatchcase(item["workload"], workload) and fnmatchcase(item["metric"], metric)
     }
 
 
@@ -69,10 +63,10 @@ def _series(key: Key, steps: Sequence[Step], entries: Sequence[Mapping[str, Any]
     host, peer, workload, metric, unit, better = key
     known = [entry for entry in entries if entry is not None]
     first = next((entry["before"]["median"] for entry in known if entry["before"]["median"] is not None), None)
-    told = []
+    found = []
     last: float | None = None
     for step, entry in zip(steps, entries, strict=True):
-        told.append(_step(step, entry, (first, last), better))
+        found.append(_step(step, entry, (first, last), better))
         if entry is not None and entry["after"]["median"] is not None:
             last = entry["after"]["median"]
     return {
@@ -82,8 +76,8 @@ def _series(key: Key, steps: Sequence[Step], entries: Sequence[Mapping[str, Any]
         "metric": metric,
         "unit": unit,
         "better": better,
-        "steps": told,
-        "whole": _whole(known, told, better),
+        "steps": found,
+        "whole": _overall(known, found, better),
     }
 
 
@@ -121,7 +115,7 @@ def _side(side: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"median": side["median"], "least": min(values), "most": max(values), "rounds": side["rounds"]}
 
 
-def _whole(known: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]], better: Better) -> dict[str, Any]:
+def _overall(known: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]], better: Better) -> dict[str, Any]:
     """The first state that has data against the last one, and the product of what the changes themselves did."""
     begin = next((entry["before"] for entry in known if entry["before"]["median"] is not None), None)
     end = next((entry["after"] for entry in reversed(known) if entry["after"]["median"] is not None), None)
@@ -129,20 +123,20 @@ def _whole(known: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]
     product = None if None in ratios else short(math.prod(ratios))
     if begin is None or end is None:
         return {**dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high")), "steps_ratio": product}
-    found = estimate(begin["round_medians"], end["round_medians"], better)
+    low, high = estimate(begin["round_medians"], end["round_medians"], better).ends()
     return {
         "before": begin["median"],
         "after": end["median"],
         "change_pct": short(100.0 * (end["median"] / begin["median"] - 1.0)),
         "ratio": short(gain(begin["median"], end["median"], better)),
-        "low": short(found.low) if found.low > 0 else None,
-        "high": short(found.high) if found.high < math.inf else None,
+        "low": low,
+        "high": high,
         "steps_ratio": product,
     }
 
 
 def gain(old: float | None, new: float | None, better: Better) -> float | None:
-    """How many times better ``new`` is than ``old``; None if one of them is not known."""
+    """How many times better ``new`` is than ``old``; None if one of them is unknown."""
     if old is None or new is None:
         return None
     return old / new if better == "lower" else new / old
@@ -152,13 +146,13 @@ def _headline(series: Sequence[Mapping[str, Any]], steps: Sequence[Step]) -> str
     known = [item for item in series if item["whole"]["ratio"] is not None]
     over = f"over {len(steps)} change{'s' if len(steps) != 1 else ''}"
     if not known:
-        return f"Nothing is known {over}: no comparison of them has data."
+        return f"There is no result {over}: no comparison has data."
     if len(known) == 1:
-        whole, unit = known[0]["whole"], known[0]["unit"]
-        change = f"{abs(whole['change_pct']):.1f} % {'less' if whole['change_pct'] < 0 else 'more'}"
-        reading = "" if whole["ratio"] == 1 else f", {'better' if whole['ratio'] > 1 else 'worse'}"
+        overall, unit = known[0]["whole"], known[0]["unit"]
+        change = f"{abs(overall['change_pct']):.1f} % {'less' if overall['change_pct'] < 0 else 'more'}"
+        reading = "" if overall["ratio"] == 1 else f", {'better' if overall['ratio'] > 1 else 'worse'}"
         return (
-            f"{known[0]['metric']} went from {whole['before']:,.6g} {unit} to {whole['after']:,.6g} {unit} {over}:"
+            f"{known[0]['metric']} went from {overall['before']:,.6g} {unit} to {overall['after']:,.6g} {unit} {over}:"
             f" {change}{reading}."
         )
     gains = sorted(100.0 * (item["whole"]["ratio"] - 1.0) for item in known)
@@ -170,7 +164,7 @@ def _headline(series: Sequence[Mapping[str, Any]], steps: Sequence[Step]) -> str
 
 def _problems(steps: Sequence[Step], found: Sequence[Mapping[Key, Any]]) -> list[str]:
     return [
-        f"The change {step.change} has no comparison that fits."
+        f"The change {step.change} has no matching comparison."
         for step, entries in zip(steps, found, strict=True)
         if not entries
     ]

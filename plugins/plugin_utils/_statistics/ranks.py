@@ -3,21 +3,24 @@
 """Exact rank statistics for two small samples of positive values; standard library only.
 
 Samples are round medians. Shifts are taken on logarithms, so an estimate is a ratio: 1.05 means that ``after`` is 5 %
-larger than ``before``. Which direction is better is for the caller to say. A rank method is used because a t interval
+larger than ``before``. The caller knows which direction is better. A rank method is used because a t interval
 misses most true changes once a tenth of the runs are spikes, where the rank interval still finds nearly all of them.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import NormalDist
 from typing import TypeVar
 
 EXACT_MOST = 40
-"""Largest total number of values for which the exact distribution is built; beyond it the normal one is as good."""
+"""Up to this number of values the exact distribution is used; above it the normal approximation is as good."""
+
+MOST_SORTED = 10_000
+"""More differences than these are searched instead of sorted: a site of 1,000 hosts has tens of millions."""
 
 LOG_UNIT = 1e14
 """Logarithms are whole multiples of 1/LOG_UNIT: equal ratios are then equal numbers, and order cannot matter."""
@@ -26,24 +29,20 @@ SIGNIFICANT = 6
 """Digits of the figures in a report."""
 
 PRINTED = 12
-"""Digits that a product of printed figures can have; what follows is the float's own."""
+"""Digits that a product of printed figures can have; further digits are rounding noise of floats."""
 
 
 Figure = TypeVar("Figure", float, float | None)
 
 
 def short(value: Figure, digits: int = SIGNIFICANT) -> Figure:
-    """So many significant digits: more would be noise, and would differ between mathematical libraries."""
+    """A figure with few significant digits: more would be noise, and would differ between mathematical libraries."""
     return None if value is None else float(f"{value:.{digits}g}")
 
 
 def median(values: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones; ValueError for none."""
-    if not values:
-        raise ValueError("the median of no values is not defined")
-    ordered = sorted(values)
-    half, odd = divmod(len(ordered), 2)
-    return float(ordered[half]) if odd else (ordered[half - 1] + ordered[half]) / 2.0
+    return float(statistics.median(values))
 
 
 def variation_pct(values: Sequence[float]) -> float | None:
@@ -58,7 +57,7 @@ def variation_pct(values: Sequence[float]) -> float | None:
 
 def hodges_lehmann_ratio(before: Sequence[float], after: Sequence[float]) -> float:
     """The median of all ratios after / before, taken on logarithms; ValueError unless all values are positive."""
-    return math.exp(_middle(_differences(before, after)) / LOG_UNIT)
+    return Ratios(before, after).middle()
 
 
 def mann_whitney(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
@@ -73,23 +72,54 @@ def mann_whitney(before: Sequence[float], after: Sequence[float]) -> tuple[float
 
 
 def interval(before: Sequence[float], after: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Confidence interval of the ratio after / before: all ratios that the Mann-Whitney test does not reject.
+    """The interval of :class:`Ratios`."""
+    return Ratios(before, after).interval(level)
 
-    The ends are ratios of pairs of values, or 0 and infinity where the samples are too small to exclude anything.
-    With more than EXACT_MOST values the normal approximation tells how many of the outermost ratios are rejected.
-    ValueError unless all values are positive and ``level`` lies between 0 and 1.
+
+class Ratios:
+    """All ratios after / before of two samples, in order: sorted once for an estimate and its intervals.
+
+    ValueError unless all values are positive.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"the confidence level is {level}; it has to lie between 0 and 1")
-    differences = _differences(before, after)
-    alpha = 1.0 - level
-    n, m = len(before), len(after)
-    if n + m > EXACT_MOST or len(set(differences)) == n * m:
-        k = _critical(n, m, alpha)
+
+    def __init__(self, before: Sequence[float], after: Sequence[float]) -> None:
+        _not_empty(before, after)
+        self._before, self._after = before, after
+        self._size = len(before) * len(after)
+        self._sorted: list[int] | None = None
+        self._tied = False
+        if self._size <= MOST_SORTED:
+            self._sorted = _differences(before, after)
+            self._tied = len(before) + len(after) <= EXACT_MOST and len(set(self._sorted)) < self._size
+        else:
+            self._first, self._second = sorted(_logs(before)), sorted(_logs(after))
+
+    def middle(self) -> float:
+        """The median of the ratios, taken on logarithms (Hodges-Lehmann)."""
+        upper = self._at(self._size // 2)
+        lower = upper if self._size % 2 else self._at(self._size // 2 - 1)
+        return math.exp((lower + upper) / 2 / LOG_UNIT)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Confidence interval: all ratios that the Mann-Whitney test does not reject.
+
+        The ends are ratios of pairs of values, or 0 and infinity if the samples are too small to exclude anything.
+        With more than EXACT_MOST values the normal approximation tells how many of the outermost ratios are rejected.
+        ValueError unless ``level`` lies between 0 and 1.
+        """
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"the confidence level is {level}; it has to lie between 0 and 1")
+        n, m = len(self._before), len(self._after)
+        if self._tied and self._sorted is not None:
+            return _tied_interval(_logs(self._before), _logs(self._after), self._sorted, 1.0 - level)
+        k = _critical(n, m, 1.0 - level)
         if k == 0:
             return 0.0, math.inf
-        return math.exp(differences[k - 1] / LOG_UNIT), math.exp(differences[n * m - k] / LOG_UNIT)
-    return _tied_interval(_logs(before), _logs(after), differences, alpha)
+        return math.exp(self._at(k - 1) / LOG_UNIT), math.exp(self._at(self._size - k) / LOG_UNIT)
+
+    def _at(self, place: int) -> int:
+        """The difference of logarithms at a place, from 0."""
+        return self._sorted[place] if self._sorted is not None else _select(self._first, self._second, place)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -110,21 +140,6 @@ def detectable(low: float, high: float) -> float | None:
     if low <= 0.0 or math.isinf(high):
         return None
     return (math.log(high) - math.log(low)) / 2.0
-
-
-def rounds_needed(rounds: int, half_width: float | None, estimate: float, material: float, least: int) -> int:
-    """Rounds a state after which an estimate that stays where it is would decide (all widths are log ratios).
-
-    A change beyond material needs an interval that leaves out 1, a smaller one an interval inside the material band.
-    Widths shrink with the square root of the rounds. An estimate at the very edge of the band would need rounds without
-    end: the distance counts as half of the band at least, because the estimate moves as well.
-    """
-    if half_width is None:
-        return max(least, rounds + 1)
-    size = abs(estimate)
-    distance = size if size > material else material - size
-    factor = (half_width / max(distance, material / 2.0)) ** 2
-    return max(least, rounds + 1, math.ceil(rounds * factor))
 
 
 def trend(values: Sequence[float]) -> float:
@@ -170,7 +185,7 @@ def _not_empty(before: Sequence[float], after: Sequence[float]) -> None:
 
 
 def _logs(values: Sequence[float]) -> list[int]:
-    if any(not 0.0 < value < math.inf for value in values):
+    if values and not 0.0 < min(values) <= max(values) < math.inf:
         raise ValueError("ratios need positive values")
     return [round(math.log(value) * LOG_UNIT) for value in values]
 
@@ -181,15 +196,36 @@ def _differences(before: Sequence[float], after: Sequence[float]) -> list[int]:
     return sorted(new - old for new in _logs(after) for old in first)
 
 
-def _middle(ordered: Sequence[int]) -> float:
-    half, odd = divmod(len(ordered), 2)
-    return float(ordered[half]) if odd else (ordered[half - 1] + ordered[half]) / 2.0
+def _select(before: list[int], after: list[int], place: int) -> int:
+    """The difference after - before at a place (from 0) in the order of all; both lists are sorted.
+
+    Bisection on the value, until so few differences are left between both ends that they can be sorted.
+    """
+
+    def not_above(limit: int) -> int:
+        return sum(len(before) - bisect_left(before, new - limit) for new in after)
+
+    low, high = after[0] - before[-1] - 1, after[-1] - before[0]
+    below, upto = 0, len(before) * len(after)
+    while upto - below > MOST_SORTED and high - low > 1:
+        middle = (low + high) // 2
+        count = not_above(middle)
+        if count > place:
+            high, upto = middle, count
+        else:
+            low, below = middle, count
+    if high - low == 1:
+        return high
+    slices = [(new, before[bisect_left(before, new - high) : bisect_left(before, new - low)]) for new in after]
+    return sorted(new - old for new, found in slices for old in found)[place - below]
 
 
 def _doubled_midranks(before: Sequence[float], after: Sequence[float], shift: float) -> tuple[tuple[int, ...], int]:
     """Twice the midranks of all values (sorted) and of ``after`` alone (summed), with ``after`` shifted down."""
     moved = [value - shift for value in after]
     together = sorted([*before, *moved])
+    if len(set(together)) == len(together):
+        return tuple(range(2, 2 * len(together) + 1, 2)), 2 * sum([bisect_right(together, value) for value in moved])
     ranks = []
     place = 0
     while place < len(together):
@@ -201,9 +237,9 @@ def _doubled_midranks(before: Sequence[float], after: Sequence[float], shift: fl
 
 @lru_cache(maxsize=512)
 def _distribution(ranks: tuple[int, ...], size: int) -> tuple[int, tuple[int, ...]]:
-    """Over all choices of ``size`` ranks: the smallest sum, and how many choices reach it, it + 1, it + 2 and so on.
+    """Over all choices of ``size`` ranks: the smallest sum, and the number of choices for it, for it + 1 and so on.
 
-    One polynomial a number of chosen ranks, each held in one big integer: adding a rank is a shift and an addition.
+    One polynomial per number of chosen ranks, each in one big integer: adding a rank is a shift and an addition.
     """
     width = len(ranks) + 1
     polynomials = [1] + [0] * size
@@ -238,10 +274,10 @@ def _p_two_sided(ranks: tuple[int, ...], size: int, doubled: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _critical(n: int, m: int, alpha: float) -> int:
-    """How many of the outermost differences the test rejects on each side, where nothing ties."""
+    """How many of the outermost differences the test rejects on each side, without ties."""
     if n + m > EXACT_MOST:
         deviation = math.sqrt(n * m * (n + m + 1) / 12.0)
-        return max(0, math.floor(n * m / 2.0 + NormalDist().inv_cdf(alpha / 2.0) * deviation + 0.5))
+        return max(0, math.floor(n * m / 2.0 + statistics.NormalDist().inv_cdf(alpha / 2.0) * deviation + 0.5))
     _least, counts = _distribution(tuple(range(2, 2 * (n + m) + 1, 2)), m)
     total = math.comb(n + m, m)
     below = 0

@@ -4,9 +4,9 @@
 
     enqueue_server.py <port>      serve in the foreground, on every address
 
-It holds a real lock table for clients over TCP, the stand-ins enqt and enq_admin; locks stay until they are released,
-whoever made them, as in an SAP system. What goes over the wire is JSON lines of its own. ENQ_STANDIN_MAXIMUM is the
-number of locks that it has room for.
+It decides about locks as SAP documents it (lock_table.py), for clients over TCP: the stand-ins enqt and enq_admin.
+Locks stay until they are released, whoever made them, as in an SAP system. The protocol is JSON lines of its own.
+ENQ_STANDIN_MAXIMUM is the number of locks that it has room for.
 """
 
 import collections
@@ -17,18 +17,19 @@ import sys
 import threading
 import time
 
+import lock_table
+
 MAXIMUM = 250000
 FIELDS = ("type", "owner1", "owner2", "name", "argument")
 Lock = collections.namedtuple("Lock", FIELDS)
 
 
-class Table:
-    """The locks, in the order in which they came, and what was ever counted."""
+class Enqueue:
+    """The lock table, and what was ever counted."""
 
     def __init__(self, maximum):
+        self.table = lock_table.Table(maximum)
         self.maximum = maximum
-        self.locks = collections.OrderedDict()  # {Lock: how often}
-        self.by_object = {}  # {(name, argument): {Lock}}
         self.peak = 0
         self.counted = collections.Counter()
         self.lock_time = 0.0
@@ -36,31 +37,28 @@ class Table:
         self.started = time.monotonic()
         self.guard = threading.Lock()
 
-    def set(self, wanted):
+    def set(self, lock):
         """Set one lock; None, or why not."""
         begin = time.monotonic()
         self._count("enqueue_requests")
-        held = self.by_object.setdefault((wanted.name, wanted.argument), set())
-        for lock in held:
-            same = (lock.owner1, lock.owner2) == (wanted.owner1, wanted.owner2)
-            readers = {lock.type, wanted.type} <= {"S", "O"}
-            if "X" in (lock.type, wanted.type) or not (same or readers):
-                self._count("enqueue_rejects")
-                return "held by " + lock.owner1
-        if wanted not in self.locks and len(self.locks) >= self.maximum:
+        outcome = self.table.lock(lock.type, (lock.owner1, lock.owner2), (lock.name, lock.argument))
+        if outcome == "held":
+            self._count("enqueue_rejects")
+            return "held by another"
+        if outcome == "full":
             self._count("enqueue_errors")
             return "lock table overflow"
-        self.locks[wanted] = self.locks.get(wanted, 0) + 1
-        held.add(wanted)
-        self.peak = max(self.peak, len(self.locks))
+        self.peak = max(self.peak, self.table.count)
         self.lock_time += time.monotonic() - begin
         return None
 
     def release(self, lock):
+        """Release a lock once, if its owner holds it in this mode."""
         self._count("dequeue_requests")
-        if lock in self.locks:
-            del self.locks[lock]
-            self.by_object[(lock.name, lock.argument)].discard(lock)
+        owner, name = (lock.owner1, lock.owner2), (lock.name, lock.argument)
+        held = self.table.held(owner, name)
+        if held and held[0] == lock.type:
+            self.table.unlock(owner, name)
 
     def _count(self, name):
         self.counted[name] += 1
@@ -73,7 +71,7 @@ class Table:
         return int(round(sum(self.tenths[int(now * 10) - back] for back in range(int(span * 10))) * 60.0 / span))
 
     def statistics(self):
-        values = {"locks_now": len(self.locks), "locks_high": self.peak, "locks_max": self.maximum}
+        values = {"locks_now": self.table.count, "locks_high": self.peak, "locks_max": self.maximum}
         values.update((name, self.counted[name]) for name in ("enqueue_requests", "enqueue_rejects", "enqueue_errors"))
         values.update(dequeue_requests=self.counted["dequeue_requests"], dequeue_errors=0)
         values.update(lock_time="%.6f" % self.lock_time, lock_wait_time="0.000000", server_time="%.6f" % self.lock_time)
@@ -85,26 +83,26 @@ class Table:
 
 class Client(socketserver.StreamRequestHandler):
     def handle(self):
-        table = self.server.table
+        enqueue = self.server.enqueue
         for line in self.rfile:
             asked = json.loads(line.decode())
-            with table.guard:
-                answer = getattr(self, "do_" + asked["op"])(table, asked)
+            with enqueue.guard:
+                answer = getattr(self, "do_" + asked["op"])(enqueue, asked)
             self.wfile.write(json.dumps(answer).encode() + b"\n")
 
-    def do_set(self, table, asked):
+    def do_set(self, enqueue, asked):
         """count locks of one pattern, in which %u is a running number; all or as many as go."""
         done = 0
         for lock in self._locks(asked):
-            problem = table.set(lock)
+            problem = enqueue.set(lock)
             if problem:
                 return {"done": done, "problem": problem}
             done += 1
         return {"done": done, "problem": None}
 
-    def do_release(self, table, asked):
+    def do_release(self, enqueue, asked):
         for lock in self._locks(asked):
-            table.release(lock)
+            enqueue.release(lock)
         return {}
 
     @staticmethod
@@ -112,15 +110,15 @@ class Client(socketserver.StreamRequestHandler):
         for number in range(asked.get("count", 1)):
             yield Lock(*(asked[field].replace("%u", str(number)) for field in FIELDS))
 
-    def do_list(self, table, _asked):
-        locks = [list(lock) + [count] for lock, count in table.locks.items()]
-        return {"locks": locks, "peak": table.peak, "maximum": table.maximum}
+    def do_list(self, enqueue, _asked):
+        locks = [[mode, *owner, *name, count] for mode, owner, name, count in enqueue.table.entries()]
+        return {"locks": locks, "peak": enqueue.peak, "maximum": enqueue.maximum}
 
-    def do_count(self, table, _asked):
-        return {"locks": len(table.locks)}
+    def do_count(self, enqueue, _asked):
+        return {"locks": enqueue.table.count}
 
-    def do_statistics(self, table, _asked):
-        return {"values": table.statistics(), "rates": table.rates()}
+    def do_statistics(self, enqueue, _asked):
+        return {"values": enqueue.statistics(), "rates": enqueue.rates()}
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -129,7 +127,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     def __init__(self, port):
         super().__init__(("0.0.0.0", port), Client)
-        self.table = Table(int(os.environ.get("ENQ_STANDIN_MAXIMUM", MAXIMUM)))
+        self.enqueue = Enqueue(int(os.environ.get("ENQ_STANDIN_MAXIMUM", MAXIMUM)))
 
 
 def start(port):

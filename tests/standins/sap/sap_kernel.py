@@ -132,7 +132,7 @@ def socket_of(number):
 
 
 def profile_argument(arguments):
-    """The path of pf=..., None where there is none."""
+    """The path of pf=..., None if absent."""
     return next((word[3:] for word in arguments if word.startswith("pf=")), None)
 
 

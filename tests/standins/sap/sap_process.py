@@ -4,7 +4,7 @@
 
 disp+work does no work. It has work processes as children, which really ask the kernel for the policy and the priority
 that the profile wants and go on without where it refuses; what it said is in the trace file dev_w<n>, as in a system.
-A lock server has a real lock table, see enqueue_server.py.
+A lock server really decides about locks, see enqueue_server.py.
 """
 
 import os

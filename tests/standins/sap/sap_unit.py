@@ -5,7 +5,7 @@
     sap-unit start|stop <unit>      such as SAPPRD_00
 
 start reads ExecStart, User, Environment and LimitRTPRIO of /etc/systemd/system/<unit>.service and its drop-ins, runs
-the service as that user with that limit, and runs it anew, reading all of it again, whenever RestartService asks for
+the service as that user with that limit, and starts it again, reading all of it again, whenever RestartService asks for
 that. stop ends the service alone (KillMode=process): what it has started goes on. The log is /run/<unit>.log.
 
 Where root may not raise limits (CAP_SYS_RESOURCE is missing, as in a container), a LimitRTPRIO is CAP_SYS_NICE instead.

@@ -4,27 +4,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import trusted
+
 
 def run_action(
-    module: ModuleType, arguments: dict[str, Any], check: bool = False, variables: dict[str, Any] | None = None
+    module: ModuleType,
+    arguments: dict[str, Any],
+    check: bool = False,
+    variables: dict[str, Any] | None = None,
+    templar: Any = None,
+    tags: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """What the action plugin in ``module`` returns; the connection may be touched by nobody."""
+    """The result of the action plugin in ``module``; it must not touch the connection."""
     name = module.__name__.rpartition(".")[2]
     task = SimpleNamespace(
-        args=arguments, check_mode=check, async_val=0, action=f"zpower.sap_tuning.{name}", diff=False, environment=[]
+        args=arguments,
+        check_mode=check,
+        async_val=0,
+        action=f"zpower.sap_tuning.{name}",
+        diff=False,
+        environment=[],
+        tags=list(tags),
     )
     plugin = module.ActionModule(
         task=task,
         connection=MagicMock(spec_set=["_shell", "become", "_load_name", "ansible_name", "has_pipelining"]),
         play_context=MagicMock(),
         loader=MagicMock(),
-        templar=MagicMock(),
+        templar=templar or MagicMock(),
         shared_loader_obj=MagicMock(),
     )
     plugin._load_name = name  # the plugin loader of a play sets it
     result: dict[str, Any] = plugin.run(task_vars={"inventory_hostname": "app1", **(variables or {})})
     return result
+
+
+def trusting() -> bool:
+    """Whether this ansible-core marks the templates that it trusts; it then has no placeholder for omitted values."""
+    return {type(trusted("text"))} != {str}

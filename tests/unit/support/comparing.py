@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options, compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.looks import look_at
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.series import effect, word
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import Better, Limits
 
 Record = dict[str, Any]
 
@@ -48,3 +51,10 @@ def fail(record: Record, count: int) -> None:
     counted = [index for index, run in enumerate(record["runs"]) if not run["warmup"]]
     for index in counted[:count]:
         record["runs"][index] = factory.fail_run(record["runs"][index])
+
+
+def verdict_word(before: Sequence[float], after: Sequence[float], better: Better = "lower") -> str:
+    """The verdict on two lists of round medians alone: no fingerprints, no control, no failed runs."""
+    worse, good = (after, before) if better == "lower" else (before, after)
+    look = look_at(min(len(before), len(after)))
+    return word(effect(worse, good, look), Limits().material("")) if look else "INCONCLUSIVE"

@@ -11,7 +11,7 @@ import sys
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue, locktable
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from measuring import OPTIONS, PATIENCE, free_port, listens, wait_until
@@ -84,11 +84,6 @@ def agent_of(tool, **how):
         yield session
     finally:
         processes.end(session["pid"], session["start_time"])
-
-
-def lock_table():
-    """The session of an agent with the embedded lock table, as a context."""
-    return agent_of(locktable.TOOL, engine=locktable.serve)
 
 
 def record_of(workload, session, **options):

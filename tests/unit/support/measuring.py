@@ -12,10 +12,10 @@ import sys
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round.ends import Ends
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads.ends import Ends
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads.workload import (
     Outcome,
     Workload,
@@ -27,6 +27,10 @@ os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["
 UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds after which a test fails that waits for something: for a machine that is slow and busy.
 PATIENCE = 60.0
+# Where programs lie that measure: in PATH, and netperf where tests/setup.sh unpacks it.
+SEARCH_PATH = os.pathsep.join(
+    [os.environ["PATH"], "/usr/sbin", "/sbin", os.path.join(UNIT, "..", "..", ".cache", "netperf", "usr", "bin")]
+)
 STANDIN = os.path.join(os.path.dirname(UNIT), "standins", "niping")
 OPTIONS = {
     "address": "127.0.0.1",
@@ -57,7 +61,7 @@ def server(tool="pingpong", **options):
     binary = options.pop("binary", None)
     # Other tests that run here at the same time would at once take a port of the default range that becomes free.
     options = dict({"address": "127.0.0.1", "port": free_port(), "control_port": free_port()}, **options)
-    session = agent.start(tool, **dict(options, **niping_request.server_of(tool, binary)))
+    session = agent.start(tool, **dict(options, **request.niping_server(tool, binary)))
     try:
         yield session
     finally:
@@ -70,8 +74,8 @@ def target(session, token=None):
 
 def round_of(session, binary=None, **options):
     """The records of one short round; options as in OPTIONS."""
-    params = dict(OPTIONS, session=session, **options)
-    return entry_point.measure(params, niping_request.workloads(params, session, binary))
+    params = dict(OPTIONS, session=session, tool="auto", path=binary, **options)
+    return entry_point.measure(params, request.niping_workloads(params, "/nowhere"))
 
 
 def plan(**options):
@@ -131,8 +135,8 @@ class Quiet(Workload):
         self.raw = raw
         self.calls = []
 
-    def prepare(self, setting, ends):
-        calibrate(self, setting, ends)
+    def prepare(self, setting):
+        calibrate(self, setting)
 
     def run(self, setting, window):
         with window:

@@ -19,7 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compara
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of  # noqa: E402
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import from_file  # noqa: E402
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Reducer  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader  # noqa: E402
 
 FOLDER = CHECKOUT / "docs" / "published"
 PAGE = CHECKOUT / "docs" / "published.md"
@@ -127,7 +127,7 @@ def runs_table(name):
 
 def to_declare(before, after):
     """What differs between two states besides the tuning, and would make them NOT COMPARABLE."""
-    rounds = [[Reducer().reduce(record) for record in state["records"]] for state in (before, after)]
+    rounds = [[Reader().measurement(record) for record in state["records"]] for state in (before, after)]
     return [item.item for item in differences(*rounds) if item.must_match]
 
 
@@ -245,7 +245,7 @@ TABLES = {
 
 
 def with_tables(page):
-    """The page with every table between its marks made anew."""
+    """The page with a new table between each pair of marks."""
     for name, make in TABLES.items():
         begin, end = f"<!-- table: {name} -->\n", "<!-- end of table -->"
         pattern = re.escape(begin) + ".*?" + re.escape(end)

@@ -3,7 +3,7 @@
 """Synthetic measurement records of a whole change, for tests and benchmarks.
 
 Everything is drawn from one seeded generator, so that the same arguments give the same bytes.
-A run's value is ``base x state effect x session noise (one draw a round) x drift x run noise x spike``.
+A run's value is ``base x state effect x session noise (one draw per round) x drift x run noise x spike``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import (
     Loaded,
     record_path,
-    tunings_path,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Reducer
 
 START = datetime(2026, 11, 20, 10, 0, 0, tzinfo=timezone.utc)
 
@@ -290,8 +289,8 @@ def change_tunings(plan: Plan | None = None) -> Iterator[dict[str, Any]]:
 
 def load(records: Iterable[dict[str, Any]], tunings: Iterable[dict[str, Any]] = ()) -> Loaded:
     """What loading these records would give, without a disk."""
-    reducer = Reducer()
-    return Loaded(Plan().change, [reducer.reduce(record) for record in records], list(tunings))
+    reader = Reader()
+    return Loaded(Plan().change, [reader.measurement(record) for record in records], list(tunings))
 
 
 def write_change(results: Path | str, records: Iterable[dict[str, Any]], tunings: Iterable[dict[str, Any]] = ()) -> int:
@@ -301,7 +300,7 @@ def write_change(results: Path | str, records: Iterable[dict[str, Any]], tunings
     root = Path(results)
     paths: Iterator[tuple[Path, dict[str, Any]]] = (
         pair
-        for source, locate in ((records, record_path), (tunings, tunings_path))
+        for source, locate in ((records, record_path), (tunings, record_path))
         for pair in ((locate(root, item), item) for item in source)
     )
     for path, item in paths:

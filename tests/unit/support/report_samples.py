@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import (
     Expected,
     Options,
     compare_change,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import better_by
 from experiments import make_plan, make_records, make_tunings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "report"
@@ -45,14 +49,64 @@ def sample(name: str) -> dict[str, Any]:
         made: dict[str, Any] = json.loads(_made(name))
         return made
     report: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return report
+    return {**report, "pooled": pooled_rows(report)}
+
+
+def pooled_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Pooled rows that fit the comparisons: the site has the verdict of the report, each host that of its first one."""
+    judged = [item for item in report["comparisons"] if not item["control"]]
+    hosts = list(dict.fromkeys(item["host"] for item in judged))
+    rows = [pooled_row("site", None, len(hosts), judged, report["verdict"])]
+    for host in hosts if len(hosts) > 1 else ():
+        mine = [item for item in judged if item["host"] == host]
+        rows.append(pooled_row("host", host, 1, mine, mine[0]["verdict"]))
+    return rows
+
+
+def pooled_row(scope: str, host: str | None, hosts: int, items: list[dict[str, Any]], verdict: str) -> dict[str, Any]:
+    """One pooled row; its figures are geometric means of the comparisons that have its verdict, if there are any."""
+    usable = [item for item in items if item["ratio"]]
+    usable = [item for item in usable if item["verdict"] == verdict] or usable
+    mean: dict[str, Any] = {"ratio": None, "low": None, "high": None}
+    for key in mean:
+        known = [item[key] for item in usable]
+        if known and None not in known:
+            mean[key] = math.exp(math.fsum(map(math.log, known)) / len(known))
+    words = {"IMPROVED": "beyond the material limit of 5 %", "INCONCLUSIVE": "neither clearly beyond nor within 5 %"}
+    return {
+        "contrast": "",
+        "scope": scope,
+        "host": host,
+        "hosts": hosts,
+        "workloads": len({item["workload"] for item in items}),
+        "unit": "rounds",
+        "rounds": 6,
+        **mean,
+        "confidence_pct": 99.78 if usable else None,
+        "material_pct": 5.0,
+        "verdict": verdict,
+        "reason": f"{better_by(mean['ratio'])}, {words.get(verdict, 'as the interval shows')}."
+        if usable
+        else items[0]["reason"]
+        if items
+        else "there is no record.",
+        "cause": "noise" if verdict == "INCONCLUSIVE" else "",
+        "guards": [],
+        "warnings": verdict == "IMPROVED" and any(item["warnings"] is True for item in items),
+        "flags": [],
+        "deviations": [],
+        "control_ratio": 1.002 if scope == "host" and usable else None,
+        "control_low": 0.99 if scope == "host" and usable else None,
+        "control_high": 1.014 if scope == "host" and usable else None,
+        "more_rounds": 4 if verdict == "INCONCLUSIVE" and scope == "site" else None,
+    }
 
 
 @functools.lru_cache(maxsize=None)
 def _made(name: str) -> str:
     """What the comparison says today about records with a known truth, as JSON."""
     if name in ("experiment", "unfinished"):
-        plan = make_plan()
+        plan = make_plan(rounds=8)
         done = None if name == "experiment" else steps(plan)[:9]
         records = make_records(plan, {"all": 0.08, "every-2": -0.12, "every-4": -0.2}, done)
         plan["sessions"][0].update(
@@ -71,9 +125,31 @@ def _made(name: str) -> str:
             record["source"] = {"kind": "sap_job_log", "file": "jobs.csv", "text": "transaction SM37"}
             if after:
                 record["fingerprint"]["client"].update(kernel="6.4.0-150600.23", mtu=9000)
+    if name == "unchanged":
+        for place, record in enumerate(records):
+            record["histogram_us"] = _histogram(place, 1.0 + record["workload"]["bytes"] / 20000)
     loaded = factory.load(records, factory.change_tunings(plan))
     options = Options(expected_change=["kernel"]) if name == "incomparable" else Options()
     return json.dumps(compare_change(replace(loaded, change=name), Expected(hosts=[*plan.hosts, "db1"]), options))
+
+
+def fourteen() -> dict[str, Any]:
+    """Two hosts with seven sizes each, a tenth faster, as the comparison tells it."""
+    sizes = (1, 100, 500, 1000, 5000, 10000, 30000)
+    plan = factory.Plan(sizes=sizes, effect=-0.1, session_noise=0.02, run_noise=0.02)
+    loaded = factory.load(factory.make_change(plan), factory.change_tunings(plan))
+    repeat = "ansible-playbook -i inventory zpower.sap_tuning.before_after"
+    return compare_change(loaded, Expected(hosts=list(plan.hosts)), Options(repeat=repeat))
+
+
+def _histogram(seed: int, times: float) -> str:
+    """Round trips as an idle machine has them: two modes, and a tail."""
+    chance = random.Random(seed)
+    middles = [times * chance.choice((48.0, 48.0, 61.0)) * chance.lognormvariate(0.0, 0.01) for _part in range(50)]
+    samples = [middle * chance.lognormvariate(0.0, 0.05) for middle in middles for _index in range(60)]
+    samples += [times * 50 * chance.paretovariate(1.5) for _index in range(60)]
+    text: str = histogram.histogram(samples, 1.0)
+    return text
 
 
 def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
@@ -107,5 +183,6 @@ def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
     if regressed:
         report["verdict"] = "REGRESSED"
         report["headline"] = f"{regressed} of {len(comparisons)} comparisons got worse, by 10.0 % in the median."
+    report["pooled"] = pooled_rows(report)
     report["not_measured"] = [{"host": f"db{number:04d}", "reason": "unreachable"} for number in range(hosts)]
     return report

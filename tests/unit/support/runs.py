@@ -27,5 +27,5 @@ def only(result):
 
 
 def everything(host):
-    """{path: content} of all that a run can write, and all that it can find."""
+    """{path: content} of all files that a run can write or read."""
     return host.tree("/etc", "/proc", "/sys", "/var")

@@ -57,7 +57,7 @@ def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) 
         "high": None,
         "verdict": "INCONCLUSIVE",
         "warnings": False,
-        "reason": "1 round of the state that has fewer; at least 5 are needed.",
+        "reason": "only 1 round in the state with fewer rounds; at least 5 are needed.",
         **changes,
     }
 

@@ -99,7 +99,7 @@ class LoadedHost(Host):
 
 
 class Answers:
-    """Takes the place of the module _netlink's questions. family: None where the kernel is too old for them."""
+    """Takes the place of the module _netlink's questions. family: None if the kernel is too old for them."""
 
     def __init__(self, monkeypatch, netlink, sockets=(), family=34, generic=None, error=None):
         self.sockets, self.number, self.error = list(sockets), family, error

@@ -31,7 +31,7 @@ def test_verify_tells_that_a_restart_is_pending(name, told, verdicts):
     status, text, _changed = told("verify", *WANTED)
     assert status != 0
     assert verdicts(text)["smc_r", "smcr0"] == {"app1": "pending_restart", "app2": "unsupported"}[name]
-    assert "smcr0 conns_per_lg: 16 is in force, 64 once the device is configured anew" in text
+    assert "smcr0 conns_per_lg: 16 is in force, 64 once the device is configured again" in text
 
 
 def test_a_second_run_changes_nothing_and_tells_it_too(name, told, verdicts, calls):

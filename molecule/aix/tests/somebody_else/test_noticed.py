@@ -7,7 +7,7 @@ def test_an_odm_as_wanted_is_not_enough(name, told, verdicts, values):
     status, text, _changed = told("verify")
     assert status != 0
     assert verdicts(text)["smc_r", "smcr0"] == {"app1": "pending_restart", "app2": "unsupported"}[name]
-    assert "smcr0 conns_per_lg: 64 is in force, 16 once the device is configured anew" in text
+    assert "smcr0 conns_per_lg: 64 is in force, 16 once the device is configured again" in text
     if name == "app1":
         assert (values("smcr0", "odm")["conns_per_lg"], values("smcr0", "in_force")["conns_per_lg"]) == ("16", "64")
 

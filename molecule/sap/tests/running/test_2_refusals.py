@@ -104,7 +104,7 @@ def test_a_profile_that_its_administrator_cannot_read(host, sap_profile, unchang
     with broken(host, hide, show):
         result = sap_profile(**D00, presets=["realtime_scheduler"])
     assert result["changed"] is False
-    assert f"cannot read {path}: Permission denied (as prdadm, to whom the folder belongs)" in result["msg"]
+    assert f"cannot read {path}: Permission denied (as prdadm, the owner of the folder)" in result["msg"]
 
 
 def test_a_read_only_sapmnt(host, sap_profile, unchanged):

@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lock server of ASCS01 on app1 (a stand-in with a real lock table over TCP), measured from app2 through the role.
+"""The lock server of ASCS01 on app1, measured from app2 through the role.
+
+It is a stand-in that really decides about locks, over TCP.
 
 Each stage of the scenario measures against hosts as they are then; here the instances have been restarted.
 """
@@ -137,12 +139,13 @@ def test_a_module_that_is_killed_leaves_no_lock(host, agent, address, locks, eve
     assert eventually(lambda: locks() == 0), "locks were left"
 
 
-def test_a_lock_table_without_sap(address):
-    started = ask("app1", side="server", tool="locktable", address=address)
-    try:
-        options = dict(QUICK, side="client", session=started["session"], address=address, processes=2)
-        result = ask("app2", **options)
-        assert all(run["ok"] and run["metrics"]["rejects"] > 0 for run in result["records"][0]["runs"])
-    finally:
-        stopped = ask("app1", side="server", state="stopped", session=started["session"])
-    assert stopped["changed"]
+def test_two_processes_put_their_load_on_it(agent, address, locks):
+    result = ask("app2", side="client", session=agent, address=address, **dict(QUICK, processes=2))
+    for run in result["records"][0]["runs"]:
+        assert run["ok"] and run["metrics"]["response_us"] > 0
+    assert locks() == 0
+
+
+def test_the_program_of_another_server_is_refused():
+    refused = ask("app1", side="server", sid="PRD", address="0.0.0.0", tool="enqt")
+    assert "tool is enqt, but the enqueue server is ENSA2" in refused["msg"]

@@ -21,4 +21,4 @@ def test_the_tables_of_smc_are_empty(module):
 def test_without_a_connection_verify_says_that_it_cannot_tell(play):
     status, text, changed = play("verify")
     assert (status, changed) == (0, {"smc1": 0, "smc2": 0}), text
-    assert "no connection to 10.99.0.2 is open, so nothing can be told" in text, text
+    assert "no connection to 10.99.0.2 is open, so the use of SMC is unknown" in text, text

@@ -30,7 +30,8 @@ def test_verify_agrees_that_the_traffic_uses_smc(play):
     assert (status, changed) == (0, {"smc1": 0, "smc2": 0}), text
     for name in ("smc1", "smc2"):
         assert re.search(rf"^{name} +platform +SMC +1 SMCR .*compliant$", text, re.MULTILINE), text
-        assert f"{name}: SMC: SMCR device rxe0 port 1 of enc3, active, PNET id SAPNET" in text, text
+        said = rf"^.*{name}\b.*: platform SMC: SMCR device rxe0 port 1 of enc3, active, PNET id SAPNET"
+        assert re.search(said, text, re.MULTILINE), text
         assert re.search(rf"^{name} +smc_sysctls +net.smc .*compliant$", text, re.MULTILINE), text
 
 

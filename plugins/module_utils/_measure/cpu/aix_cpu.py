@@ -1,24 +1,24 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CPU time on AIX from the reports of lparstat, or of vmstat where there is no lparstat.
+"""CPU time on AIX from the reports of lparstat, or of vmstat without lparstat.
 
-Both print percentages of the last interval and no counters. What they are percentages of:
+Both print percentages of the last interval and no counters. The percentages refer to:
 
-- in a shared partition, of the entitlement, or of the processors consumed (physc, pc) where those are more;
-- in a dedicated partition, of its processors: lcpu logical ones, smt of them on each.
+- in a shared partition, the entitlement, or the processors consumed (physc, pc) if they are more;
+- in a dedicated partition, its processors: lcpu logical ones, smt of them on each.
 """
 
 import re
 from collections import namedtuple
 
-# Processors in use over one interval, which is CPU seconds a second; idle with waiting for I/O. physc (consumed by the
-# partition, idle turns too) and entitlement are None in a dedicated partition; ncpu: virtual or dedicated processors.
+# Processors in use over one interval (CPU seconds per second); idle includes waiting for I/O. physc (consumed by the
+# partition, also when idle) and entitlement are None in a dedicated partition; ncpu: virtual or dedicated processors.
 Rates = namedtuple("Rates", "user system idle physc entitlement ncpu")
 
 _SETTING = re.compile(r"(\w+)=(\S+)")
 _LPARSTAT = {"user": "%user", "sys": "%sys", "wait": "%wait", "idle": "%idle", "physc": "physc"}
 _VMSTAT = {"user": "us", "sys": "sy", "wait": "wa", "idle": "id", "physc": "pc"}
-# Four figures, each rounded to a whole number: how far their sum may be from 100.
+# The sum of four rounded figures may differ from 100 by this.
 _ROUNDING = 2.0
 
 
@@ -38,7 +38,7 @@ def _number(text):
 class Reports:
     """The reports of lparstat or vmstat with an interval, line by line.
 
-    processors: how many there are, for vmstat, which does not say how many threads each has.
+    processors: their number, for vmstat, which does not print how many threads each has.
     """
 
     def __init__(self, processors=None):
@@ -47,9 +47,9 @@ class Reports:
         self._places = {}
 
     def feed(self, line):
-        """The Rates of a line that is a report; None for every other line, and where what they refer to is unknown."""
+        """The Rates of a line that is a report; None for other lines, or if their reference is unknown."""
         fields = line.split()
-        # Printed again whenever the configuration changes.
+        # This line is printed again after a change of the configuration.
         if "lcpu=" in line:
             self._settings = dict(_SETTING.findall(line))
         for names in (_LPARSTAT, _VMSTAT):
@@ -81,7 +81,7 @@ class Reports:
         return Rates(user, system, wait + idle, physc, entitlement, ncpu)
 
     def _ncpu(self):
-        """smt is a number, or On on old levels, which does not tell how many threads that are."""
+        """smt is a number, or On on old levels, which does not show the number of threads."""
         lcpu, smt = self._settings.get("lcpu", ""), self._settings.get("smt", "")
         threads = 1 if smt == "Off" else int(smt) if smt.isdigit() else 0
         if not lcpu.isdigit() or threads < 1:
@@ -90,9 +90,9 @@ class Reports:
 
 
 class Totals:
-    """CPU seconds since this began to count, as a snapshot of the counters has them.
+    """CPU seconds since this object was made, as in a snapshot of the counters.
 
-    Interrupts are in the system time, and steal is nothing that a partition is told: both are None.
+    Interrupts are part of the system time, and a partition does not know its steal time: both are None.
     """
 
     def __init__(self, name):
@@ -102,7 +102,7 @@ class Totals:
         self.tool = None
 
     def add(self, reports, seconds):
-        """Count the Rates of equal intervals that together lasted some seconds."""
+        """Count the Rates of equal intervals with this total of seconds."""
         share = seconds / len(reports)
         self._seconds["counted_s"] += seconds
         for rates in reports:
@@ -113,9 +113,9 @@ class Totals:
         self._last = reports[-1]
 
     def snapshot(self):
-        """A dict that survives JSON. counted_s: the time that all this is about.
+        """A dict for JSON. counted_s: the counted time.
 
-        meter: differences mean something between two of the same name only. tool: who reported.
+        meter: only snapshots with the same name can be subtracted. tool: the program that reported.
         """
         result = {name: round(value, 6) for name, value in self._seconds.items()}
         result.update(softirq_s=None, steal_s=None, ncpu=self._last.ncpu, meter=self._name)

@@ -3,7 +3,7 @@
 """CPU time and network counters of this machine, as snapshots and the differences between two of them.
 
 A counter that the platform does not have (AIX has none of these files) is None in snapshots and differences, never 0.
-On AIX a meter (meter.py) brings the CPU time.
+On AIX the CPU time comes from a meter (meter.py).
 """
 
 import os
@@ -13,7 +13,7 @@ from ..._host.host import Host, HostError
 
 # Columns of the "cpu" line of /proc/stat (proc(5)); guest time is contained in user time already.
 _CPU_COLUMNS = {"user_s": (0, 1), "system_s": (2,), "idle_s": (3, 4), "softirq_s": (5, 6), "steal_s": (7,)}
-_ATTEMPTS = 3  # to read a tree of processes in which none ends meanwhile
+_ATTEMPTS = 3  # to read a tree of processes while none of them ends
 _RPS_COLUMN = 9  # received_rps, the tenth hexadecimal column of /proc/net/softnet_stat
 
 
@@ -78,10 +78,9 @@ def parse_process(text, ticks_per_second):
 
 
 def process_seconds(pids, root="/"):
-    """CPU seconds of these processes with all that descend from them; None if that cannot be known.
+    """CPU seconds of these processes and all their descendants; None if that is unknown.
 
-    A parent is read before its children: what one of them used is then either still its own, or gone with it, which
-    shows, and everything is read again.
+    A parent is read before its children. If a child has ended meanwhile, that is seen, and everything is read again.
     """
     host = Host(root)
     for _attempt in range(_ATTEMPTS):
@@ -128,11 +127,11 @@ def _cpu(host):
 
 
 def snapshot(root="/", meter=None, pids=()):
-    """All counters now, as a dict that survives JSON: mono_s, wall_s, cpu (parse_cpu), cpu_source, process_s,
+    """All counters now, as a dict for JSON: mono_s, wall_s, cpu (parse_cpu), cpu_source, process_s,
     retransmits, received_rps.
 
-    meter: where the CPU time comes from instead (meter.Meter); the snapshot then waits for the end of its interval.
-    pids: the tool's own processes, which process_s is about.
+    meter: another source of the CPU time (meter.Meter); the snapshot then waits for the end of its interval.
+    pids: the tool's own processes, for process_s.
     """
     host = Host(root)
     cpu = meter.sample() if meter else _cpu(host)
@@ -152,8 +151,8 @@ def cpu_between(before, after):
     """A record's cpu entry from two snapshots: seconds of all CPUs together, ncpu and the wall time elapsed_s.
 
     None without counters. idle_s and steal_s can step back by a tick on some kernels: that is 0 seconds, not less.
-    process_s is the part of it in the tool's own processes, where that is known. From a meter also physc, the
-    processors that the partition consumed on average, and entitlement.
+    process_s is the part of the tool's own processes, if known. A meter adds physc, the processors that the partition
+    consumed on average, and entitlement.
     """
     first, last = before.get("cpu"), after.get("cpu")
     if not first or not last or first.get("meter") != last.get("meter"):
@@ -175,14 +174,14 @@ def _seconds(first, last):
 
 
 def _grown(first, last):
-    """None if it shrank: a process has gone that nobody waited for, with its time."""
+    """None if it shrank: a process that ended took its time with it."""
     return None if first is None or last is None or last < first else round(last - first, 4)
 
 
 def _rps_between(first, last):
     if not first or not last or len(first) != len(last):
         return None
-    # Each CPU's counter is an unsigned 32-bit number that wraps by itself.
+    # Each CPU's counter is an unsigned 32-bit number that wraps.
     return sum((last[cpu] - first[cpu]) & 0xFFFFFFFF for cpu in range(len(first)))
 
 
@@ -197,6 +196,6 @@ def net_between(before, after):
 
 
 def clock_step(before, after):
-    """By how many seconds the wall clock was set between two snapshots (a slew of NTP stays far below a step)."""
+    """The seconds by which the wall clock was set between two snapshots (a slew of NTP is far smaller)."""
     step = (after["wall_s"] - before["wall_s"]) - (after["mono_s"] - before["mono_s"])
     return round(step, 6) + 0.0  # no -0.0

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that adds up CPU time where the kernel shows no counters of it (AIX): it reads a tool's reports.
+"""A process that adds up CPU time if the kernel has no counters of it (AIX): it reads the reports of a tool.
 
 A sample waits for the end of an interval, so that a window of two samples holds everything that ran in it, and up to
-an interval more on each side. What the idle machine uses in that time goes off with the background.
+one interval more on each side. The CPU time of the idle machine in that time is subtracted as background.
 
-The reader is a process of its own because nobody else reads while a run goes on. It ends, and ends its tool, when the
-process that asks closes its socket or dies.
+The reader is a process of its own, because it has to read during a run. It ends, with its tool, when the process that
+asks closes its socket or dies.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from ..errors import MeasureError
 from .aix_cpu import Reports, Totals, count_processors
 
 INTERVAL = 1
-# Together less than what the other end waits for an answer (wire.CONTROL_TIMEOUT).
+# Together less than the time that the other end waits for an answer (wire.CONTROL_TIMEOUT).
 SAMPLE_TIMEOUT, LSDEV_TIMEOUT = 5.0, 3.0
 TOOLS = ("lparstat", "vmstat")
 
@@ -49,7 +49,7 @@ def start():
 
 
 class Meter:
-    """The side that asks. Once it has had no answer it gives none any more: there is no CPU time then, not 0."""
+    """The side that asks. After a missing answer it returns None from then on: an unknown CPU time, not 0."""
 
     def __init__(self):
         processors = _processors()
@@ -65,7 +65,7 @@ class Meter:
         self._lines = wire.Lines(ours)
 
     def sample(self):
-        """CPU seconds at the end of the interval that runs now (Totals.snapshot), or None."""
+        """CPU seconds at the end of the current interval (Totals.snapshot), or None."""
         if self._lines is None:
             return None
         try:
@@ -76,9 +76,9 @@ class Meter:
             return None
 
     def close(self):
-        """End the process; it has nothing to do but to end its tool."""
+        """End the process, which ends its tool."""
         if self._lines is not None:
-            # Processes that were forked meanwhile hold the socket, too: closing it would not reach the other side.
+            # Forked processes hold the socket, too, so that a close alone would not reach the other side.
             with contextlib.suppress(OSError):
                 self._lines.sock.shutdown(socket.SHUT_RDWR)
             self._lines.sock.close()
@@ -87,7 +87,7 @@ class Meter:
 
 
 def _processors():
-    """How many processors there are, which only lparstat says by itself."""
+    """The number of processors, which only lparstat prints by itself."""
     try:
         done = Host().run(["lsdev", "-Cc", "processor"], timeout=LSDEV_TIMEOUT)
     except HostError:
@@ -96,14 +96,14 @@ def _processors():
 
 
 def _live(asker, processors):
-    """The whole life of the process, right after the fork."""
+    """The life of the process, right after the fork."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     keep_only({asker.fileno()})
     relay = _Relay(asker)
     for tool in TOOLS:
-        # A tool that is not there, or that only complains, leaves the place to the next one.
+        # If a tool is missing or reports nothing, the next one is tried.
         with contextlib.suppress(OSError), _reports_of(tool) as source:
             if relay.read(source, Reports(processors), tool):
                 return
@@ -111,10 +111,10 @@ def _live(asker, processors):
 
 @contextlib.contextmanager
 def _reports_of(tool):
-    """The descriptor of what a tool prints with an interval.
+    """A descriptor with the output of a tool that prints with an interval.
 
-    It is a terminal to the tool where this host can make one: whether AIX's tools send each line at once into a pipe is
-    not confirmed, and a program's output to a terminal always goes line by line.
+    It is a terminal if this host can make one: programs print to a terminal line by line, which is not confirmed for
+    AIX's tools and a pipe.
     """
     try:
         source, output = os.openpty()
@@ -143,7 +143,7 @@ def _reports_of(tool):
 
 
 class _Relay:
-    """Counts what tools report, and answers the one who asks at the end of the interval in which it was asked."""
+    """Counts the reports of tools, and answers a request at the end of its interval."""
 
     def __init__(self, asker):
         self._asker = asker
@@ -151,7 +151,7 @@ class _Relay:
         self._asked = False
 
     def read(self, source, reports, tool):
-        """Count until the asker goes (True) or the tool ends (whether there was a report of it)."""
+        """Count until the asker ends (True) or the tool ends (whether it had printed a report)."""
         self._totals.tool = tool
         last, pending, counted = time.monotonic(), b"", False
         while True:
@@ -164,11 +164,11 @@ class _Relay:
                 lines = (pending + data).split(b"\n")
                 pending = lines.pop()
                 found = [rates for rates in (reports.feed(line.decode("ascii", "replace")) for line in lines) if rates]
-                # A report that is there at once is about the time since the system's start (vmstat on old levels).
+                # A report at once covers the time since the start of the system (vmstat on old levels).
                 if found and (counted or now - last > INTERVAL / 2.0):
                     self._count(found, now - last)
                     last, counted = now, True
-            # After the reports: one that was waiting already had ended before the question.
+            # After the reports: a waiting one had ended before the request.
             if self._asker in ready:
                 if not self._asker.recv(4096):
                     return True

@@ -3,8 +3,8 @@
 """fio: reads and writes of files in the shapes of the published evaluation, from fio's own JSON.
 
 Shapes: 128 KiB one after the other and 8 KiB at random; through the page cache, direct, and direct with many requests
-under way at once (async); 1 to 64 jobs, each with a file of its own. The files lie in a new folder below a directory
-that the user names. They are written once before the runs and removed after them, whatever happens.
+at a time (async); 1 to 64 jobs, each with a file of its own. The files lie in a new folder below a directory that the
+user names. They are written once before the runs and removed after them in every case.
 """
 
 import json
@@ -15,13 +15,13 @@ from collections import namedtuple
 from ..errors import MeasureError
 from ..workloads import programs
 from ..workloads.options import check_limits, check_lists, filled
-from ..workloads.workload import Metric, Outcome, Workload
+from ..workloads.workload import Metric, Outcome, Workload, workload_name
 from . import scratch
 
 TOOL = "fio"
 PREFIX = "zpower-fio-"
 KIB, MIB = 1024, 1024 * 1024
-# What a user may choose, as option names of the module; documented in plugins/modules/workload.py.
+# The options of the module, documented in plugins/modules/workload.py.
 OPTIONS = {
     "directory": {"type": "path", "required": True},
     "patterns": {
@@ -40,7 +40,7 @@ OPTIONS = {
     "size_mib": {"type": "int", "default": 256},
     "iodepth": {"type": "int", "default": 16},
 }
-LIMITS = {"jobs": 64, "size_mib": MIB, "iodepth": 1024}
+LIMITS = {"jobs": (1, 64), "size_mib": (1, MIB), "iodepth": (1, 1024)}
 
 # rw: fio's word for a pattern; kib: the size of one request.
 Pattern = namedtuple("Pattern", "rw kib metric")
@@ -52,12 +52,12 @@ PATTERNS = {
     "randwrite": Pattern("randwrite", 8, _REQUESTS),
 }
 _ENGINES = {"buffered": "psync", "direct": "psync", "async": "libaio"}
-# Slower than this, and the files are not written before the runs: nobody wants to wait longer.
+# The time limit for writing the files assumes at least this speed.
 _SLOWEST_MIB_PER_S = 5.0
 _START_SECONDS = 30.0
-# What fio says of the samples that it takes every half second.
+# Figures about the samples that fio takes every half second.
 _SAMPLED = re.compile(r"(?:bw|iops)_(?!bytes)|slat_ns\Z")
-# fio takes these characters in a path for something else (several directories, variables).
+# Characters with a special meaning in a path of fio (several directories, variables).
 _PLAIN_PATH = re.compile(r"/[^:$\\\x00-\x1f\x7f]*\Z")
 
 
@@ -67,12 +67,12 @@ def check(options):
         raise MeasureError(
             "fio.directory is %s; it has to be an absolute path without : $ and \\" % json.dumps(options["directory"])
         )
-    check_lists(TOOL, options, ("patterns", "modes", "jobs"))
-    check_limits(TOOL, options, LIMITS)
+    check_lists(options, ("patterns", "modes", "jobs"), TOOL + ".")
+    check_limits(options, LIMITS, TOOL + ".")
 
 
 def names(given):
-    """The names of the workloads that options mean, in their order; given: options as a playbook has them."""
+    """The names of the workloads that the options of a playbook mean, in their order."""
     return [_name(*shape) for shape in _shapes(filled(OPTIONS, given))]
 
 
@@ -86,8 +86,7 @@ def _shapes(options):
 
 
 def _name(pattern, mode, jobs):
-    """fio-randread-direct, or fio-randread-direct-x8 for 8 jobs."""
-    return "%s-%s-%s%s" % (TOOL, pattern, mode, "-x%d" % jobs if jobs > 1 else "")
+    return workload_name(TOOL, "%s-%s" % (pattern, mode), jobs)
 
 
 def version(binary):
@@ -108,9 +107,9 @@ def workloads(options, path, search_path):
 
 
 def parse(text, writes):
-    """(metrics, job) of fio's JSON, which some versions print remarks before; job is its one group of jobs.
+    """(metrics, job) of fio's JSON, after any remarks of fio; job is its one group of jobs.
 
-    MeasureError: fio reported an error, did nothing, or its output is not known.
+    MeasureError: fio reported an error, did nothing, or its output is unknown.
     """
     begin = text.find("{")
     if begin < 0:
@@ -185,8 +184,8 @@ class Fio(Workload):
         return self._command(os.path.join(self._directory, PREFIX + "*"))
 
     def _files(self, folder):
-        """The options that say which files: one a job, so that jobs do not share one."""
-        # Threads, not processes: nothing of fio goes on when it is killed.
+        """The options for the files: one per job."""
+        # Threads, not processes: nothing of fio goes on if it is killed.
         return [
             self._binary,
             "--name=job",
@@ -211,12 +210,12 @@ class Fio(Workload):
             command.append("--readonly")
         else:
             command.append("--overwrite=1")
-            # What is still in the page cache at the end of a run would be written during the next one.
+            # Otherwise data in the page cache at the end of a run would be written during the next one.
             command += ["--end_fsync=1"] if self._mode == "buffered" else []
         return command + ["--group_reporting", "--eta=never", "--output-format=json"]
 
-    def prepare(self, setting, ends):
-        """Write the files, in full: reading a file with holes reads nothing."""
+    def prepare(self, setting):
+        """Write the files, in full: reading a hole in a file reads nothing from the disk."""
         self._seconds = setting.run_seconds
         total = self._size * self.connections
         self._scratch = scratch.Scratch(self._directory, PREFIX, total)

@@ -3,7 +3,7 @@
 """openssl speed: encryption in the shapes of the published evaluation, from the lines of its option -mr.
 
 AES in the modes GCM, XTS and CBC with keys of 128 and 256 bits, messages of 256, 1024 and 8192 bytes; one or several
-processes. Rates are those of wall-clock time (-elapsed): the default, CPU time, hides what the machine gave to others.
+processes. Rates are those of wall-clock time (-elapsed): the default, CPU time, hides the time that others got.
 """
 
 import re
@@ -11,17 +11,17 @@ import re
 from ..errors import MeasureError
 from ..workloads import programs
 from ..workloads.options import check_limits, check_lists, filled
-from ..workloads.workload import Metric, Outcome, Workload
+from ..workloads.workload import Metric, Outcome, Workload, workload_name
 
 TOOL = "openssl"
 CIPHERS = ["aes-%s-%s" % (bits, mode) for mode in ("gcm", "xts", "cbc") for bits in ("128", "256")]
-# What a user may choose, as option names of the module; documented in plugins/modules/workload.py.
+# The options of the module, documented in plugins/modules/workload.py.
 OPTIONS = {
     "ciphers": {"type": "list", "elements": "str", "choices": CIPHERS, "default": CIPHERS},
     "bytes": {"type": "list", "elements": "int", "default": [256, 1024, 8192]},
     "processes": {"type": "list", "elements": "int", "default": [1]},
 }
-LIMITS = {"bytes": 16 * 1024 * 1024, "processes": 250}
+LIMITS = {"bytes": (1, 16 * 1024 * 1024), "processes": (1, 250)}
 _COUNT = re.compile(r"^\+R:(\d+):([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _RATE = re.compile(r"^\+F:\d+:([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 # The rate is printed with two decimals, but of times with a resolution of a hundredth of a second in some versions.
@@ -30,12 +30,12 @@ _ROUNDING = 0.02
 
 def check(options):
     """MeasureError for the first option that is out of its limits."""
-    check_lists(TOOL, options, ("ciphers", "bytes", "processes"))
-    check_limits(TOOL, options, LIMITS)
+    check_lists(options, ("ciphers", "bytes", "processes"), TOOL + ".")
+    check_limits(options, LIMITS, TOOL + ".")
 
 
 def names(given):
-    """The names of the workloads that options mean, in their order; given: options as a playbook has them."""
+    """The names of the workloads that the options of a playbook mean, in their order."""
     return [_name(*shape) for shape in _shapes(filled(OPTIONS, given))]
 
 
@@ -49,12 +49,11 @@ def _shapes(options):
 
 
 def _name(cipher, size, processes):
-    """openssl-aes-128-gcm-1024B, or openssl-aes-128-gcm-1024B-x4 for 4 processes."""
-    return "%s-%s-%dB%s" % (TOOL, cipher, size, "-x%d" % processes if processes > 1 else "")
+    return workload_name(TOOL, "%s-%dB" % (cipher, size), processes)
 
 
 def version(binary):
-    """What openssl calls itself, with the date and the distribution's build: "OpenSSL 3.0.19 27 Jan 2026"."""
+    """The full version, with the date and the distribution's build: "OpenSSL 3.0.19 27 Jan 2026"."""
     return parse_version(programs.ask([binary, "version"]), binary)
 
 
@@ -76,8 +75,8 @@ def workloads(options, path, search_path):
 def parse(text, cipher, size, processes):
     """(metrics, elapsed seconds) of the lines of openssl speed -mr.
 
-    "+R:count:cipher:seconds" comes from each process, "+F:number:cipher:bytes a second" is the sum of all. MeasureError
-    where a line is missing, belongs to something else, or the rate is not what the counts say.
+    Each process prints "+R:count:cipher:seconds", and "+F:number:cipher:bytes a second" is the sum of all. MeasureError
+    if a line is missing or belongs to something else, or if the rate does not follow from the counts.
     """
     counts = [(int(count), float(seconds)) for count, name, seconds in _COUNT.findall(text) if name.lower() == cipher]
     rates = [float(rate) for name, rate in _RATE.findall(text) if name.lower() == cipher]
@@ -89,7 +88,7 @@ def parse(text, cipher, size, processes):
     expected = sum(count * size / seconds for count, seconds in counts)
     if abs(rates[0] - expected) > _ROUNDING * expected:
         raise MeasureError(
-            "openssl's output does not fit itself: %.0f bytes a second, but its counts make %.0f" % (rates[0], expected)
+            "openssl's output contradicts itself: %.0f bytes a second, but its counts make %.0f" % (rates[0], expected)
         )
     units = sum(count for count, _seconds in counts)
     metrics = {
@@ -119,7 +118,7 @@ class Speed(Workload):
         command += ["-multi", str(self.connections)] if self.connections > 1 else []
         return command + ["-evp", self._cipher]
 
-    def prepare(self, setting, ends):
+    def prepare(self, setting):
         # openssl takes whole seconds.
         self._seconds = max(1, int(round(setting.run_seconds)))
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder for files that a measurement needs for a while: new, no larger than there is room for, gone in every case.
+"""A new folder for the files of a measurement, limited by the free space, and removed in every case.
 
-A second process removes it when the one that made it ends without running any code (SIGKILL). What even that could not
-remove (a power failure) is removed by the next measurement in the same place.
+A second process removes it if the one that made it is killed. If that is impossible (a power failure), the next
+measurement in the same place removes it.
 """
 
 import fcntl
@@ -21,22 +21,22 @@ _REMOVE_SECONDS = 60.0
 
 
 def free_bytes(directory):
-    """What a user without privileges may still write to the file system of a directory."""
+    """The bytes that a user without privileges may still write to the file system of a directory."""
     system = os.statvfs(directory)
     return system.f_bavail * system.f_frsize
 
 
-def check_room(directory, wanted, free):
-    """MeasureError where wanted bytes are more than half of the free ones: what else lies there needs room, too."""
-    if wanted * 2 > free:
+def check_room(directory, needed, free):
+    """MeasureError if the needed bytes are more than half of the free ones: other files need room, too."""
+    if needed * 2 > free:
         raise MeasureError(
             "%d MiB of files in %s would be more than half of the %d MiB that are free there: take fewer or smaller "
-            "files, or another directory" % (-(-wanted // MIB), directory, free // MIB)
+            "files, or another directory" % (-(-needed // MIB), directory, free // MIB)
         )
 
 
 def parse_mount(mountinfo, device):
-    """Type and source, as in "ext4 /dev/dasdb1", of what is mounted from a device (major:minor); else "unknown"."""
+    """Type and source, as in "ext4 /dev/dasdb1", of the mount of a device (major:minor); else "unknown"."""
     for line in mountinfo.splitlines():
         fields = line.split()
         if len(fields) > 6 and fields[2] == device and "-" in fields:
@@ -45,7 +45,7 @@ def parse_mount(mountinfo, device):
 
 
 def file_system(directory):
-    """Type and device of the file system that a directory lies on, as far as the system tells."""
+    """Type and device of the file system of a directory, or "unknown"."""
     try:
         number = os.stat(directory).st_dev
         with open("/proc/self/mountinfo") as stream:
@@ -55,24 +55,24 @@ def file_system(directory):
 
 
 class Scratch:
-    """A new folder below directory, for at most wanted bytes. prefix: how its name begins, one for each use."""
+    """A new folder below directory, for at most the needed bytes. prefix: the begin of its name, one per use."""
 
-    def __init__(self, directory, prefix, wanted):
+    def __init__(self, directory, prefix, needed):
         if not os.path.isdir(directory):
             raise MeasureError("%s is no directory on this host" % directory)
         remove_leftovers(directory, prefix)
-        check_room(directory, wanted, free_bytes(directory))
+        check_room(directory, needed, free_bytes(directory))
         try:
             self.path = tempfile.mkdtemp(prefix=prefix, dir=directory)
         except OSError as error:
             raise MeasureError("no folder can be made in %s: %s" % (directory, error.strerror)) from error
-        # Held by this process and its guard, as a sign to others that the folder is in use.
+        # This process and its guard hold the lock while the folder is in use.
         self._lock = _locked(self.path)
         kept = () if self._lock is None else (self._lock,)
         self._guard, self._lifeline = daemon.guard(lambda: _remove(self.path, _REMOVE_SECONDS), kept)
 
     def remove(self):
-        """Remove the folder; MeasureError where it stays."""
+        """Remove the folder; MeasureError if it stays."""
         _remove(self.path, 0)
         os.close(self._lifeline)
         os.waitpid(self._guard, 0)
@@ -83,7 +83,7 @@ class Scratch:
 
 
 def remove_leftovers(directory, prefix):
-    """Remove what an earlier measurement of this user left in a directory, as far as nobody uses it."""
+    """Remove folders of earlier measurements of this user in a directory, unless they are in use."""
     for name in sorted(os.listdir(directory)):
         path = os.path.join(directory, name)
         if not name.startswith(prefix) or not _is_own_folder(path):
@@ -103,7 +103,7 @@ def _is_own_folder(path):
 
 
 def _locked(path):
-    """A descriptor that holds the lock of a folder; None if another process has it, or the system has none."""
+    """A descriptor that holds the lock of a folder; None if another process has it or the system has no such lock."""
     descriptor = None
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -116,7 +116,7 @@ def _locked(path):
 
 
 def _remove(path, seconds):
-    """Remove a folder, again and again for some seconds: a program that still runs may put files into it."""
+    """Remove a folder, repeatedly for some seconds: a program that still runs may write files into it."""
     deadline = time.monotonic() + seconds
     while True:
         shutil.rmtree(path, ignore_errors=True)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SAP's enq_admin, the administration program of the standalone enqueue server 2 (ENSA2).
 
-It says with every answer how long the server took (Response=281 usec). That is the latency here, without what it takes
-to start the program. Locks that it sets for a measurement have a name of their own, by which they are released.
+Every answer holds the time that the server took (Response=281 usec). That is the latency here, without the start of the
+program. Locks that it sets for a measurement have a name of their own, by which they are released.
 """
 
 import os
@@ -12,7 +12,7 @@ import time
 from collections import namedtuple
 
 from ..errors import MeasureError
-from ..workloads import programs, releasing
+from ..workloads import programs
 from ..workloads.workload import Outcome
 from . import enqueue
 
@@ -21,8 +21,8 @@ TOOL = "enq_admin"
 LOCK_NAME = "ZPOWER_SAP_TUNING"
 _ASK_SECONDS = 60.0
 
-# One answer of enq_admin. ok: what the footer says; response_us: the time in it; current: locks in the table, or None.
-Answer = namedtuple("Answer", "ok title response_us current rows")
+# A reply of enq_admin: title and time in its footer, number of locks in the table or None, rows of its table.
+Reply = namedtuple("Reply", "title response_us current rows")
 
 _FOOTER = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d;\s*([^;]*);\s*'([^']*)';\s*Response=(\d+)\s*usec\s*$", re.M)
 _CURRENT = re.compile(r"\bCurrent=(\d+);")
@@ -30,19 +30,19 @@ _KEY = re.compile(r"^([A-Za-z][^:;=]*?)\s*:\s*(.*?)\s*$", re.M)
 
 
 def parse(text):
-    """The Answer in what enq_admin printed; MeasureError where there is no footer, or one that does not say OK."""
+    """The Reply in the output of enq_admin; MeasureError without a footer, or with one that does not say OK."""
     footers = list(_FOOTER.finditer(text))
     if not footers:
-        raise MeasureError("enq_admin gave no answer that ends with a time: %s" % programs.first_lines(text))
+        raise MeasureError("enq_admin printed no answer that ends with a time: %s" % programs.first_lines(text))
     status, title, response = footers[-1].groups()
     if status.strip() != "OK":
         raise MeasureError("enq_admin: %s: %s: %s" % (title, status.strip(), programs.first_lines(text)))
     current = _CURRENT.search(text)
-    return Answer(True, title, int(response), int(current.group(1)) if current else None, parse_table(text))
+    return Reply(title, int(response), int(current.group(1)) if current else None, parse_table(text))
 
 
 def parse_table(text):
-    """[{column: text}] of the CSV table in an answer, whose lines end with a semicolon; empty if it has none."""
+    """[{column: text}] of the CSV table in an answer, whose lines end with a semicolon; empty without a table."""
     rows, names = [], None
     for line in text.splitlines():
         cells = line.split(";")
@@ -92,25 +92,23 @@ class Command:
 
 
 class EnqAdmin(enqueue.LockWorkload):
-    """A workload of enq_admin: calls one after another, in as many processes as are asked for."""
+    """A workload of enq_admin: calls one after another, in the requested number of processes."""
 
     tool = TOOL
     METRICS = {load: enqueue.time_of("response_us") for load in enqueue.LOADS}
     UNITS = dict(dict.fromkeys(enqueue.LOADS, "request"), create_locks="lock")
 
     def __init__(self, asked, command, runner, statistics=None):
-        super().__init__(asked, statistics)
+        super().__init__(asked, runner, statistics)
         if asked.processes > asked.users:
             raise MeasureError(
                 "processes is %d and users %d; every process needs a user" % (asked.processes, asked.users)
             )
-        self._command, self._runner = command, runner
+        self._command = command
         self.version = "unknown"
-        # of this measurement alone: by them its locks are known again
+        # Names of this measurement alone, by which its locks are recognized.
         self._prefix = "ZP%d." % os.getpid()
         self._owners = ["%s%d" % (self._prefix, number) for number in range(asked.users)]
-        self._ready = False
-        self._owed = False
 
     @property
     def argv(self):
@@ -125,21 +123,13 @@ class EnqAdmin(enqueue.LockWorkload):
         return parse(self._runner.ask(argv, _ASK_SECONDS))
 
     def _count(self):
-        """All locks in the table: the header's figure, else the rows of the whole list."""
+        """The number of all locks in the table: from the header, else the rows of the whole list."""
         answer = self._ask(self._command.locks("1"))
         return len(self._ask(self._command.locks()).rows) if answer.current is None else answer.current
 
-    def prepare(self, setting, ends):
+    def prepare(self, setting):
         self.version = release_of(self._runner.ask(self._command.info(), _ASK_SECONDS))
-        if self.asked.load == "live_statistics":
-            return  # it only watches
-        self.refuse_foreign(self._count())
-        self._runner.guardian = releasing.Guardian(self._destroy)
-        self._ready = True
-
-    def _owes(self, something):
-        self._owed = something
-        self._runner.guardian.owes(something)
+        self.begin(0 if self.asked.load == "live_statistics" else self._count())
 
     def measure(self, setting, window):
         if self.asked.load == "create_locks":
@@ -153,37 +143,37 @@ class EnqAdmin(enqueue.LockWorkload):
     def _create_locks(self, setting, window):
         calls = [self._command.set_locks(self.asked.locks_per_user, owner) for owner in self._owners]
         try:
-            self._owes(True)
+            self.owes(True)
             outcome = self._once(calls, setting, window)
         finally:
-            self._release()
+            self.release()
         outcome.metrics["units"] = self.asked.users * self.asked.locks_per_user
         return outcome
 
     def _verify_entries(self, setting, window):
         try:
-            self._owes(True)
+            self.owes(True)
             for owner in self._owners:
                 self._ask(self._command.set_locks(self.asked.locks_per_user, owner))
             outcome = self._repeated([[self._command.locks("*", LOCK_NAME)]], setting, window)
         finally:
-            self._release()
+            self.release()
         return outcome
 
     def _sd_benchmark(self, setting, window):
-        """Every process sets a lock of its user and releases it, again and again."""
+        """Each process sets a lock of its user and releases it, repeatedly."""
         pairs = [
             [self._command.set_locks(1, owner) for owner in self._owners],
             [self._command.release_locks(1, owner) for owner in self._owners],
         ]
         try:
-            self._owes(True)
+            self.owes(True)
             return self._repeated(pairs, setting, window)
         finally:
-            self._release()
+            self.release()
 
     def _once(self, calls, setting, window):
-        """All calls once, as many at a time as there are processes."""
+        """All calls once, at most one per process at a time."""
         texts = []
         with window:
             begin = time.monotonic()
@@ -194,7 +184,7 @@ class EnqAdmin(enqueue.LockWorkload):
         return _outcome(texts, elapsed)
 
     def _repeated(self, steps, setting, window):
-        """Steps of calls again and again until the run is over, those of the next owners in each turn."""
+        """Repeat the steps of calls until the run is over, in each turn with the next owners."""
         texts, turn, count, begin = [], 0, self.asked.processes, time.monotonic()
         with window:
             while not texts or time.monotonic() - begin < self.asked.seconds:
@@ -205,33 +195,21 @@ class EnqAdmin(enqueue.LockWorkload):
             elapsed = time.monotonic() - begin
         return _outcome(texts, elapsed)
 
-    def _release(self):
-        if self._owed:
-            self._destroy()
-            self._owes(False)
-
-    def _destroy(self):
-        """Release the locks of this measurement's owners; MeasureError where one of them stays."""
+    def destroy(self):
         for _owner in range(len(self._owners) + 1):
             row = self._one_of_mine()
             if row is None:
                 return
             self._ask(self._command.release_locks(self.asked.locks_per_user, row["Owner 1"]))
         raise MeasureError(
-            "locks of the name %s stay in the lock table, that of owner %s for one: release them with enq_admin "
+            "locks of the name %s stay in the lock table, for example of owner %s: release them with enq_admin "
             "--release_locks, or in SMENQ" % (LOCK_NAME, row["Owner 1"])
         )
 
     def _one_of_mine(self):
-        """A row of the lock list that is this measurement's, or None."""
+        """A row of the lock list with a lock of this measurement, or None."""
         rows = self._ask(self._command.locks("1", LOCK_NAME, self._prefix + "*")).rows
         return next((row for row in rows if row.get("Owner 1") in self._owners), None)
-
-    def finish(self):
-        if self._ready:
-            self._release()
-            self._runner.guardian.close()
-            self._ready = False
 
 
 def _outcome(texts, elapsed):

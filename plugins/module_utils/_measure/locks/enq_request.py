@@ -5,52 +5,47 @@
 import os
 
 from ..._host.host import Host
-from .. import wire
 from ..errors import MeasureError
 from ..workloads import options, programs
-from . import enq_admin, enq_statistics, enqt, enqueue, locktable
+from . import enq_admin, enq_statistics, enqt, enqueue
 from .enq_programs import Runner
-from .locktable_load import LockTable
 
-TOOLS = (enqt.TOOL, enq_admin.TOOL, locktable.TOOL)
+TOOLS = (enqt.TOOL, enq_admin.TOOL)
 _TOOL_OF = {"ENSA1": enqt.TOOL, "ENSA2": enq_admin.TOOL}
-_LIMITS = (("users", 1, 1000), ("locks_per_user", 1, 1000 * 1000), ("processes", 1, 250))
+_LIMITS = {"users": (1, 1000), "locks_per_user": (1, 1000 * 1000), "processes": (1, 250)}
 
 
 def check(params):
     """MeasureError for the first option of the module enqt's own that is out of its limits."""
-    options.within(params, _LIMITS)
+    options.check_limits(params, _LIMITS)
 
 
 def find_server(params):
-    """The enqueue.Server that the options name or that is found here, or None."""
-    return enqueue.find_server(Host(), params["sid"], params["instance"], params["profile"])
+    """The enqueue.Server that the options name or that is found on this host; MeasureError if there is none."""
+    server = enqueue.find_server(Host(), params["sid"], params["instance"], params["profile"])
+    if server is None:
+        raise MeasureError(
+            "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this "
+            "host has the profile of an ASCS or SCS instance that starts one; name its profile, or take a host of the "
+            "SAP system"
+        )
+    return server
 
 
 def choose_tool(wanted, server):
-    """(tool, warnings) for what the user asked and the server that is there; MeasureError where they do not fit."""
-    if wanted == locktable.TOOL:
-        return wanted, []
-    if server is None and wanted == "auto":
-        return locktable.TOOL, [
-            "no SAP enqueue server was found on this host: locktable of this collection measures, not SAP's lock server"
-        ]
-    if server is None:
-        raise MeasureError("no SAP enqueue server was found: name its profile, or set tool to locktable")
+    """The tool for an enqueue server; MeasureError if the user asked for another one."""
     fitting = _TOOL_OF[server.kind]
     if wanted not in ("auto", fitting):
         raise MeasureError(
             "tool is %s, but the enqueue server is %s (%s), whose tool is %s"
             % (wanted, server.kind, server.how, fitting)
         )
-    return fitting, []
+    return fitting
 
 
 def described(server, tool):
-    """What the module says about the server that it found."""
-    values = {"kind": None, "sid": None, "instance": None, "profile": None, "how": None}
-    if server is not None and tool != locktable.TOOL:
-        values = {name: getattr(server, name) for name in values}
+    """The enqueue entry of the module's result."""
+    values = {name: getattr(server, name) for name in ("kind", "sid", "instance", "profile", "how")}
     return dict(values, tool=tool, statistics=None)
 
 
@@ -64,8 +59,6 @@ def workload(params, session, server):
         params["run_seconds"],
         params["allow_foreign_locks"],
     )
-    if session["tool"] == locktable.TOOL:
-        return LockTable(asked, wire.Target(params["address"], session["port"], session["token"])), None
     binary = find_program(session["tool"], params["path"], server)
     runner = Runner(enqueue.user_of(server))
     counters = enq_statistics.source(server, params["address"], enqueue.folders(server), runner)
@@ -75,15 +68,10 @@ def workload(params, session, server):
 
 
 def find_program(tool, path, server):
-    """SAP's program on this host; MeasureError where it is not."""
+    """SAP's program on this host; MeasureError if it is missing."""
     search_path, folders = os.environ.get("PATH", ""), enqueue.folders(server)
     binary = programs.find(tool, path, search_path, folders)
     if binary is None:
         where = ", ".join(list(folders) + programs.folders_of(search_path))
         raise MeasureError("SAP's %s was not found in %s: set path to it" % (tool, where))
     return binary
-
-
-def version_of(tool):
-    """The version that the server side can tell: that of the embedded engine."""
-    return locktable.VERSION if tool == locktable.TOOL else "unknown"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The enqueue server's own counters, from sapcontrol -function EnqGetStatistic: two samples and their difference.
 
-SAP documents the fields, not how sapcontrol prints them: names with a value are read in every layout that sapcontrol
-has for other functions. The times are taken for seconds, which SAP does not say either.
+SAP documents the fields, but not the output of sapcontrol: names with a value are read in every layout that sapcontrol
+uses for other functions. The times are assumed to be seconds, which SAP does not document either.
 """
 
 import os
@@ -14,7 +14,7 @@ from ..errors import MeasureError
 from ..workloads import programs
 
 TIMEOUT = 15.0
-# {field of the web service: metric}; they count from the start of the server on.
+# {field of the web service: metric}; they count from the start of the server.
 COUNTERS = {
     "enqueue_requests": "enqueue_requests",
     "enqueue_rejects": "enqueue_rejects",
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?\Z")
 
 
 def parse(text):
-    """{counter: number} of what sapcontrol printed; MeasureError where it failed or no counter is in it."""
+    """{counter: number} from the output of sapcontrol; MeasureError if it failed or has no counter."""
     answer = parse_answer(text)
     if not answer.ok:
         raise MeasureError("sapcontrol EnqGetStatistic failed: %s" % answer.failure)
@@ -47,7 +47,7 @@ def _known(name, digits, found):
 
 
 def _pairs(rows):
-    """One counter a line: ``name: value``, also in -format script (``0 name: value``)."""
+    """One counter per line: ``name: value``, also in -format script (``0 name: value``)."""
     found = {}
     for row in rows:
         match = _PAIR.match(row.strip())
@@ -57,7 +57,7 @@ def _pairs(rows):
 
 
 def _columns(rows):
-    """A line of names and one of values, as the lists of other functions are printed."""
+    """A line of names and one of values, as in the lists of other functions."""
     found = {}
     if len(rows) >= 2:
         for name, digits in zip(rows[0].split(","), rows[1].split(",")):
@@ -66,9 +66,9 @@ def _columns(rows):
 
 
 class Source:
-    """The counters of one server, as sapcontrol on this host gets them.
+    """The counters of one server, from sapcontrol on this host.
 
-    problem: why there are none, once it has failed; it is not asked again then. answered: whether it ever told them.
+    problem: the reason after a failure, after which it is not asked again. answered: whether it ever answered.
     """
 
     def __init__(self, argv, runner):
@@ -89,7 +89,7 @@ class Source:
 
     @staticmethod
     def between(before, after):
-        """The metrics of what was counted between two samples; none of a server that was started anew meanwhile."""
+        """The differences between two samples as metrics; none if the server was restarted in between."""
         names = sorted(set(before) & set(after))
         if any(after[name] < before[name] for name in names):
             return {}
@@ -97,19 +97,15 @@ class Source:
 
 
 def command(program, server, address):
-    """The command line for the counters of a server: over the local socket where the instance lies on this host."""
+    """The command line for the counters of a server, over the local socket if the instance is on this host."""
     where = [] if server.local else ["-host", address]
     return [program, "-nr", server.number] + where + ["-function", "EnqGetStatistic"]
 
 
-def find_program(search_path, folders):
-    """sapcontrol of this host, or None."""
-    return programs.find("sapcontrol", None, search_path, tuple(folders) + ("/usr/sap/hostctrl/exe",))
-
-
 def source(server, address, folders, runner):
     """The Source for a server, or None if this host has no sapcontrol or the server's number is not known."""
-    program = find_program(os.environ.get("PATH", ""), folders)
+    folders = tuple(folders) + ("/usr/sap/hostctrl/exe",)
+    program = programs.find("sapcontrol", None, os.environ.get("PATH", ""), folders)
     if program is None or not server.number:
         return None
     return Source(command(program, server, address), runner)

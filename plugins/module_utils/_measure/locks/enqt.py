@@ -3,24 +3,24 @@
 """SAP's enqt, the test program of the standalone enqueue server (ENSA1): its command lines and what it prints.
 
 Only the operations in _OPCODES can be sent: SAP warns that others can bring an enqueue server to a standstill. The
-output of 8, 10 and 12 is not documented. Rates are read by their meaning, numbers beside the words for 10 seconds,
-1 minute and 5 minutes; what fits no such reading is an error that shows it.
+output of 8, 10 and 12 is not documented. Rates are recognized as numbers beside the words for 10 seconds, 1 minute and
+5 minutes; any other output is an error that shows it.
 """
 
 import re
 import time
 
 from ..errors import MeasureError
-from ..workloads import programs, releasing
+from ..workloads import programs
 from ..workloads.workload import Outcome
 from . import enqueue
 
 TOOL = "enqt"
 VERSION = "unknown"  # no way to ask it is documented
 _OPCODES = {"live_statistics": 8, "sd_benchmark": 10, "create_locks": 11, "destroy_locks": 12, "verify_entries": 20}
-# Counting the entries and giving them back, beside what is measured.
+# Time limit of calls that are not measured: counting and releasing the entries.
 _ASK_SECONDS = 60.0
-# A program that prints every second has done so by then.
+# By then a program that prints every second has printed.
 _LEAST_SECONDS = 3
 
 _WINDOWS = (
@@ -39,7 +39,7 @@ _ENTRIES = re.compile(r"Number of selected entries\s*:\s*(\d+)", re.I)
 
 
 def command(binary, profile, intent, *numbers):
-    """The command line of one operation; there is none for any that _OPCODES does not name."""
+    """The command line of one of the operations in _OPCODES."""
     return [binary, "pf=" + profile, "%d" % _OPCODES[intent]] + ["%d" % number for number in numbers]
 
 
@@ -47,7 +47,7 @@ def parse_rates(text):
     """{ops_per_min_actual, _10s, _1min, _5min} of the last table of rates in a text, as far as it has them.
 
     A table is a line that names windows above lines of as many numbers, or a window and its number on one line, with
-    operations per minute (or second) as the unit somewhere above or beside. MeasureError shows what has none.
+    operations per minute (or second) as the unit above or beside them. MeasureError shows a text without one.
     """
     found, header, factor = {}, [], None
     for line in text.splitlines():
@@ -56,7 +56,7 @@ def parse_rates(text):
         numbers = [float(digits.replace(",", "")) for digits in _NUMBER.findall(rest)]
         if windows and not numbers:
             header = windows
-        # below a header, a line of other words counts something else
+        # Below a header, a line with other words is about something else.
         other = not windows and re.search(r"[A-Za-z]", _NUMBER.sub(" ", rest))
         names = windows or header
         if factor and numbers and len(numbers) == len(names) and not other:
@@ -67,10 +67,10 @@ def parse_rates(text):
 
 
 def _unit(line, factor):
-    """(operations per minute of one of what a line counts, the line without that word)."""
+    """(operations per minute for one unit of the line, the line without the unit)."""
     for pattern, value in _UNITS:
         if pattern.search(line):
-            # the words around it, such as Enqueue, say nothing more
+            # The words around it, such as Enqueue, do not matter.
             return value, re.sub(r"(?i)\b(?:enqueue|total|average|avg|rate)\b", " ", pattern.sub(" ", line))
     return factor, line
 
@@ -86,20 +86,20 @@ def _windows(line):
 
 
 def parse_entries(text):
-    """The last number of selected entries in the output of verify_entries; MeasureError where there is none."""
+    """The last number of selected entries in the output of verify_entries; MeasureError if there is none."""
     found = _ENTRIES.findall(text)
     if not found:
-        raise MeasureError("enqt did not say how many locks there are: %s" % programs.first_lines(text))
+        raise MeasureError("enqt printed no number of locks: %s" % programs.first_lines(text))
     return int(found[-1])
 
 
 def interval(seconds):
-    """How often the statistics come in a run of so many seconds: every 5 as published, in short runs more often."""
+    """The interval of the statistics in a run of so many seconds: 5 s as published, 1 s in short runs."""
     return 5 if seconds >= 15 else 1
 
 
 def longest_average(seconds):
-    """The metric that decides: the longest average that lies in a run of so many seconds, whenever it is printed."""
+    """The decisive metric: the longest average that fits into a run of so many seconds, whenever it is printed."""
     windows = ((300, "ops_per_min_5min"), (60, "ops_per_min_1min"), (10, "ops_per_min_10s"))
     fitting = [name for window, name in windows if seconds >= window + interval(seconds)]
     return fitting[0] if fitting else "ops_per_min_actual"
@@ -121,7 +121,7 @@ class Enqt(enqueue.LockWorkload):
     }
 
     def __init__(self, asked, binary, profile, runner, statistics=None):
-        super().__init__(asked, statistics)
+        super().__init__(asked, runner, statistics)
         if asked.load in ("create_locks", "verify_entries") and asked.processes > 1:
             raise MeasureError(
                 "enqt takes %s with one process: several would ask for the same locks; raise users" % asked.load
@@ -129,15 +129,14 @@ class Enqt(enqueue.LockWorkload):
         if asked.load in ("sd_benchmark", "live_statistics"):
             if asked.seconds < _LEAST_SECONDS or asked.seconds != int(asked.seconds):
                 raise MeasureError(
-                    "run_seconds is %g; enqt takes whole seconds, and tells its rates every second: at least %d"
+                    "run_seconds is %g; enqt takes whole seconds, and prints its rates every second: at least %d"
                     % (asked.seconds, _LEAST_SECONDS)
                 )
             self.metric = enqueue.rate(longest_average(asked.seconds))
             self.params["interval"] = interval(asked.seconds)
-        self._binary, self._profile, self._runner = binary, profile, runner
+        self._binary, self._profile = binary, profile
         self._interval = interval(asked.seconds)
         self._before = None
-        self._owed = False
 
     def _command(self, intent, *numbers):
         return command(self._binary, self._profile, intent, *numbers)
@@ -157,17 +156,9 @@ class Enqt(enqueue.LockWorkload):
     def _entries(self):
         return parse_entries(self._runner.ask(self._verify(1), _ASK_SECONDS))
 
-    def prepare(self, setting, ends):
-        if self.asked.load == "live_statistics":
-            return  # it only watches
-        before = self._entries()
-        self.refuse_foreign(before)
-        self._before = before
-        self._runner.guardian = releasing.Guardian(self._destroy)
-
-    def _owes(self, something):
-        self._owed = something
-        self._runner.guardian.owes(something)
+    def prepare(self, setting):
+        self._before = 0 if self.asked.load == "live_statistics" else self._entries()
+        self.begin(self._before)
 
     def measure(self, setting, window):
         work = {
@@ -179,8 +170,8 @@ class Enqt(enqueue.LockWorkload):
         return work[self.asked.load](setting, window)
 
     def _sd_benchmark(self, setting, window):
-        # With locks of others in the table nobody could tell whose are left; the load gives its own back by itself.
-        self._owes(not self.asked.allow_foreign_locks)
+        # The load releases its locks by itself. With locks of others in the table, those that stay could be theirs.
+        self.owes(not self.asked.allow_foreign_locks)
         with self._runner.watched(self._command("live_statistics", self._interval)) as watched:
             ran = self._runner.together([self.argv] * self.asked.processes, setting.timeout, window)
         seen = "".join(watched)
@@ -188,7 +179,7 @@ class Enqt(enqueue.LockWorkload):
         try:
             metrics = parse_rates(seen)
         except MeasureError:
-            # enqt may say it with the load itself; the error shows what both have printed
+            # The load itself may print the rates; the error shows both outputs.
             metrics = parse_rates(raw)
         return self._rated(metrics, raw, ran.elapsed)
 
@@ -201,7 +192,7 @@ class Enqt(enqueue.LockWorkload):
         return self._rated(parse_rates(raw), raw, elapsed)
 
     def _rated(self, metrics, raw, elapsed):
-        """The Outcome of a table of rates; the operations of the run follow from the rate that decides."""
+        """The Outcome of a table of rates; the operations of the run follow from the decisive rate."""
         rate = metrics.get(self.metric.name)
         if rate is None:
             raise MeasureError("enqt printed no %s: %s" % (self.metric.name, programs.first_lines(raw)))
@@ -209,15 +200,15 @@ class Enqt(enqueue.LockWorkload):
             raise MeasureError("enqt printed a rate of 0: nobody worked with the enqueue server")
         return Outcome(dict(metrics, units=int(round(rate * elapsed / 60.0))), raw, elapsed, None)
 
-    def _wanted(self):
+    def _requested(self):
         return self.asked.users * self.asked.locks_per_user
 
     def _create_locks(self, setting, window):
         try:
             ran = self._create(setting.timeout, window)
         finally:
-            self._release()
-        metrics = {"units": self._wanted(), "lock_us": round(ran.elapsed * 1e6 / self._wanted(), 4)}
+            self.release()
+        metrics = {"units": self._requested(), "lock_us": round(ran.elapsed * 1e6 / self._requested(), 4)}
         return Outcome(metrics, ran.texts[0], ran.elapsed, None)
 
     def _verify_entries(self, setting, window):
@@ -226,44 +217,32 @@ class Enqt(enqueue.LockWorkload):
             ran = self._runner.together([self.argv], setting.timeout, window)
             read = parse_entries(ran.texts[0])
         finally:
-            self._release()
+            self.release()
         metrics = {"units": read, "verify_us": round(ran.elapsed * 1e6 / read, 4)}
         return Outcome(metrics, ran.texts[0], ran.elapsed, None)
 
     def _create(self, timeout, window=None):
-        """Set all locks; MeasureError where not all are there afterwards."""
-        self._owes(True)
+        """Set all locks; MeasureError if some are missing afterwards."""
+        self.owes(True)
         argv = self._command("create_locks", self.asked.users, self.asked.locks_per_user)
         ran = self._runner.together([argv], timeout, window)
         made = self._entries() - self._before
-        # with others at work in the table, the number is only about right
-        if made != self._wanted() and not (self.asked.allow_foreign_locks and made > 0):
+        # While others work with the table, the number is only roughly right.
+        if made != self._requested() and not (self.asked.allow_foreign_locks and made > 0):
             raise MeasureError(
                 "enqt made %d locks instead of %d (is enque/table_size large enough?): %s"
-                % (made, self._wanted(), programs.first_lines(ran.texts[0]))
+                % (made, self._requested(), programs.first_lines(ran.texts[0]))
             )
         return ran
 
-    def _release(self):
-        if self._owed:
-            self._destroy()
-            self._owes(False)
-
-    def _destroy(self):
-        """Give back what stands above what stood before; MeasureError where enqt cannot."""
+    def destroy(self):
         if self._entries() <= self._before:
             return
         destroy = self._command("destroy_locks", self.asked.users, self.asked.locks_per_user)
         said = self._runner.ask(destroy, _ASK_SECONDS)
         left = self._entries() - self._before
-        if left >= (self._wanted() if self.asked.allow_foreign_locks else 1):
+        if left >= (self._requested() if self.asked.allow_foreign_locks else 1):
             raise MeasureError(
                 "%d locks more than before the measurement stay in the lock table, release them in SM12: %s"
                 % (left, programs.first_lines(said))
             )
-
-    def finish(self):
-        if self._before is not None:
-            self._release()
-            self._runner.guardian.close()
-            self._before = None

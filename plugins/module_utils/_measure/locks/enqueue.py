@@ -1,26 +1,27 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tools for SAP's lock server have in common: which server there is, and what a workload of locks is."""
+"""The enqueue server of a host, and the base of the workloads that put locks on it."""
 
 import os
 import posixpath
-import pwd
 import re
 from collections import namedtuple
 
 from ..._host.host import HostError
+from ..._host.identities import uid_of
 from ..._sap import instances
 from ..._sap.processes import running
 from ..errors import MeasureError
-from ..workloads.workload import Metric, Workload
+from ..workloads import releasing
+from ..workloads.workload import Metric, Workload, workload_name
 
 LOADS = ("sd_benchmark", "create_locks", "verify_entries", "live_statistics")
 
-# What the user asked for. seconds: how long a run lasts, where the load is not a number of locks.
+# The options of a workload. seconds: the length of a run, if the load is not a number of locks.
 Asked = namedtuple("Asked", "load users locks_per_user processes seconds allow_foreign_locks")
 
-# An enqueue server. kind: ENSA1 or ENSA2; profile: of its instance, as this host sees it; host: in the profile's name;
-# local: whether the instance lies on this host; how: what told the kind.
+# An enqueue server. kind: ENSA1 or ENSA2; profile: of its instance, as this host sees it; host: from the name of the
+# profile; local: whether the instance is on this host; how: the source of the kind.
 Server = namedtuple("Server", "kind sid instance number host profile local how")
 
 _PROFILE = re.compile(r"([A-Z][A-Z0-9]{2})_(A?SCS[0-9]{2})_([^.]+)\Z")
@@ -30,7 +31,7 @@ _NAME = re.compile(r"A?SCS[0-9]{2}\Z")
 def find_server(host, sid=None, instance=None, profile=None):
     """The Server of this host, or of the system whose profiles it has; None if there is none and none was named.
 
-    MeasureError where what was named is not there, or where several could be meant.
+    MeasureError if the named one is missing, or if several fit.
     """
     try:
         found = _candidates(host, sid, instance, profile)
@@ -40,10 +41,10 @@ def find_server(host, sid=None, instance=None, profile=None):
 
 
 def _candidates(host, sid, instance, profile):
-    """The paths of the profiles of central services that may be meant."""
+    """The paths of the profiles of central services that fit."""
     if profile:
         if not host.exists(profile):
-            raise MeasureError("profile %s is not there: name the profile of the ASCS or SCS instance" % profile)
+            raise MeasureError("profile %s does not exist: name the profile of the ASCS or SCS instance" % profile)
         return [profile]
     if instance and not _NAME.match(instance):
         raise MeasureError("instance is %s; it takes the name of central services, such as ASCS01" % instance)
@@ -63,7 +64,7 @@ def _only_one(host, found, sid, instance, profile):
     named = " ".join(word for word in (sid, instance) if word)
     if len(servers) > 1:
         paths = ", ".join(server.profile for server in servers)
-        raise MeasureError("several enqueue servers may be meant (%s): name one with sid and instance" % paths)
+        raise MeasureError("several enqueue servers fit (%s): name one with sid and instance" % paths)
     if servers:
         return servers[0]
     if profile or found and named:
@@ -74,7 +75,7 @@ def _only_one(host, found, sid, instance, profile):
 
 
 def _server(host, path):
-    """The Server of a profile; kind is None if neither the profile nor a process tells it."""
+    """The Server of a profile; kind is None if neither the profile nor a process shows it."""
     match = _PROFILE.match(posixpath.basename(path))
     sid, instance, name = match.groups() if match else (None, None, None)
     text = host.read(path) or ""
@@ -95,7 +96,7 @@ def _assigned(text, name):
 
 
 def _running_kind(host, sid, instance):
-    """(kind, how) by the lock server of this instance that runs on this host; (None, None) where none does."""
+    """(kind, how) from the lock server of this instance that runs on this host; (None, None) if none runs."""
     title = "sap%s_%s" % (sid, instance)
     programs = {"en." + title: "ENSA1", "enserver": "ENSA1", "enq." + title: "ENSA2", "enq_server": "ENSA2"}
     for process in running(host, tuple(programs)):
@@ -114,37 +115,32 @@ def folders(server):
 
 
 def user_of(server):
-    """<sid>adm, as whom SAP's programs are to run; None if this process cannot become that user or is it already."""
+    """<sid>adm, who runs SAP's programs; None if this process is that user or cannot become it."""
     if server is None or server.sid is None or os.geteuid() != 0:
         return None
-    try:
-        return pwd.getpwnam(server.sid.lower() + "adm").pw_name
-    except KeyError:
-        return None
+    user = server.sid.lower() + "adm"
+    return None if uid_of(user) is None else user
 
 
 class LockWorkload(Workload):
-    """A workload of locks. A subclass has METRICS {load: Metric}, and measure() instead of run().
+    """A workload of locks. A subclass has METRICS {load: Metric}, measure() instead of run(), and destroy().
 
-    statistics: a source of the server's own counters (enq_statistics.py), or None.
+    runner: an enq_programs.Runner. statistics: a source of the server's own counters (enq_statistics.py), or None.
     """
 
     family = "enqueue"
     METRICS = {}
     UNITS = {"sd_benchmark": "operation", "create_locks": "lock", "verify_entries": "entry", "live_statistics": ""}
 
-    def __init__(self, asked, statistics=None):
-        if asked.load not in self.METRICS:
-            raise MeasureError(
-                "%s has no load %s; it has %s" % (self.tool, asked.load, ", ".join(sorted(self.METRICS)))
-            )
+    def __init__(self, asked, runner, statistics=None):
         self.asked = asked
         self.name = workload_name(self.tool, asked.load, asked.processes)
         self.connections = asked.processes
         self.metric = self.METRICS[asked.load]
         self.unit = self.UNITS[asked.load] or "operation"
         self.params = {"load": asked.load, "users": asked.users, "locks_per_user": asked.locks_per_user}
-        self._statistics = statistics
+        self._runner, self._statistics = runner, statistics
+        self._owed = False
 
     def run(self, setting, window):
         before = self._statistics.sample() if self._statistics else None
@@ -158,18 +154,34 @@ class LockWorkload(Workload):
         """As Workload.run()."""
         raise NotImplementedError
 
-    def refuse_foreign(self, count, what="locks"):
-        """MeasureError where a server holds locks of others and the user has not allowed that."""
+    def destroy(self):
+        """Release the locks of this measurement; MeasureError if some stay."""
+        raise NotImplementedError
+
+    def begin(self, count):
+        """Before the first lock: refuse a table that holds count locks of others, unless the user allows it."""
         if count and not self.asked.allow_foreign_locks:
             raise MeasureError(
-                "the lock table holds %d %s that this measurement has not made: measure on a server that nobody works "
-                "with, or set allow_foreign_locks" % (count, what)
+                "the lock table holds %d locks that this measurement has not made: measure on a server that nobody "
+                "works with, or set allow_foreign_locks" % count
             )
+        self._runner.guardian = releasing.Guardian(self.destroy)
 
+    def owes(self, something):
+        """Whether locks of this measurement have to be released from now on."""
+        self._owed = something
+        self._runner.guardian.owes(something)
 
-def workload_name(tool, load, processes):
-    """enqt-sd_benchmark, or enqt-sd_benchmark-x5 for 5 parallel processes."""
-    return "%s-%s%s" % (tool, load, "-x%d" % processes if processes > 1 else "")
+    def release(self):
+        if self._owed:
+            self.destroy()
+            self.owes(False)
+
+    def finish(self):
+        if self._runner.guardian is not None:
+            self.release()
+            self._runner.guardian.close()
+            self._runner.guardian = None
 
 
 def rate(name):

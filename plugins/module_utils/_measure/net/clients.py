@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The client side of pingpong: one process a connection, started together, so that no connection waits for another.
+"""The client side of pingpong: one process per connection, all started together.
 
-Processes instead of threads: a second Python thread would add its turns at the interpreter lock to every round trip.
+Processes instead of threads: a second Python thread would hold the interpreter lock during round trips.
 """
 
 import json
@@ -25,7 +25,7 @@ Job.__new__.__defaults__ = (None, None)
 
 
 def open_exchange(job):
-    """Connect, agree with the server on what comes, and return the socket, ready for it."""
+    """Connect, tell the server the work, and return the socket, ready for it."""
     lines = wire.open_lines(job.target, min(job.timeout, CONNECT_TIMEOUT))
     what = {"bytes": job.size, "loops": job.loops, "timeout": job.timeout}
     try:
@@ -55,7 +55,7 @@ def _measure(job, sock):
 
 
 def _work(job, gate, report):
-    """What one client process does: connect, say so, wait for the gate, work, say so, report its Summary."""
+    """The life of one client process: connect, report it, wait for the gate, work, report the end and the Summary."""
     try:
         sock = open_exchange(job)
         _tell(report, {"state": "ready", "link": transport.link_of(job.target.transport, sock)})
@@ -96,23 +96,19 @@ class Clients:
             if pid == 0:
                 try:
                     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                    # A process that its parent lost sight of ends by itself.
+                    # Without its parent the process ends by itself.
                     signal.alarm(int(self._job.timeout) + 60)
                     for descriptor in self._reports + [self._gate]:
                         os.close(descriptor)
-                    self._work(gate, write_end)
+                    _work(self._job, gate, write_end)
                 finally:
                     os._exit(0)
         finally:
             os.close(write_end)
         self._pids.append(pid)
 
-    def _work(self, gate, report):
-        """The whole life of one process; other tools have another one."""
-        _work(self._job, gate, report)
-
     def _lines(self):
-        """The next line of every process; MeasureError at the first error, end without a line, or at the deadline."""
+        """The next line of every process; MeasureError at the first error or missing line, or at the deadline."""
         answers = {}
         while True:
             for report in self._reports:
@@ -141,11 +137,11 @@ class Clients:
             self._pending[report] += data
 
     def wait_ready(self):
-        """Return when every process is connected and waits for the start: what the connections became."""
+        """Wait until every process is connected; return the transports that the connections got."""
         return transport.counted(answer["link"] for answer in self._lines())
 
     def exchange(self):
-        """Start all connections together and return when the last has ended: the elapsed seconds."""
+        """Start all connections together and wait until the last has ended; return the elapsed seconds."""
         begin = time.monotonic()
         os.close(self._gate)
         self._gate = None

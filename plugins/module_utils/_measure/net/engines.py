@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""N bytes there and back, L times: the workload of niping and of pingpong."""
+"""N bytes there and back, L times: the workload of niping, and of pingpong of this collection."""
 
 from .. import transport
-from ..workloads import programs
+from ..workloads import programs, workload
 from ..workloads.workload import Outcome, Workload, calibrate
 from . import niping, pingpong
 from .clients import Clients, Job
@@ -11,60 +11,66 @@ from .clients import Clients, Job
 
 def workload_name(tool, size, connections):
     """pingpong-1000B, or pingpong-1000B-x8 for 8 parallel connections."""
-    return "%s-%dB%s" % (tool, size, "-x%d" % connections if connections > 1 else "")
+    return workload.workload_name(tool, "%dB" % size, connections)
 
 
-class _Exchange(Workload):
-    family = "niping"
+class Pingpong(Workload):
+    """The ping-pong of this collection against a wire.Target. response, stream: as in clients.Job."""
 
-    def __init__(self, size, connections):
-        self.bytes, self.connections = size, connections
-        self.name = workload_name(self.tool, size, connections)
-
-    def prepare(self, setting, ends):
-        calibrate(self, setting, ends)
-
-
-class Pingpong(_Exchange):
-    """The embedded engine against a wire.Target."""
-
-    tool, version = pingpong.TOOL, pingpong.VERSION
+    tool, version, family = pingpong.TOOL, pingpong.VERSION, "niping"
+    response = stream = None
 
     def __init__(self, target, size, connections=1):
-        super().__init__(size, connections)
-        self.target = target
-        self.transport = target.transport
+        self.bytes, self.connections = size, connections
+        self.name = workload_name(self.tool, size, connections)
+        self.target, self.transport = target, target.transport
 
     @property
     def argv(self):
-        """The workload in the shape of a command line; the token is no part of it."""
-        where = [self.tool, "--connect", self.target.address, "--port", str(self.target.port)]
-        where += [] if self.transport == transport.TCP else ["--transport", self.transport]
-        what = ["--bytes", str(self.bytes), "--loops", str(self.loops), "--connections", str(self.connections)]
-        return where + what
+        """The workload in the form of a command line, without the token."""
+        argv = [self.tool, "--connect", self.target.address, "--port", str(self.target.port)]
+        argv += [] if self.transport == transport.TCP else ["--transport", self.transport]
+        argv += ["--bytes", str(self.bytes)]
+        argv += ["--stream", self.stream] if self.stream else []
+        argv += ["--response-bytes", str(self.response)] if self.response else []
+        return argv + ["--loops", str(self.loops), "--connections", str(self.connections)]
+
+    def prepare(self, setting):
+        calibrate(self, setting)
 
     def run(self, setting, window):
-        with Clients(Job(self.target, self.bytes, self.loops, setting.timeout), self.connections) as clients:
+        job = Job(self.target, self.bytes, self.loops, setting.timeout, self.response, self.stream)
+        with Clients(job, self.connections) as clients:
             links = clients.wait_ready()
             with window:
                 elapsed = clients.exchange()
-            figures = pingpong.metrics(clients.summary(), self.bytes)
-        return Outcome(figures, pingpong.describe(figures, self.bytes, self.connections), elapsed, links)
+            summary = None if self.stream else clients.summary()
+        metrics, text = self.figures(summary, elapsed)
+        return Outcome(metrics, text, elapsed, links, summary and summary.histogram)
+
+    def figures(self, summary, elapsed):
+        """(metrics, raw text for the record) of a run that took elapsed seconds; a stream has no Summary."""
+        metrics = pingpong.metrics(summary, self.bytes)
+        return metrics, pingpong.describe(metrics, self.bytes, self.connections)
 
 
-class Niping(_Exchange):
+class Niping(Workload):
     """SAP's niping against a server of its own; several connections are several clients started together."""
 
-    tool, transport = niping.TOOL, transport.TCP
+    tool, family, transport = niping.TOOL, "niping", transport.TCP
 
     def __init__(self, binary, version, server, size, connections=1):
-        super().__init__(size, connections)
+        self.bytes, self.connections = size, connections
+        self.name = workload_name(self.tool, size, connections)
         self.version = version
         self._binary, self._server = binary, server
 
     @property
     def argv(self):
         return niping.client_argv(self._binary, self._server[0], self._server[1], self.bytes, self.loops)
+
+    def prepare(self, setting):
+        calibrate(self, setting)
 
     def run(self, setting, window):
         """Over several connections avg and av2 are means, tr and tr2 follow from them."""
@@ -74,7 +80,7 @@ class Niping(_Exchange):
 
 
 def _together(outputs, size, loops):
-    """The metrics of clients that ran together; what one client printed as tr and tr2 stands as it is."""
+    """The metrics of clients that ran together; of one client alone, tr and tr2 are as printed."""
     count = float(len(outputs))
     times = (
         sum(output.avg_us for output in outputs) / count,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""netperf and its netserver: transactions and streams, each connection a client of its own."""
+"""netperf and its netserver: transactions and streams, one client per connection."""
 
 import re
 
@@ -10,7 +10,7 @@ from . import network
 TOOL, SERVER = "netperf", "netserver"
 _LINE = re.compile(r"^([A-Z0-9_]+)=(.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?\Z")
-# Test and the selectors of its output by the direction of the data; sending calls are whole messages.
+# Test and output selectors by the direction of the data; each sending call is a whole message.
 _TESTS = {
     None: ("TCP_RR", "TRANSACTION_RATE,LOCAL_SEND_CALLS,MIN_LATENCY,P50_LATENCY,MAX_LATENCY"),
     "out": ("TCP_STREAM", "ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,LOCAL_SEND_CALLS"),
@@ -19,26 +19,26 @@ _TESTS = {
 
 
 def version(binary):
-    """The version that netperf or netserver tells with -V, or "unknown"."""
+    """The version that netperf or netserver prints with -V, or "unknown"."""
     match = re.search(r"version (\S+)", programs.ask([binary, "-V"]))
     return match.group(1) if match else "unknown"
 
 
 def server_argv(binary, address, port):
-    """Listen for the control connections of clients, at one address or (None) all. Those of the data come beside it."""
+    """Listen for control connections at one address, or at all (None). netserver opens further ports for the data."""
     family = "6" if address and ":" in address else "4"
     return [binary, "-D", "-p", str(port)] + (["-L", "%s,%s" % (address, family)] if address else [])
 
 
-def parse(text, wanted):
-    """{name: number} of the wanted names in the output with -k; MeasureError where one is missing or no number."""
+def parse(text, names):
+    """{name: number} of the names in the output of -k; MeasureError if one is missing or no number."""
     found = dict(_LINE.findall(text))
     if found.get("THROUGHPUT_UNITS", "10^6bits/s") != "10^6bits/s":
         raise network.unfit(TOOL, "throughput in 10^6bits/s", text)
-    for name in wanted:
+    for name in names:
         if not _NUMBER.match(found.get(name, "")):
             raise network.unfit(TOOL, name, text)
-    return {name: float(found[name]) for name in wanted}
+    return {name: float(found[name]) for name in names}
 
 
 class Workload(network.Program):
@@ -60,8 +60,8 @@ class Workload(network.Program):
         return (self._transactions if self.kind.stream is None else self._messages)(texts)
 
     def _transactions(self, texts):
-        wanted = ("TRANSACTION_RATE", "LOCAL_SEND_CALLS", "MIN_LATENCY", "P50_LATENCY", "MAX_LATENCY")
-        found = [parse(text, wanted) for text in texts]
+        names = ("TRANSACTION_RATE", "LOCAL_SEND_CALLS", "MIN_LATENCY", "P50_LATENCY", "MAX_LATENCY")
+        found = [parse(text, names) for text in texts]
         count, rate = (sum(one[name] for one in found) for name in ("LOCAL_SEND_CALLS", "TRANSACTION_RATE"))
         if not rate:
             raise network.unfit(TOOL, "transactions", texts[0])

@@ -1,10 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SAP's niping: where it lies, how it is called, and what its output means.
+"""SAP's niping: its folders, its command lines and its output.
 
-SAP publishes no complete description of the output. Two layouts are known and both are read: times in milliseconds
-with tr/tr2, and times in microseconds ("usecs") with bw/bw2 of newer kernels. Everything else is an error that shows
-what was printed.
+SAP publishes no complete description of the output. Two layouts are known and read: times in milliseconds with tr/tr2,
+and times in microseconds ("usecs") with bw/bw2 of newer kernels. Any other output is an error that shows it.
 """
 
 import re
@@ -29,7 +28,7 @@ _TIME_UNITS = {
     "sec": 1e6,
     "secs": 1e6,
 }
-# Bytes of the unit: 1024 is what published figures fit; some programs mean 1000, and the check against av2 tells.
+# Bytes of the unit: published figures fit 1024; some programs mean 1000, which the check against av2 shows.
 _RATE_UNITS = {
     "b": (1, 1),
     "kb": (1024, 1000),
@@ -73,7 +72,7 @@ def find(path, search_path, root="/"):
 
 
 def looked_in(search_path):
-    """Where find() looks, as text for an error message."""
+    """The folders of find(), as text for an error message."""
     return ", ".join(list(programs.SAP_FOLDERS_TEXT) + programs.folders_of(search_path))
 
 
@@ -87,7 +86,7 @@ def client_argv(binary, host, port, size, loops):
 
 
 def parse_version(text):
-    """The release that a text names after the word release or version, or "unknown": no layout is documented."""
+    """The release after the word release or version in a text, or "unknown": no layout is documented."""
     match = _VERSION.search(text)
     return match.group(1).rstrip(".") if match else "unknown"
 
@@ -99,7 +98,7 @@ def version(binary):
 
 def explain_code(code):
     """A return code of SAP's network interface layer in words."""
-    name, meaning = _RETURN_CODES.get(code, (None, "a code that is not in the known table"))
+    name, meaning = _RETURN_CODES.get(code, (None, "an unknown code"))
     return "RC %d%s, %s" % (code, " " + name if name else "", meaning)
 
 
@@ -142,7 +141,7 @@ def _time(values, key):
 
 
 def _rates(digits, unit):
-    """What a printed rate may mean in KiB/s, the likeliest first."""
+    """The possible meanings of a printed rate in KiB/s, the likeliest first."""
     base, _slash, per = unit.lower().partition("/")
     if per not in ("s", "sec") or base not in _RATE_UNITS:
         raise MeasureError("niping printed a throughput in the unknown unit %s" % unit)
@@ -150,7 +149,7 @@ def _rates(digits, unit):
 
 
 def _consistent(rate, round_trip, size):
-    """Whether a rate is 2 x bytes / time, as far as the printed digits tell."""
+    """Whether a rate is 2 x bytes / time, within the precision of the printed digits."""
     expected = 2.0 * size * 1e6 / 1024.0
     low = expected / (round_trip.value + round_trip.half_step) - rate.half_step
     high = expected / max(round_trip.value - round_trip.half_step, 1e-9) + rate.half_step
@@ -158,7 +157,7 @@ def _consistent(rate, round_trip, size):
 
 
 def _finer(round_trip, rate, size):
-    """A time in microseconds, computed from the rate that belongs to it where that was printed with more digits.
+    """A time in microseconds, computed from its rate if that was printed with more digits.
 
     Three decimals of a millisecond are 5 % of a round trip of 20 microseconds.
     """
@@ -170,8 +169,7 @@ def _finer(round_trip, rate, size):
 
 
 def _read_figures(text):
-    """{key: (digits, unit)} of the last of each figure, with every key of one of the two layouts; and that layout's
-    name of the throughput."""
+    """({key: (digits, unit)} of the last of each figure of one layout, the layout's name of the throughput)."""
     values = {}
     for line in text.splitlines():
         match = _FIGURE.match(line)
@@ -204,7 +202,7 @@ def parse(text, size):
     fitting = [(place, rate) for place, rate in meanings if _consistent(rate, av2, size)]
     if not fitting:
         shown = (rate_key,) + values[rate_key + "2"] + (size,) + values["av2"]
-        raise MeasureError("niping's output does not fit itself: %s2 %s %s is not 2 x %d bytes / av2 %s %s" % shown)
+        raise MeasureError("niping's output contradicts itself: %s2 %s %s is not 2 x %d bytes / av2 %s %s" % shown)
     place, tr2 = fitting[0]
     tr = _rates(*values[rate_key])[place]
     return Figures(_finer(avg, tr, size), largest.value, smallest.value, _finer(av2, tr2, size), tr.value, tr2.value)

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The embedded engine: N bytes there and M back L times over TCP or SMC, with niping's figures, and streams.
+"""The loops of pingpong: N bytes there and M back L times over TCP or SMC, with niping's figures, and streams.
 
-The loops in this file are what is measured, so they hold as little Python as possible: buffers are made once, one
-system call sends and one receives, and nothing is allocated or collected between two clock readings.
+These loops are measured, so they hold as little Python as possible: buffers are made once, one system call sends and
+one receives, and nothing is allocated or collected between two clock readings.
 """
 
 import array
@@ -15,17 +15,18 @@ from collections import namedtuple
 
 from ..errors import MeasureError
 from ..transport import keep_time
+from . import histogram
 
 TOOL = "pingpong"
 VERSION = "1"
 MAX_BYTES = 16 * 1024 * 1024
 MAX_LOOPS = 10 * 1000 * 1000
-# The single byte that begins a stream, and the one that says that all of it arrived.
+# The byte that begins a stream, and the byte that confirms that all of it arrived.
 _BEGIN = _DONE = b"."
 
 # Round trips of one or several connections, in microseconds. The number of samples that equal the largest and the
-# smallest is kept so that av2 over several connections is exact without their samples.
-Summary = namedtuple("Summary", "count total largest largest_count smallest smallest_count")
+# smallest is kept so that av2 over several connections is exact without their samples. histogram: see histogram.py.
+Summary = namedtuple("Summary", "count total largest largest_count smallest smallest_count histogram")
 
 if hasattr(time, "perf_counter_ns"):
     _clock, _code, _to_us = time.perf_counter_ns, "q", 1e-3
@@ -51,7 +52,7 @@ def _no_collection():
 
 
 def _receive_rest(sock, view, got):
-    """Read what one call did not deliver (a signal, or no MSG_WAITALL for large messages); EOFError at the end."""
+    """Read the rest if one call did not deliver all (a signal, a large message); EOFError at the end."""
     if got == 0:
         raise EOFError("closed")
     while got < len(view):
@@ -62,7 +63,7 @@ def _receive_rest(sock, view, got):
 
 
 def _buffers(size, response):
-    """What is sent and what comes back; one buffer for both where the response is None."""
+    """(request, response); one buffer for both if the size of the response is None."""
     request = memoryview(bytearray(size))
     return request, request if response is None else memoryview(bytearray(response))
 
@@ -70,7 +71,7 @@ def _buffers(size, response):
 def exchange(sock, size, loops, response=None):
     """Send size bytes and wait for the response, loops times. Return the round trips as an array in the clock's unit.
 
-    response: the bytes that come back, None for size. The socket is connected and blocking (see tune_socket); errors
+    response: the size of the response, None for size. The socket is connected and blocking (see tune_socket); errors
     are OSError and EOFError of the socket.
     """
     view, answer = _buffers(size, response)
@@ -106,25 +107,25 @@ def echo(sock, size, loops, response=None):
 
 
 def send_stream(sock, size, loops):
-    """Send loops messages of size bytes and wait until the other side, in take_stream(), has them all."""
+    """Send loops messages of size bytes and wait until the other side, in take_stream(), has received them all."""
     _push(sock, size, loops)
     _expect(sock)
 
 
 def take_stream(sock, size, loops):
-    """Receive what send_stream() sends, and say so."""
+    """Receive the stream of send_stream() and confirm it."""
     _absorb(sock, size, loops)
     sock.sendall(_DONE)
 
 
 def fetch_stream(sock, size, loops):
-    """Let the other side, in give_stream(), begin, and receive loops messages of size bytes."""
+    """Tell the other side, in give_stream(), to begin, and receive loops messages of size bytes."""
     sock.sendall(_BEGIN)
     _absorb(sock, size, loops)
 
 
 def give_stream(sock, size, loops):
-    """Wait for fetch_stream() to begin, and send it all."""
+    """Wait for fetch_stream(), and send it all messages."""
     _expect(sock)
     _push(sock, size, loops)
 
@@ -144,7 +145,7 @@ def _push(sock, size, loops):
 
 
 def _absorb(sock, size, loops):
-    """Receive size x loops bytes as they come: a stream has no borders of messages that one could wait for."""
+    """Receive size x loops bytes in any portions: a stream has no message boundaries."""
     view, receive, left = memoryview(bytearray(size)), sock.recv_into, size * loops
     with _no_collection():
         while left:
@@ -169,6 +170,7 @@ def summarize(samples):
         samples.count(largest),
         smallest * _to_us,
         samples.count(smallest),
+        histogram.histogram(samples, _to_us),
     )
 
 
@@ -183,13 +185,14 @@ def merge(summaries):
         sum(item.largest_count for item in summaries if item.largest == largest),
         smallest,
         sum(item.smallest_count for item in summaries if item.smallest == smallest),
+        histogram.merge([item.histogram for item in summaries]),
     )
 
 
 def kib_per_s(size, round_trip_us):
     """niping's throughput: both directions count, 2 x bytes per round trip, in KiB (1024) per second.
 
-    Where request and response differ, size is their mean.
+    If request and response differ, size is their mean.
     """
     return 2.0 * size * 1e6 / round_trip_us / 1024.0
 
@@ -197,8 +200,8 @@ def kib_per_s(size, round_trip_us):
 def metrics(summary, size):
     """The figures niping prints, from a Summary: avg max min av2 in microseconds, tr and tr2 in KiB/s.
 
-    av2 leaves out every sample that equals the largest or the smallest, as niping does. MeasureError where that leaves
-    nothing, because a figure that was not measured must never become one.
+    av2 leaves out every sample that equals the largest or the smallest, as niping does. MeasureError if no sample is
+    left: a figure that was not measured is never invented.
     """
     left = summary.count - summary.largest_count - summary.smallest_count
     if left <= 0 or summary.largest == summary.smallest:
@@ -220,7 +223,7 @@ def figures(times, round_trips, size):
 
 
 def describe(values, size, connections):
-    """A run's figures as the text that a record keeps as its raw output."""
+    """A run's figures as text, for the raw output in the record."""
     return (
         "send and receive %d messages (len %d) over %d connection(s)\n"
         "avg  %.3f us\nmax  %.3f us\nmin  %.3f us\ntr   %.3f KiB/s\n"

@@ -12,18 +12,18 @@ _LINE = re.compile(r"^\s+(\w+)\s+=\s+([0-9]+(?:\.[0-9]+)?) (\S+)\s*$", re.MULTIL
 
 
 def version(binary):
-    """The version that qperf tells, or "unknown"."""
+    """The version that qperf prints, or "unknown"."""
     match = re.search(r"qperf (\S+)", programs.ask([binary, "--version"]))
     return match.group(1) if match else "unknown"
 
 
 def server_argv(binary, _address, port):
-    """qperf cannot be told an address: it listens on all."""
+    """qperf has no option for an address: it listens on all."""
     return [binary, "--listen_port", str(port)]
 
 
 def parse(text, name, unit):
-    """The figure of that name, which has to be above 0 and in that unit; MeasureError otherwise."""
+    """The figure of that name if it is above 0 and in that unit, else MeasureError."""
     for found, digits, in_unit in _LINE.findall(text):
         if found == name and in_unit == unit and float(digits) > 0:
             return float(digits)
@@ -42,7 +42,7 @@ class Workload(network.Program):
         return where + shown + ["tcp_lat" if self.kind.stream is None else "tcp_bw"]
 
     def read(self, texts):
-        """qperf prints no count: it follows from the rate and the seconds that were asked for."""
+        """qperf prints no count: it follows from the rate and the requested seconds."""
         if self.kind.stream is None:
             rate = 1e9 / (2 * parse(texts[0], "latency", "ns"))
             return network.transactions(rate * self.seconds, rate, 1), float(self.seconds)

@@ -23,19 +23,19 @@ _SENT = re.compile(r"Total of ([0-9]+) messages sent in ([0-9]+\.[0-9]+) sec")
 
 
 def version(binary):
-    """The version that sockperf tells, or "unknown"."""
+    """The version that sockperf prints, or "unknown"."""
     match = re.search(r"version ([^\s,]+)", programs.ask([binary, "--version"]))
     return match.group(1) if match else "unknown"
 
 
 def server_argv(binary, address, port):
-    # without the option a port stays taken for a minute after the last connection
+    # Without the option a port stays in use for a minute after the last connection.
     argv = [binary, "server", "--tcp", "--uc-reuseaddr", "-p", str(port)]
     return argv + (["-i", address] if address else [])
 
 
 def _failed(text):
-    """sockperf ends with exit code 0 whatever happened."""
+    """sockperf ends with exit code 0 in every case."""
     for line in text.splitlines():
         if "ERROR:" in line or "No messages were received" in line:
             raise MeasureError("sockperf: " + line.replace("sockperf:", "").replace("ERROR:", "").strip())
@@ -79,7 +79,7 @@ class Workload(network.Program):
 
     def read(self, texts):
         if self.kind.stream is None:
-            # units: also those of sockperf's own warm-up, which its times leave out
+            # The count includes sockperf's own warm-up, the times do not.
             metrics, count, seconds = parse_ping_pong(texts[0])
             return dict(metrics, units=count), seconds
         count, seconds = parse_throughput(texts[0])
@@ -91,4 +91,4 @@ def numeric(address):
     try:
         return socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)[0][4][0]
     except OSError:
-        return address  # sockperf says what it thinks of it
+        return address  # sockperf prints an error

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the measuring modules' main() have in common: options, their limits, the server, the round."""
+"""The common part of the measuring modules: options, their limits, the server, the round."""
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -27,6 +27,8 @@ PROTOCOL = dict(
     name=dict(type="str", default="custom"),
     rounds=dict(type="int", default=1),
     design=dict(type="str", choices=["alternate", "blocks"], default="blocks"),
+    session=dict(type="int"),
+    seed=dict(type="str"),
 )
 # documented in plugins/doc_fragments/measuring.py
 ARGUMENTS = dict(
@@ -52,22 +54,22 @@ ARGUMENTS = dict(
     results=dict(type="path", default="results"),
     protocol=dict(type="dict", default={}, options=PROTOCOL),
 )
-_LIMITS = (
-    ("port", 0, 65535),
-    ("control_port", 0, 65535),
-    ("lifetime", 1, 7 * 86400),
-    ("run_seconds", 0.001, 600),
-    ("runs", 1, 50),
-    ("warmup", 0, 10),
-    ("timeout", 1, 86400),
-    ("idle_seconds", 0, 600),
-    ("round", 1, 1000),
-)
+_LIMITS = {
+    "port": (0, 65535),
+    "control_port": (0, 65535),
+    "lifetime": (1, 7 * 86400),
+    "run_seconds": (0.001, 600),
+    "runs": (1, 50),
+    "warmup": (0, 10),
+    "timeout": (1, 86400),
+    "idle_seconds": (0, 600),
+    "round": (1, 1000),
+}
 
 
 def check(params):
     """MeasureError for the first common option that is out of its limits."""
-    options.within(params, _LIMITS)
+    options.check_limits(params, _LIMITS)
     if params["timeout"] < params["run_seconds"]:
         raise MeasureError("timeout is shorter than run_seconds; every run would fail")
     for name, loops in (params["calibrated"] or {}).items():
@@ -86,14 +88,14 @@ def plan(params):
     return rounds.Plan(**values)
 
 
-def server(params, check_mode, tool, version, **how):
-    """Start the server of a tool, or stop the one of the session: the result of the module.
+def stop(params, check_mode):
+    """Stop the server of the session: the result of the module."""
+    session = params["session"]
+    return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
 
-    how: what agent.start() takes for this tool (program, engine, kind).
-    """
-    if params["state"] == "stopped":
-        session = params["session"]
-        return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
+
+def start(params, check_mode, tool, version, **how):
+    """Start the server of a tool: the result of the module. how: further arguments of agent.start() (program, kind)."""
     address, port, control_port = params["address"], params["port"], params["control_port"]
     if not address:
         raise MeasureError(
@@ -132,8 +134,8 @@ def measure(params, workloads):
 def run_module(arguments, run, **rules):
     """The main() of a measuring module.
 
-    arguments: its own options beside ARGUMENTS; run(params, check_mode): the result, whose warnings are shown;
-    rules: further keywords of AnsibleModule.
+    arguments: its own options beside ARGUMENTS; run(params, check_mode): returns the result, whose warnings are shown;
+    rules: further arguments of AnsibleModule.
     """
     rules.setdefault("required_if", [("side", "client", ("address", "session")), ("state", "stopped", ("session",))])
     module = AnsibleModule(

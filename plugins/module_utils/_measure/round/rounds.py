@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One round: the idle window, then every workload with its warm-up and its runs, as measurement records.
 
-A run that fails is a failed run with one sentence, and the next one goes on; when the server itself is gone the rest of
-the round fails at once instead of waiting for a time limit each.
+A run that fails is a failed run with one sentence, and the next one follows. If the server is gone, the rest of the
+round fails at once instead of waiting for time limits.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ from collections import namedtuple
 from ..cpu import counters, meter
 from ..errors import MeasureError, sentence
 from ..fingerprint import fingerprint
-from ..net import engines
+from ..net import engines, histogram
 from ..processes import utc_now
 from ..server import agent
-from ..workloads.ends import Ends, Window
+from .ends import Ends, Window
 
 SCHEMA = "zpower.sap_tuning/measurement/1"
 CONTROL_BYTES = 1000
@@ -28,18 +28,18 @@ CONTROL_PEER = "loopback"
 LOCAL_PEER = "local"
 _RAW_LIMIT, _RAW_TOTAL = 4096, 12 * 1024
 
-# What one round does; the names are those of the module's options. calibrated: {workload name: loops}.
+# The options of a round, with the names of the module's options. calibrated: {workload name: loops}.
 Plan = namedtuple("Plan", "loops calibrated run_seconds runs warmup timeout idle_seconds control round protocol")
 
 
 def rotated(workloads, number):
-    """The workloads in the order of round number (from 1), so that none always meets the same state of the machine."""
+    """The workloads in the order of round number (from 1): each comes at another place in each round."""
     start = (number - 1) % len(workloads) if workloads else 0
     return workloads[start:] + workloads[:start]
 
 
 def clip(text, limit):
-    """A text of at most limit bytes: its beginning and its end, where tools print their figures."""
+    """A text of at most limit bytes: its beginning and its end, which hold the figures of tools."""
     data = text.encode("utf-8")
     if len(data) <= limit:
         return text
@@ -48,16 +48,16 @@ def clip(text, limit):
 
 
 def _no_result(error=None):
-    """A run's entry of the record that has brought nothing yet."""
+    """A run's entry of the record without a result."""
     run = {"ok": False, "error": error, "started": utc_now(), "elapsed_s": None}
     run.update(metrics={}, cpu=None, net=None, links=None, raw="")
     return run
 
 
 def _one_run(workload, plan, ends):
-    """A run's entry of the record without its number."""
+    """(a run's entry of the record without its number, the histogram of its round trips or None)."""
     window = Window(ends)
-    run = _no_result()
+    run, round_trips = _no_result(), None
     begin = time.monotonic()
     try:
         if ends.gone:
@@ -66,10 +66,11 @@ def _one_run(workload, plan, ends):
         raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
         run.update(ok=True, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
         run.update(cpu=window.cpu, net=window.net, links=outcome.links)
+        round_trips = outcome.histogram
     except (MeasureError, OSError) as error:
         run.update(error=sentence(error), elapsed_s=round(time.monotonic() - begin, 6))
         ends.check()
-    return run
+    return run, round_trips
 
 
 def _prepare(workload, plan, ends):
@@ -77,7 +78,7 @@ def _prepare(workload, plan, ends):
     try:
         if ends.gone:
             raise MeasureError(ends.gone)
-        workload.prepare(plan, ends)
+        workload.prepare(plan)
     except (MeasureError, OSError) as error:
         ends.check()
         return sentence(error)
@@ -85,7 +86,7 @@ def _prepare(workload, plan, ends):
 
 
 def _finish(workload):
-    """None, or one sentence on what stays behind."""
+    """None, or one sentence about what stays behind."""
     try:
         workload.finish()
     except (MeasureError, OSError) as error:
@@ -95,13 +96,17 @@ def _finish(workload):
 
 def measure_workload(workload, plan, ends):
     """One workload of a round: a record without idle, fingerprint and ids. It never raises for a failed run."""
-    started, runs = utc_now(), []
+    started, runs, counted = utc_now(), [], []
     try:
         problem = _prepare(workload, plan, ends)
         for number in range(plan.warmup + plan.runs):
-            run = _one_run(workload, plan, ends) if problem is None else _no_result("not begun: " + problem)
+            run, round_trips = _no_result("not begun: %s" % problem), None
+            if problem is None:
+                run, round_trips = _one_run(workload, plan, ends)
             run.update(run=number, warmup=number < plan.warmup)
             runs.append(run)
+            if round_trips and not run["warmup"]:
+                counted.append(round_trips)
     finally:
         left_behind = _finish(workload)
     record = {
@@ -112,6 +117,8 @@ def measure_workload(workload, plan, ends):
         "finished": utc_now(),
         "runs": runs,
     }
+    if counted:
+        record["histogram_us"] = histogram.merge(counted)
     return dict(record, left_behind=left_behind) if left_behind else record
 
 
@@ -123,7 +130,7 @@ def _description(workload):
 
 
 def measure_control(plan, own_meter=None):
-    """The workload on loopback that no tuning of a network interface touches, against a server of its own."""
+    """The control workload, on loopback, which no tuning of a network interface affects."""
     lifetime = (plan.runs + plan.warmup + 10) * (plan.timeout + 60)
     with agent.LocalServer(lifetime) as server:
         workload = engines.Pingpong(server.target, CONTROL_BYTES)
@@ -148,7 +155,7 @@ def _idle(ends, seconds):
 
 
 def _own_address(address):
-    """The address this host would use towards another one; nothing is sent."""
+    """(own address, numeric address) of a connection to another host; nothing is sent."""
     try:
         family, kind, _protocol, _name, where = socket.getaddrinfo(address, 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind) as sock:
@@ -159,7 +166,7 @@ def _own_address(address):
 
 
 def _begin(ends, channel):
-    """The fingerprints of both ends and the first sample. A server that is not there leaves its half None."""
+    """The fingerprints of both ends and the first sample; those of a missing server are None."""
     if channel is None:
         return {"client": fingerprint("", ""), "server": None}, ends.sample_alone()
     try:
@@ -178,7 +185,7 @@ def _end(number, _frame):
 
 @contextlib.contextmanager
 def _ending_in_order():
-    """Let a signal that ends this module run what takes things back (SIGKILL runs nothing)."""
+    """Clean up if a signal ends this module (SIGKILL cannot be caught)."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, _end) for number in numbers]
     try:

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections that have not shown the session's token yet: bounded in number, in time and in what they may send.
+"""Connections that have not sent the session's token yet: limited in number, time and bytes.
 
-They get no process of their own. Where there are too many, the one that has waited longest is closed, of the address
-that has most of them. So strangers can push out each other, but hardly a client, which sends its token at once.
+They get no process of their own. If there are too many, the oldest one of the address that has most of them is closed.
+So strangers push out each other, but hardly a client, which sends its token at once.
 """
 
 import hmac
@@ -13,7 +13,7 @@ from collections import Counter
 
 # One client opens up to 250 connections at once, and a control connection.
 MOST_OF_ADDRESS = 300
-# Below the 1024 descriptors that a process has at least, as delivered.
+# Below the default limit of 1024 descriptors per process.
 MOST = 600
 TOKEN_TIMEOUT = 5.0
 LONGEST_TOKEN = 1024
@@ -35,11 +35,11 @@ class Admission:
         self._strangers = {}  # by socket, the oldest first
 
     def accept(self, listener):
-        """Take the next connection of a listener, if it is still there."""
+        """Accept the next connection of a listener, if it still exists."""
         try:
             sock, peer = listener.accept()
         except OSError:
-            return  # the client gave up between its connect and this accept
+            return  # the client gave up in between
         stranger = _Stranger(sock, peer[0])
         sock.setblocking(False)
         self._strangers[sock] = stranger
@@ -66,7 +66,7 @@ class Admission:
         return sock in self._strangers
 
     def read(self, sock):
-        """What a stranger has sent behind the right token, which makes it one no more; None otherwise.
+        """The bytes that came after the right token, with which a connection is no stranger any more; else None.
 
         A connection with another token, or without one in LONGEST_TOKEN bytes, is closed.
         """
@@ -87,13 +87,13 @@ class Admission:
         return None
 
     def expire(self):
-        """Close the connections whose time for the token is over; the seconds until the next one's is, or None."""
+        """Close the connections whose time for the token is over; return the seconds until the next one, or None."""
         now = time.monotonic()
         for sock in [sock for sock, one in self._strangers.items() if one.until <= now]:
             self.drop(sock)
         return next((one.until - now for one in self._strangers.values()), None)
 
     def close(self):
-        """Close the descriptors of all strangers in this process, which may be a fork, and nothing else."""
+        """Only close the descriptors of all strangers in this process, which may be a fork."""
         for sock in self._strangers:
             sock.close()

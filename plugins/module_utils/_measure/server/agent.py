@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The measurement server of a host: started as a daemon by the module, described by its session, stopped by it."""
+"""The measurement server of a host: a daemon that a module starts, and stops by its session."""
 
 import contextlib
 import fcntl
+import functools
 import os
 import secrets
 import signal
@@ -13,7 +14,6 @@ import tempfile
 import time
 
 from ..._host import daemon
-from ..._host.descriptors import close_others
 from ..._host.errors import HostError
 from .. import processes, transport, wire
 from ..errors import MeasureError
@@ -28,7 +28,7 @@ TURN_TIMEOUT = 10.0
 
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
-    """The daemon's whole life. start_child returns (child process, its port), or is None."""
+    """The life of the daemon. start_child returns (child process, its port), or is None."""
     child, lifeline, port = None, None, None
     server = serving.Server(listeners, token, lifetime)
     try:
@@ -47,54 +47,24 @@ def _serve(listeners, token, lifetime, start_child, say_ready):
 
 def _end_child(child):
     processes.end_group(child.pid, processes.start_time(child.pid), 2.0)
-    with contextlib.suppress(subprocess.TimeoutExpired):  # hanging in the kernel: init takes it over
+    with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the kernel: init takes it over
         child.wait(1.0)
 
 
 def _guard(pid):
-    """Let pid end when this process does; returns what has to stay open until then.
+    """Let pid end with this process; returns a descriptor that has to stay open until then.
 
-    The listening sockets are not held on: a server that was killed shall refuse its clients at once.
+    The guard holds no listening sockets, so that a killed server refuses its clients at once.
     """
     began = processes.start_time(pid)
     return daemon.guard(lambda: processes.end_group(pid, began, 2.0))[1]
 
 
-class _Forked:
-    """A child process of our own code, with what the agent needs of a Popen."""
-
-    def __init__(self, pid):
-        self.pid = pid
-
-    def wait(self, timeout):
-        if not processes.wait_reaped(self.pid, timeout):
-            raise subprocess.TimeoutExpired("engine", timeout)
-
-
-def _start_engine(engine, token, lifetime, listeners):
-    """Fork a process that serves listeners with engine(listeners, token, lifetime)."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
-                signal.signal(number, signal.SIG_DFL)
-            close_others({listener.fileno() for listener in listeners})
-            signal.alarm(int(lifetime) + 1)
-            engine(listeners, token, lifetime)
-        finally:
-            os._exit(0)
-    for listener in listeners:
-        listener.close()
-    return _Forked(pid)
-
-
 @contextlib.contextmanager
 def _one_at_a_time():
-    """A port that was found free is nobody's until the program listens there, and many hosts may have one peer.
+    """Let one server start at a time: another one could take a free port before the program listens there.
 
-    The lock is that of the folder for temporary files. Where the system has no such lock, or somebody keeps it, it
-    goes without.
+    The lock is on the folder for temporary files. If it cannot be had in time, the server starts without it.
     """
     folder, deadline = os.open(tempfile.gettempdir(), os.O_RDONLY), time.monotonic() + TURN_TIMEOUT
     try:
@@ -121,7 +91,7 @@ def _start_program(argv_of, address, port, avoid):
 
 
 def _start_on_port(argv_of, address, port, avoid):
-    # The port has to be free on every address: not every program can be told where to listen.
+    # The port has to be free on every address: some programs listen on all of them.
     listeners, number = serving.listen(serving.ALL, port, avoid)
     for listener in listeners:
         listener.close()
@@ -133,7 +103,7 @@ def _start_on_port(argv_of, address, port, avoid):
             stdout=output,
             stderr=subprocess.STDOUT,
             env=programs.environment(argv[0], os.environ),
-            # so that what it starts itself can be ended with it
+            # so that everything it starts can be ended with it
             start_new_session=True,
         )
         if _accepts(child, address, number):
@@ -164,44 +134,35 @@ def start(
     control_port=0,
     lifetime=3600,
     program=None,
-    engine=None,
     kind=transport.TCP,
 ):
     """Start the server of a tool; return the session.
 
-    address: as for serving.listen(). program: a function that gives the command line of a server program for an address
-    (None for all) and a port. engine: a function of (listeners, token, lifetime) that serves in a process of its own.
-    With one of them the agent answers at a port beside it, and with neither of them at the one port, where pingpong is
-    part of it.
+    address: as for serving.listen(). program: a function that returns the command line of a server program for an
+    address (None for all) and a port. With it the agent answers at a port of its own, without it at the one port, where
+    it serves pingpong, too.
     Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
     kind: the kind of sockets that pingpong listens with, as in transport.py.
     """
     token = secrets.token_hex(16)
-    beside = program is not None or engine is not None
-    # The tool gets the wanted port; the control channel never takes it.
+    # The program gets the requested port; the control channel never takes it.
     avoid = {port} if port else {serving.FIRST_PORT}
     with _one_at_a_time():
-        if beside:
+        if program:
             listeners, own = serving.listen(address, control_port, avoid)
         else:
             listeners, own = serving.listen(address, port, kind=kind)
-        engine_listeners, engine_port = serving.listen(address, port, {own}) if engine else ([], None)
-    keep = [listener.fileno() for listener in listeners + engine_listeners]
-
-    def start_child():
-        if engine is not None:
-            return _start_engine(engine, token, lifetime, engine_listeners), engine_port
-        return _start_program(program, address, port, {own})
 
     def main(say_ready):
-        _serve(listeners, token, lifetime, start_child if beside else None, say_ready)
+        start_child = functools.partial(_start_program, program, address, port, {own}) if program else None
+        _serve(listeners, token, lifetime, start_child, say_ready)
 
     try:
-        answer = daemon.spawn(main, keep, READY_TIMEOUT)
+        answer = daemon.spawn(main, [listener.fileno() for listener in listeners], READY_TIMEOUT)
     except HostError as error:
         raise MeasureError(str(error)) from error
     finally:
-        for listener in listeners + engine_listeners:
+        for listener in listeners:
             listener.close()
     return {
         "tool": tool,
@@ -218,7 +179,7 @@ def start(
 
 
 def local_target(session):
-    """Where the host of a session reaches its own server."""
+    """The wire.Target for the server of a session on its own host."""
     return wire.Target(serving.own_address(session.get("address") or ""), session["control_port"], session["token"])
 
 
@@ -242,10 +203,10 @@ def _asked_to_stop(session):
 
 
 def stop(session):
-    """End the server of this session on its own host; False when it was gone already.
+    """End the server of this session on its own host; False if it had ended already.
 
-    Asks through the control channel, then ends the process by its id after its identity was checked. MeasureError when
-    it outlives both.
+    Asks through the control channel, then ends the process by its id after a check of its identity. MeasureError if it
+    outlives both.
     """
     if not is_running(session):
         return False
@@ -283,7 +244,7 @@ class LocalServer:
                 os._exit(0)
         listeners[0].close()
         pid, began = self._pid, processes.start_time(self._pid)
-        # It holds the output of the module, whose end Ansible would wait for.
+        # Ansible waits for the end of the module's output, which the server holds open.
         self._guard, self._lifeline = daemon.guard(lambda: processes.end(pid, began, 2.0))
         return self
 

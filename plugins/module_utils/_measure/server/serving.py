@@ -49,7 +49,7 @@ def _is_number(address):
 
 
 def _places(address, port):
-    """[(family, where to bind)] of an address; MeasureError for a name that only this host reaches."""
+    """[(family, socket address)] to bind for an address; MeasureError for a name that only this host reaches."""
     try:
         found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
@@ -82,7 +82,7 @@ def _bind_all(places, kind):
 def _listen_at(address, port, kind):
     if address != ALL:
         return _bind_all(_places(address, port), kind)
-    # Two sockets instead of one for both: an IPv4 exchange shall be a plain IPv4 exchange.
+    # Two sockets instead of one for both, so that an exchange over IPv4 is plain IPv4.
     listeners = [_bind(socket.AF_INET, (ALL_IPV4, port), kind)]
     try:
         listeners.append(_bind(socket.AF_INET6, (ALL, port), kind))
@@ -99,11 +99,11 @@ def bind_loopback():
 
 
 def listen(address, port, avoid=(), kind=transport.TCP):
-    """Listening sockets and their port: this port, or for 0 the first free one of 3298 to 3397.
+    """Listening sockets and their port: this port, or for 0 the first free one from 3298 to 3397.
 
     address: a name or number of this host, 0.0.0.0 for all of IPv4, :: for all. kind: as in transport.py; sockets of
     SMC serve clients of TCP, too.
-    MeasureError names the port that is taken or the address that cannot be used.
+    MeasureError names the port that is in use or the address that cannot be used.
     """
     candidates = [port] if port else [number for number in range(FIRST_PORT, LAST_PORT + 1) if number not in avoid]
     for number in candidates:
@@ -128,11 +128,11 @@ def number_of(address):
 
 
 def own_address(address):
-    """Where this host reaches a server of its own that listens at this address."""
+    """The address at which this host reaches its own server that listens at address."""
     return "127.0.0.1" if address in (ALL_IPV4, ALL, "") else address
 
 
-def _whole(request, name, low, high):
+def _number(request, name, low, high):
     value = request.get(name)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
         raise MeasureError("%s must be a number from %d to %d" % (name, low, high))
@@ -140,7 +140,7 @@ def _whole(request, name, low, high):
 
 
 class Connection:
-    """One connection that has shown the token, in a process of its own. pending: what it has sent behind the token."""
+    """One connection that has sent the token, in a process of its own. pending: the bytes that came after the token."""
 
     def __init__(self, sock, pending, lifetime):
         self._sock = sock
@@ -175,22 +175,22 @@ class Connection:
         )
 
     def _answer_sample(self, _request):
-        # A meter ends with this process, which ends with the connection.
+        # The meter ends with this process, which ends with the connection.
         self._meter = self._meter or meter.start()
-        # The process that accepted this connection: everything that serves descends from it.
+        # The parent accepted this connection; all processes that serve descend from it.
         sample = counters.snapshot(meter=self._meter, pids=(os.getppid(),))
         self._lines.write_object({"ok": True, "sample": sample})
 
     def _answer_exchange(self, request):
-        """response_bytes: what is sent back, as much as came where it is not there."""
+        """response_bytes: the size of the response, by default that of the request."""
         response = None
         if "response_bytes" in request:
-            response = int(_whole(request, "response_bytes", 1, pingpong.MAX_BYTES))
+            response = int(_number(request, "response_bytes", 1, pingpong.MAX_BYTES))
         size, loops = self._accept_work(request)
         pingpong.echo(self._sock, size, loops, response)
 
     def _answer_stream(self, request):
-        """direction: in or out, as the client sees it."""
+        """direction: in or out, from the client's side."""
         directions = {"in": pingpong.give_stream, "out": pingpong.take_stream}
         work = directions.get(str(request.get("direction")))
         if work is None:
@@ -199,10 +199,10 @@ class Connection:
         work(self._sock, size, loops)
 
     def _accept_work(self, request):
-        """Say yes to what is asked for; (bytes, loops)."""
-        size = int(_whole(request, "bytes", 1, pingpong.MAX_BYTES))
-        loops = int(_whole(request, "loops", 1, pingpong.MAX_LOOPS))
-        timeout = _whole(request, "timeout", 1, 86400)
+        """Check and accept the requested work: (bytes, loops)."""
+        size = int(_number(request, "bytes", 1, pingpong.MAX_BYTES))
+        loops = int(_number(request, "loops", 1, pingpong.MAX_LOOPS))
+        timeout = _number(request, "timeout", 1, 86400)
         pingpong.tune_socket(self._sock, timeout)
         self._lines.write_object({"ok": True})
         return size, loops
@@ -217,7 +217,7 @@ class Server:
 
     def __init__(self, listeners, token, lifetime):
         self._listeners = listeners
-        # poll: forks share nothing of it, as they would of epoll
+        # poll, because forks would share an epoll object
         self._selector = selectors.PollSelector()
         self._strangers = admission.Admission(token, self._selector)
         self._ends = time.monotonic() + lifetime
@@ -232,14 +232,14 @@ class Server:
         signal.signal(signal.SIGCHLD, lambda *_details: None)
 
     def keep_private(self, descriptor):
-        """Name a descriptor that the processes of the connections must not hold open."""
+        """The processes of the connections close this descriptor."""
         self._private.append(descriptor)
 
     def _on_term(self, *_details):
         self._stopping = True
 
     def run(self, watched=None):
-        """Serve; return when it is time to end. watched: pid of a child whose end is the server's, too."""
+        """Serve; return when it is time to end. watched: pid of a child with whose end the server ends."""
         for readable in self._listeners + [self._wake]:
             self._selector.register(readable, selectors.EVENT_READ)
         try:
@@ -253,7 +253,7 @@ class Server:
                     os.read(self._wake, 4096)
                 if watched in self._reap():
                     break
-                # Whoever has sent the token is a stranger no more before others come in.
+                # Admit those who have sent the token before new strangers are accepted.
                 for sock in ready:
                     if sock in self._strangers and not self._stopping:
                         self._admit(sock)
@@ -289,7 +289,7 @@ class Server:
             try:
                 pid = os.fork()
             except OSError:
-                return  # no process left: the client sees its connection closed
+                return  # no process left: the connection is closed
             if pid == 0:
                 self._child(sock, pending)
             self._children.add(pid)
@@ -300,19 +300,19 @@ class Server:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            # Otherwise a client would still be connected, and wait, after the server was killed.
+            # Otherwise a client would stay connected and wait after the server was killed.
             for listener in self._listeners:
                 listener.close()
             self._strangers.close()
             for descriptor in self._private:
                 os.close(descriptor)
             left = max(1.0, self._ends - time.monotonic())
-            # Ends this process with the server's lifetime, even where the server itself was killed.
+            # Ends this process with the server's lifetime, even if the server itself was killed.
             signal.alarm(int(left) + 1)
             sock.setblocking(True)
             Connection(sock, pending, left).serve()
         except (OSError, EOFError, MeasureError):
-            pass  # a client that went away, was too slow, or sent something else: it hears nothing more
+            pass  # the client went away, was too slow, or sent something else
         finally:
             os._exit(0)
 

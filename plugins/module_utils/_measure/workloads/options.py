@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of a tool whose lists span its workloads: every value of each with every value of the others."""
+"""Checks of options, and options as a playbook gives them."""
 
 from ..errors import MeasureError
 
 
-def whole(name, value):
-    """A number as a playbook may have given it, also as text; ValueError for what is none."""
+def parse_int(name, value):
+    """The number of an option, which may be text; ValueError for anything else."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -14,9 +14,9 @@ def whole(name, value):
 
 
 def filled(specification, given):
-    """The options of a specification (as for AnsibleModule), with its defaults, from what a playbook has given.
+    """The options of a specification (as for AnsibleModule) from a playbook's, with defaults.
 
-    ValueError for what is no number where one has to be.
+    ValueError for text where a number is required.
     """
     result = {}
     for name, rule in specification.items():
@@ -26,29 +26,31 @@ def filled(specification, given):
         elif rule["type"] == "list":
             values = value.split(",") if isinstance(value, str) else value
             values = values if isinstance(values, (list, tuple)) else [values]
-            value = [whole(name, part) if rule["elements"] == "int" else str(part).strip() for part in values]
+            value = [parse_int(name, part) if rule["elements"] == "int" else str(part).strip() for part in values]
         result[name] = value
     return result
 
 
-def check_lists(tool, options, names):
-    """MeasureError for the first of these options that is empty or has a value twice."""
+def check_lists(options, names, prefix=""):
+    """MeasureError for the first of these lists that is empty or has a value twice."""
     for name in names:
         if not options[name] or len(set(options[name])) != len(options[name]):
-            raise MeasureError("%s.%s is %s; name at least one, and each only once" % (tool, name, options[name]))
+            raise MeasureError("%s%s is %s; name at least one, and each only once" % (prefix, name, options[name]))
 
 
-def check_limits(tool, options, limits):
-    """MeasureError for the first number, in a list or alone, that is not from 1 to the most of it: {name: most}."""
+def check_limits(options, limits, prefix=""):
+    """MeasureError for the first number, in a list or alone, out of its limits: {name: (lowest, highest)}."""
     for name in sorted(limits):
-        values = options[name] if isinstance(options[name], list) else [options[name]]
-        for value in values:
-            if not 1 <= value <= limits[name]:
-                raise MeasureError("%s.%s has %s; it has to be from 1 to %d" % (tool, name, value, limits[name]))
+        low, high = limits[name]
+        in_list = isinstance(options[name], list)
+        for value in options[name] if in_list else [options[name]]:
+            if not low <= value <= high:
+                text = "%s%s %s %s; it has to be from %s to %s"
+                raise MeasureError(text % (prefix, name, "has" if in_list else "is", value, low, high))
 
 
-def within(params, limits):
-    """MeasureError for the first option that is out of its limits: (name, lowest, highest)."""
-    for name, low, high in limits:
-        if not low <= params[name] <= high:
-            raise MeasureError("%s is %s; it has to be from %s to %s" % (name, params[name], low, high))
+def session_tool(tool, session):
+    """The tool that the server of a session serves; MeasureError if the option tool names another one."""
+    if tool not in (None, "auto", session["tool"]):
+        raise MeasureError("tool is %s, but the server of the session serves %s" % (tool, session["tool"]))
+    return session["tool"]

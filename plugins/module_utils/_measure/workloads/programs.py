@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that measure: where they lie, whether they can be run, what they say about themselves, running one."""
+"""Programs that measure: finding, asking and running them."""
 
 import contextlib
 import glob
@@ -18,6 +18,8 @@ from . import releasing
 
 _CONTENT_BYTES = 64 * 1024
 _ASK_TIMEOUT = 15.0
+# A program gets this long to end by itself after SIGTERM, as to release its locks.
+_END_SECONDS = 3.0
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 # Where the SAP kernel installs its programs.
 SAP_FOLDERS = ("/usr/sap/[A-Z]*/*/exe", "/usr/sap/[A-Z]*/SYS/exe/run", "/usr/sap/hostctrl/exe")
@@ -45,7 +47,7 @@ def find(name, path, search_path, folders=(), root="/"):
 
 
 def require(name, path, search_path, else_take=""):
-    """As find(); MeasureError where there is none. else_take: what the user can do beside installing it."""
+    """As find(); MeasureError if there is none. else_take: an alternative to installing it, for the message."""
     binary = find(name, path, search_path)
     if binary is None:
         where = ", ".join(folders_of(search_path))
@@ -54,7 +56,7 @@ def require(name, path, search_path, else_take=""):
 
 
 def candidates(name, search_path, folders=(), root="/"):
-    """Every place where a program may lie, in the order of preference."""
+    """Every possible path of a program, in the order of preference."""
     found = []
     for pattern in folders:
         found += sorted(glob.glob(os.path.join(root, pattern.lstrip("/"), name)))
@@ -74,7 +76,7 @@ def environment(binary, base):
 
 
 def ask(argv, timeout=_ASK_TIMEOUT):
-    """What a short command prints, on both outputs, whatever its exit code; MeasureError if it cannot run."""
+    """The text that a short command prints on both outputs, with any exit code; MeasureError if it cannot run."""
     try:
         process = processes.start(
             argv,
@@ -95,66 +97,92 @@ def ask(argv, timeout=_ASK_TIMEOUT):
 
 
 def _kill(process):
-    """Kill a program that leads a session of its own, with what it has started: it may be a script around another."""
+    """Kill a program that leads a session of its own, with everything it has started: it may be a script."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
-# What came of programs that ran together: their texts, their exit codes, and the seconds until the last had ended.
+# Programs that ran together: their texts, their exit codes, and the seconds until the last had ended.
 Ran = namedtuple("Ran", "texts codes elapsed")
 
 
-def run_together(argvs, timeout, window=None):
-    """Run programs at once, inside window where one is given, and wait for all of them: Ran.
+@contextlib.contextmanager
+def guarded(guardian):
+    """The guardian, or a new one for the length of a block if it is None."""
+    if guardian is not None:
+        yield guardian
+    else:
+        with contextlib.closing(releasing.Guardian()) as own:
+            yield own
 
-    Standard output and error of each go together into its text. MeasureError where one cannot be run, is ended by a
-    signal, or does not end within timeout seconds; none of them outlives this call, even where it is killed.
+
+def start(argv, output, guardian, **how):
+    """Start a program that the guardian ends if this process cannot. how: further arguments of processes.start()."""
+    try:
+        return processes.start(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment(argv[0], os.environ),
+            # so that everything it starts can be ended with it
+            start_new_session=True,
+            # The program's own process tells the guardian, which so knows of every program that runs.
+            preexec_fn=guardian.started,
+            **how,
+        )
+    except OSError as error:
+        raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
+
+
+def end(process, guardian):
+    """End a program that still runs, with everything it has started, and let the guardian forget it."""
+    if process.poll() is None:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+        _kill(process)
+        process.wait()
+    guardian.ended(process.pid)
+
+
+def run_together(argvs, timeout, window=None, guardian=None, since=None, most=_CONTENT_BYTES, **how):
+    """Run programs at once, inside window if there is one, and wait for all of them: Ran.
+
+    Standard output and error of each go together into its text, see content(). since: the time.monotonic() from which
+    timeout counts, by default now. how: as for start(). MeasureError if one cannot be run, is ended by a signal, or
+    does not end in time; none of them outlives this call, even if this process is killed.
     """
     with contextlib.ExitStack() as stack:
         outputs = [stack.enter_context(tempfile.TemporaryFile()) for _argv in argvs]
-        guardian = stack.enter_context(contextlib.closing(releasing.Guardian()))
+        guardian = stack.enter_context(guarded(guardian))
         with window or contextlib.ExitStack():
             begin = time.monotonic()
-            codes = _run_all(argvs, outputs, timeout, guardian)
+            codes = _run_all(argvs, outputs, timeout, begin if since is None else since, guardian, how)
             elapsed = time.monotonic() - begin
-        return Ran([content(output) for output in outputs], codes, elapsed)
+        return Ran([content(output, most) for output in outputs], codes, elapsed)
 
 
-def _run_all(argvs, outputs, timeout, guardian):
-    deadline, running = time.monotonic() + timeout, []
+def _run_all(argvs, outputs, timeout, since, guardian, how):
+    deadline, running = since + timeout, []
     try:
         for argv, output in zip(argvs, outputs):
-            running.append(
-                processes.start(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    env=environment(argv[0], os.environ),
-                    start_new_session=True,
-                    # told by the program's own process, so that none runs of which the guardian does not know
-                    preexec_fn=guardian.started,
-                )
-            )
+            running.append(start(argv, output, guardian, **how))
         for argv, process in zip(argvs, running):
             process.wait(max(0.001, deadline - time.monotonic()))
             if process.returncode < 0:
                 raise MeasureError("%s was ended by signal %d" % (argv[0], -process.returncode))
     except subprocess.TimeoutExpired as error:
         raise MeasureError("%s did not end within the time limit of %g s" % (argvs[0][0], timeout)) from error
-    except OSError as error:
-        raise MeasureError("%s cannot be run: %s" % (argvs[len(running)][0], error.strerror)) from error
     finally:
         for process in running:
-            if process.poll() is None:
-                _kill(process)
-                process.wait()
-            guardian.ended(process.pid)
+            end(process, guardian)
     return [process.returncode for process in running]
 
 
 def content(output, most=_CONTENT_BYTES):
-    """What was printed into a file; of very much the first and the last bytes, where the figures stand."""
+    """The text of an output file; if it is very long, its first and last bytes, which hold the figures."""
     length = output.seek(0, os.SEEK_END)
     output.seek(0)
     text = output.read(most)
@@ -165,12 +193,12 @@ def content(output, most=_CONTENT_BYTES):
 
 
 def plain(text):
-    """A text without the colours that a program gives to a terminal."""
+    """A text without the escape sequences for colours."""
     return _COLOUR.sub("", text)
 
 
 def first_lines(text, count=6):
-    """The first lines that are not empty, in one line, for error messages."""
+    """The first lines that are not empty, as one line for error messages."""
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
     shown = " | ".join(line[:160] for line in lines[:count])
     return shown + (" | ..." if len(lines) > count else "") if lines else "nothing was printed"

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A guardian for what a measurement owes: it gives it back where the measurement ends in a way that runs no code.
+"""A guardian of a measurement: it ends programs and releases locks if the measurement is killed.
 
-It is a process of its own, forked before the first debt, in a session of its own. It imports nothing after the fork,
+It is a process and a session of its own, forked before the first program or lock. It imports nothing after the fork,
 because Ansible removes a module's files when the module has ended.
 """
 
@@ -20,9 +20,9 @@ _TRIES, _BETWEEN_TRIES_S = 3, 2.0
 
 
 class Guardian:
-    """Knows the programs that run for a measurement and whether something is owed.
+    """Knows the programs that run for a measurement and whether it has something to release.
 
-    release(): gives it back, and may raise anything; it has to run without further imports. None: nothing is ever owed.
+    release(): releases it; it may raise anything and must not need further imports. None if there is never anything.
     """
 
     def __init__(self, release=None):
@@ -37,18 +37,18 @@ class Guardian:
         os.close(read_end)
 
     def started(self):
-        """This process, the first of its process group, becomes a program that has to end with the measurement."""
+        """This process, the leader of its group, becomes a program that has to end with the measurement."""
         self._tell({"started": os.getpid(), "began": processes.start_time(os.getpid())})
 
     def ended(self, pid):
         self._tell({"ended": pid})
 
     def owes(self, something):
-        """Whether something has to be given back from now on."""
+        """Whether something has to be released from now on."""
         self._tell({"owes": something})
 
     def close(self):
-        """Nothing is left to do: the guardian ends."""
+        """End the guardian: nothing is left to release."""
         if self._line is not None:
             self._tell({"close": True})
             os.close(self._line)
@@ -56,17 +56,17 @@ class Guardian:
             processes.wait_reaped(self._pid, 5.0)
 
     def _tell(self, message):
-        with contextlib.suppress(OSError):  # it has been killed: nobody is left to be told
+        with contextlib.suppress(OSError):  # the guardian was killed
             os.write(self._line, json.dumps(message).encode("ascii") + b"\n")
 
 
 def _watch(read_end, parent, release):
-    """The guardian's whole life."""
+    """The life of the guardian."""
     daemon.stand_apart({read_end})
     running, owes, pending = {}, False, b""
     while True:
         if not select.select([read_end], [], [], _LOOK_EVERY_S)[0]:
-            # Other processes that the measurement forked may hold the pipe open: who the parent is tells in any case.
+            # Other forks of the measurement may hold the pipe open, so the parent is checked, too.
             if os.getppid() != parent:
                 break
             continue

@@ -1,33 +1,39 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a round measures: one Workload, run again and again, and taken back in the end.
+"""A workload: measured by repeated runs, and cleaned up at the end.
 
-A tool brings a subclass in a file of its own; rounds.py knows no tool.
+Each tool has a subclass in a file of its own; rounds.py knows no tool.
 """
 
+import contextlib
 import math
 from collections import namedtuple
 
-from .ends import Window
-
-# The metric that decides over a workload: its name in the record, its unit, and whether "lower" or "higher" is better.
+# The decisive metric of a workload: its name in the record, its unit, and whether "lower" or "higher" is better.
 Metric = namedtuple("Metric", "name unit better")
 
-# What one run brought. metrics: {name with unit: number}, with units, the units of work that were done, where they are
-# known; raw: the text of the tool; elapsed: seconds that the work took; links: what its connections became, or None.
-Outcome = namedtuple("Outcome", "metrics raw elapsed links")
+# The result of a run. metrics: {name with unit: number}, with the number of units of work as units, if known; raw: the
+# text of the tool; elapsed: seconds that the work took; links: the transports that its connections got, or None;
+# histogram: the round trips as text (net/histogram.py), or None if the tool does not tell each of them.
+Outcome = namedtuple("Outcome", "metrics raw elapsed links histogram")
+Outcome.__new__.__defaults__ = (None,)
 
 ROUND_TRIP = Metric("av2_us", "\u00b5s", "lower")
 MIN_LOOPS, MAX_LOOPS = 10, 10 * 1000 * 1000
 _FIRST_LOOPS = 50
 
 
-class Workload:
-    """One thing that is measured. A subclass has name, tool and version, and says what it is made of.
+def workload_name(tool, what, number):
+    """pingpong-latency, or pingpong-latency-x8 for 8 parallel connections, processes or jobs."""
+    return "%s-%s%s" % (tool, what, "-x%d" % number if number > 1 else "")
 
-    bytes, loops, connections: 0, 0, 1 where they mean nothing. unit: one unit of work in words. params: {name: text,
-    number or bool}, what else defines the workload and has to be equal in both states. family: the set that it is one
-    of. transport: tcp, smc, or None if no messages are sent.
+
+class Workload:
+    """The base of workloads. A subclass has at least name, tool and version.
+
+    bytes, loops, connections: 0, 0, 1 if they have no meaning. unit: one unit of work in words. params: {name: text,
+    number or bool}, further values that define the workload and have to be equal in both states. family: its set of
+    workloads. transport: tcp, smc, or None if no messages are sent.
     """
 
     name = tool = version = ""
@@ -43,20 +49,20 @@ class Workload:
         """The command line for the record, without secrets, as a list of text."""
         return [self.tool]
 
-    def prepare(self, setting, ends):
-        """Before the first run: calibrate, look whether it may run here. MeasureError: all its runs fail so.
+    def prepare(self, setting):
+        """Before the first run: calibrate, check whether it may run here. MeasureError: all its runs fail with it.
 
-        setting: the rounds.Plan, with run_seconds, timeout, loops and calibrated; ends: for trial runs in a Window.
+        setting: the rounds.Plan, with run_seconds, timeout, loops and calibrated.
         """
 
     def run(self, setting, window):
-        """One run as an Outcome; what is measured happens inside window, a context. MeasureError: a failed run."""
+        """One run as an Outcome; the measured work happens inside window, a context. MeasureError: a failed run."""
         raise NotImplementedError
 
     def finish(self):
-        """After the last run, also when all failed or the module is being ended: take back what runs left behind.
+        """After the last run, also if all failed or the module is being ended: clean up.
 
-        MeasureError where something stays behind; the record says so.
+        MeasureError if something stays behind; the record says so.
         """
 
 
@@ -67,11 +73,11 @@ def rounded_loops(loops):
     return int(round(loops / step) * step)
 
 
-def calibrate(workload, setting, ends):
-    """Set workload.loops: those that setting names, else as many as a run of setting.run_seconds takes.
+def calibrate(workload, setting):
+    """Set workload.loops: the number in setting, else as many as a run of setting.run_seconds takes.
 
-    Longer and longer trials until one lasts a tenth of that. A run's metrics have to hold avg_us, the mean time of one
-    loop.
+    Runs longer and longer trials until one lasts a tenth of that. The metrics of a run have to hold avg_us, the mean
+    time of one loop.
     """
     workload.loops = setting.loops or setting.calibrated.get(workload.name) or 0
     if workload.loops:
@@ -80,7 +86,7 @@ def calibrate(workload, setting, ends):
     try:
         while True:
             tried = workload.loops
-            metrics = workload.run(setting, Window(ends)).metrics
+            metrics = workload.run(setting, contextlib.ExitStack()).metrics
             wanted = setting.run_seconds * 1e6 / metrics["avg_us"]
             if tried * 10 >= wanted or tried >= MAX_LOOPS:
                 workload.loops = rounded_loops(wanted)

@@ -8,6 +8,7 @@ import yaml
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import cpu_import
+from ansible_collections.zpower.sap_tuning.plugins.doc_fragments.controller import ModuleDocFragment
 from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_import as module
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
@@ -29,10 +30,15 @@ def test_a_window_comes_back_as_data(check_mode):
 
 def test_the_documentation_names_options_and_figures_as_they_are():
     documented, returned = yaml.safe_load(module.DOCUMENTATION), yaml.safe_load(module.RETURN)
-    for name, option in cpu_import.ARGUMENTS.items():
-        assert documented["options"][name]["type"] == option["type"]
-    assert set(documented["options"]) == set(cpu_import.ARGUMENTS)
-    assert set(returned["cpu"]["contains"]) == set(run(src=AIX)["cpu"])
+    options = {**yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"], **documented["options"]}
+    for name, option in cpu_import.ActionModule.ARGUMENTS.items():
+        assert options[name]["type"] == option["type"]
+    assert set(options) == set(cpu_import.ActionModule.ARGUMENTS)
+    assert cpu_import.ActionModule.ARGUMENTS["format"]["choices"] == ["auto", *cpu_files.FORMATS]
+    figures = set(run(src=AIX)["cpu"])
+    assert set(returned["cpu"]["sample"]) == figures
+    page = (Path(__file__).parents[4] / "docs" / "cpu.md").read_text(encoding="utf-8")
+    assert [name for name in figures if f"`{name}`" not in page] == []
 
 
 def test_remarks_are_warnings():
@@ -104,8 +110,8 @@ def test_files_in_utc_need_no_offset(tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"src": AIX, "change": "x"}, "could not be kept: its times are local ones: give utc_offset"),
-        ({"src": AIX, "change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; what local time is ahead"),
+        ({"src": AIX, "change": "x"}, "could not be stored: its times are local: give utc_offset"),
+        ({"src": AIX, "change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; the offset of local time"),
         ({"src": AIX, "change": "../x", "utc_offset": "Z"}, "change is '../x'; it has to begin with a letter"),
     ],
 )

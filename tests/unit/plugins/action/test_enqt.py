@@ -3,6 +3,7 @@
 """Which record a call of the module enqt is going to write."""
 
 import pytest
+from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.action import enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
 
@@ -10,14 +11,14 @@ SESSION = {"tool": "enqt", "port": 3298, "control_port": 3299, "token": "t"}
 
 
 def names(**arguments):
-    return enqt.ActionModule.names(None, {"session": SESSION, **arguments})
+    return names_of(enqt, **{"session": SESSION, **arguments})
 
 
 def test_the_name_of_the_record():
     assert names() == ["enqt-sd_benchmark"]
     assert names(load="create_locks", processes="5") == ["enqt-create_locks-x5"]
     assert names(session=None) == ["-sd_benchmark"]
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="processes"):
         names(processes="many")
 
 
@@ -27,7 +28,7 @@ def test_it_is_the_name_that_the_module_gives():
         METRICS = {"create_locks": enqueue.time_of("lock_us")}
 
     asked = enqueue.Asked("create_locks", 10, 1000, 5, 15.0, False)
-    assert [Tool(asked).name] == names(load="create_locks", processes=5)
+    assert [Tool(asked, None).name] == names(load="create_locks", processes=5)
 
 
 def test_the_action_runs_the_module_of_its_name():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as planned_steps
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
 from records_factory import write_change
 
-STEPS = [(name, block) for block, names in enumerate(make_plan()["order"], 1) for name in names]
+STEPS = planned_steps(make_plan())
 BETTER = {"all": -0.05, "every-2": -0.12, "every-4": -0.25}
 
 
@@ -30,17 +32,22 @@ def run(folder: Path, check: bool = False, alive: tuple[str, ...] = HOSTS, **arg
 
 
 def planned(folder: Path, **more: Any) -> dict[str, Any]:
-    return run(folder, **{"factors": [RPS], **more})
+    return run(folder, **{"factors": [RPS], "rounds": 8, **more})
 
 
-def measured(folder: Path, done: Any = None, effects: Any = None, hosts: tuple[str, ...] = HOSTS) -> None:
+def measured(
+    folder: Path,
+    done: Any = None,
+    effects: Any = None,
+    hosts: tuple[str, ...] = HOSTS,
+    noise: float = 0.005,
+    plan: dict[str, Any] | None = None,
+) -> None:
     """The records of these steps on these hosts, as the role leaves them."""
-    records = [
-        item
-        for item in make_records(make_plan(), BETTER if effects is None else effects, done)
-        if item["host"] in hosts
-    ]
-    write_change(folder, records, [item for item in make_tunings(make_plan(), done) if item["host"] in hosts])
+    plan = plan or make_plan()
+    made = make_records(plan, BETTER if effects is None else effects, done, noise)
+    records = [item for item in made if item["host"] in hosts]
+    write_change(folder, records, [item for item in make_tunings(plan, done) if item["host"] in hosts])
 
 
 def on_disk(folder: Path) -> dict[str, Any]:
@@ -70,8 +77,9 @@ def test_check_mode_shows_the_plan_of_the_run_and_writes_nothing(tmp_path: Path)
 
 
 def test_too_few_rounds_are_told_and_not_refused(tmp_path: Path) -> None:
-    result = planned(tmp_path, rounds=3)
-    assert result["remarks"] == ["3 rounds cannot have a winner: with 3 levels beside the baseline it takes 5"]
+    result = planned(tmp_path, rounds=6)
+    assert result["remarks"] == ["6 rounds are too few for a winner: 3 levels beside the baseline need 8"]
+    assert planned(tmp_path, rounds=6, max_rounds=8)["remarks"] == []
 
 
 def test_the_same_command_goes_on_after_what_is_measured(tmp_path: Path) -> None:
@@ -79,7 +87,7 @@ def test_the_same_command_goes_on_after_what_is_measured(tmp_path: Path) -> None
     measured(tmp_path, STEPS[:5])
     result = planned(tmp_path)
     assert result["resumed"] and steps(result) == STEPS[5:]
-    assert result["msg"] == "5 of 24 steps are done"
+    assert result["msg"] == "5 of 32 steps are done"
     assert len(on_disk(tmp_path)["sessions"]) == 2
 
 
@@ -152,8 +160,7 @@ def test_a_step_that_was_tuned_and_not_measured_is_done_again(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        ({"rounds": 7}, "is another experiment already \\(its rounds was 6, and is 7 now\\): name another change"),
-        ({"seed": 5}, "its seed was"),
+        ({"seed": 5}, "is already another experiment \\(its seed was .*, and is 5 now\\): name another change"),
         ({"factors": [POLARIZATION]}, "its factors was"),
         ({"baseline": "all"}, "its baseline was off, and is all now"),
     ],
@@ -168,7 +175,7 @@ def test_another_plan_under_the_same_name_is_refused(tmp_path: Path, other: dict
 
 def test_a_change_with_records_of_something_else_is_refused(tmp_path: Path) -> None:
     measured(tmp_path, STEPS[:1])
-    with pytest.raises(AnsibleActionFail, match="has records already that belong to no experiment"):
+    with pytest.raises(AnsibleActionFail, match="already has records that belong to no experiment"):
         planned(tmp_path)
 
 
@@ -223,7 +230,7 @@ def test_what_lies_in_the_place_of_a_plan_keeps_nobody_waiting(tmp_path: Path, w
 def test_a_plan_is_never_written_over_a_link(tmp_path: Path, state: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / CHANGE).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(AnsibleActionFail, match="symbolic link|has no plan to go by"):
+    with pytest.raises(AnsibleActionFail, match="symbolic link|has no plan of an experiment"):
         planned(tmp_path) if state == "planned" else run(tmp_path, state="ended", change=CHANGE)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -235,7 +242,138 @@ def test_the_winner_comes_with_its_variables(tmp_path: Path) -> None:
     assert result["winner"] == "every-4"
     assert result["vars"] == {"rps_state": "present", "rps_every": 4}
     assert result["tunings"] == ["rps"]
-    assert result["progress"] == {"done": 24, "steps": 24, "complete": True}
+    assert result["progress"] == {"done": 32, "steps": 32, "complete": True}
+
+
+LONG = make_plan(rounds=6, most=16)
+LONG_STEPS = planned_steps(LONG)
+WIDE = {"rounds": 6, "max_rounds": 16}
+
+
+def looked(folder: Path, part: dict[str, int], **more: Any) -> dict[str, Any]:
+    return run(folder, state="looked", part=part, **more)
+
+
+def test_the_steps_come_in_parts_up_to_each_look(tmp_path: Path) -> None:
+    result = planned(tmp_path, **WIDE)
+    assert result["msg"] == "at most 64 steps are planned"
+    assert result["parts"] == [
+        {"rounds": 6, "begin": 0, "end": 24, "next": 8},
+        {"rounds": 8, "begin": 24, "end": 32, "next": 8},
+        {"rounds": 10, "begin": 32, "end": 40, "next": 8},
+        {"rounds": 12, "begin": 40, "end": 48, "next": 16},
+        {"rounds": 16, "begin": 48, "end": 64, "next": 0},
+    ]
+    assert planned(tmp_path / "short", rounds=3)["parts"] == [{"rounds": 3, "begin": 0, "end": 12, "next": 0}]
+
+
+def test_the_experiment_ends_at_the_look_at_which_every_level_is_decided(tmp_path: Path) -> None:
+    result = planned(tmp_path, **WIDE)
+    first, second = result["parts"][:2]
+    measured(tmp_path, LONG_STEPS[:24], plan=LONG)
+    before = on_disk(tmp_path)
+    # with 6 rounds three levels are never far enough apart
+    assert looked(tmp_path, first) == {"changed": False, "msg": "the experiment goes on", "over": False}
+    assert on_disk(tmp_path) == before
+    measured(tmp_path, LONG_STEPS[:32], plan=LONG)
+    assert looked(tmp_path, second, check=True)["over"] and on_disk(tmp_path) == before
+    found = looked(tmp_path, second)
+    assert found["changed"] and found["over"]
+    assert found["msg"] == "the experiment ends after 8 rounds of each level: every level is decided"
+    assert on_disk(tmp_path) == {**before, "stopped": 8}
+    decided = run(tmp_path, state="decided")
+    assert decided["winner"] == "every-4" and decided["progress"]["complete"]
+    again = planned(tmp_path, **WIDE)
+    assert (again["changed"], again["steps"], again["parts"]) == (False, [], [])
+    assert again["msg"] == "32 of 32 steps are done"
+
+
+def test_while_a_level_is_undecided_the_experiment_goes_on(tmp_path: Path) -> None:
+    result = planned(tmp_path, **WIDE)
+    measured(tmp_path, LONG_STEPS[:32], plan=LONG, effects={"every-4": -0.3}, noise=0.1)
+    assert not looked(tmp_path, result["parts"][1])["over"]
+    assert on_disk(tmp_path)["stopped"] is None
+
+
+def test_an_experiment_does_not_end_before_every_host_has_come_to_the_look(tmp_path: Path) -> None:
+    result = planned(tmp_path, **WIDE)
+    measured(tmp_path, LONG_STEPS[:32], plan=LONG, hosts=("app1",))
+    measured(tmp_path, LONG_STEPS[:31], plan=LONG, hosts=("app2",))
+    assert not looked(tmp_path, result["parts"][1])["over"]
+    # the host that was behind has done its step, and nobody looked since
+    measured(tmp_path, LONG_STEPS[31:32], plan=LONG, hosts=("app2",))
+    assert planned(tmp_path, check=True, **WIDE)["steps"] == []
+    assert on_disk(tmp_path)["stopped"] is None
+    assert planned(tmp_path, **WIDE)["changed"] and on_disk(tmp_path)["stopped"] == 8
+
+
+def test_a_later_first_look_is_kept(tmp_path: Path) -> None:
+    planned(tmp_path, rounds=10, max_rounds=16)
+    measured(tmp_path, LONG_STEPS[:32], plan=LONG)
+    result = planned(tmp_path, rounds=10, max_rounds=16)
+    assert [part["rounds"] for part in result["parts"]] == [10, 12, 16]
+
+
+def test_what_is_material_decides_about_the_end_as_well(tmp_path: Path) -> None:
+    result = planned(tmp_path, **WIDE)
+    measured(tmp_path, LONG_STEPS[:32], plan=LONG, effects={}, noise=0.03)
+    assert not looked(tmp_path, result["parts"][1], material_pct=1.0, check=True)["over"]
+    assert looked(tmp_path, result["parts"][1], material_pct=20.0, check=True)["over"]
+
+
+def test_a_part_that_would_end_after_the_limit_is_not_begun(tmp_path: Path) -> None:
+    result = planned(tmp_path, **WIDE, max_minutes=10)
+    measured(tmp_path, LONG_STEPS[:24], plan=LONG)
+
+    def after(minutes: float) -> dict[str, Any]:
+        plan = on_disk(tmp_path)
+        began = datetime.now(timezone.utc) - timedelta(minutes=minutes)
+        plan["sessions"][-1]["started"] = began.strftime(action.TIME)
+        plan_files.write(tmp_path, plan)
+        return looked(tmp_path, result["parts"][0])
+
+    assert not after(7.0)["over"]  # 8 steps more: 9 minutes 20 seconds
+    found = after(8.0)
+    assert found["over"] and on_disk(tmp_path)["stopped"] == 6
+    assert found["msg"].endswith("the next rounds would end after the limit of 10 minutes")
+    assert planned(tmp_path, **WIDE, max_minutes=10)["steps"] == []
+    more = planned(tmp_path, **WIDE, max_minutes=20)
+    assert len(more["steps"]) == 40 and on_disk(tmp_path)["stopped"] is None
+
+
+def test_an_undecided_experiment_goes_on_with_more_rounds_under_its_name(tmp_path: Path) -> None:
+    plan = make_plan(rounds=6, most=8)
+    planned(tmp_path, rounds=6, max_rounds=8)
+    measured(tmp_path, plan=plan, effects={"every-4": -0.3}, noise=0.1)
+    assert planned(tmp_path, rounds=6, max_rounds=8)["steps"] == []
+    result = planned(tmp_path, **WIDE)
+    assert steps(result) == LONG_STEPS[32:]
+    assert on_disk(tmp_path)["order"] == LONG["order"]
+    # time lies between the two parts, and each has its own level
+    assert on_disk(tmp_path)["continued"] == [8] and {step["session"] for step in result["steps"]} == {2}
+    assert {step["session"] for step in planned(tmp_path, **WIDE)["steps"]} == {2}, "resumed, and not continued again"
+
+
+def test_a_decided_experiment_does_not_go_on_with_more_rounds(tmp_path: Path) -> None:
+    planned(tmp_path, rounds=6, max_rounds=8)
+    measured(tmp_path)
+    assert planned(tmp_path, **WIDE)["steps"] == []
+    assert on_disk(tmp_path)["stopped"] == 8
+
+
+def test_a_plan_of_an_earlier_version_is_gone_on_with(tmp_path: Path) -> None:
+    planned(tmp_path)
+    plan = on_disk(tmp_path)
+    plan["order"] = [["off", "all", "every-2", "every-4"]] * 8
+    for name in ("max_rounds", "max_minutes", "stopped", "continued"):
+        del plan[name]
+    (tmp_path / CHANGE / "experiment.json").write_text(json.dumps(plan))
+    done = [(name, number) for number in (1, 2, 3) for name in plan["order"][0]]
+    measured(tmp_path, done, plan=plan)
+    result = planned(tmp_path)
+    assert steps(result) == [(name, number) for number in range(4, 9) for name in plan["order"][0]]
+    assert {step["session"] for step in planned(tmp_path, **WIDE)["steps"]} == {1}, "it was not complete"
+    assert result["msg"] == "12 of 32 steps are done"
 
 
 def test_without_a_winner_there_is_nothing_to_set(tmp_path: Path) -> None:
@@ -252,7 +390,7 @@ def test_what_is_material_is_the_users_choice(tmp_path: Path) -> None:
 
 
 def test_there_is_nothing_to_decide_without_a_plan(tmp_path: Path) -> None:
-    with pytest.raises(AnsibleActionFail, match="has no plan to go by") as caught:
+    with pytest.raises(AnsibleActionFail, match="has no plan of an experiment") as caught:
         run(tmp_path, state="decided")
     assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 

@@ -55,6 +55,7 @@ def test_whom_a_host_measures_against(
         ({"rounds": 0}, "measure_rounds is 0 and measure_workloads"),
         ({"workloads": []}, r"measure_rounds is 6 and measure_workloads \[\]"),
         ({"workloads": ["fio"]}, "measure_fio_directory is empty"),
+        ({"max_rounds": 5}, "measure_max_rounds is 5, less than measure_rounds, which is 6"),
         ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
     ],
 )
@@ -77,3 +78,22 @@ def test_records_of_the_host_are_looked_for_where_they_are_stored(tmp_path: Path
     with pytest.raises(AnsibleActionFail, match=f"c1/{folder} holds records already: name another change"):
         check(tmp_path, host, new=True)
     assert check(tmp_path, host)["measures"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds"),
+    [
+        # an idle window, and six runs of the control and of each of seven sizes
+        ({"series": {"niping": "7"}}, 1 + 6 * 7 + 6),
+        ({"series": {"niping": 7}, "control": False, "idle_seconds": 0, "warmup": 0, "run_seconds": 0.5}, 5 * 7 * 0.5),
+        ({"workloads": ["niping", "enqueue"], "enqueue_peer": "ci1", "series": {"enqueue": 2}}, 2 + 6 + 6 * 30 + 6),
+        ({"peer": ""}, 0),
+    ],
+)
+def test_about_how_long_a_round_takes(tmp_path: Path, arguments: dict[str, Any], seconds: float) -> None:
+    assert check(tmp_path, **arguments)["seconds"] == pytest.approx(seconds)
+
+
+def test_a_measurement_ends_after_its_rounds_unless_more_are_allowed(tmp_path: Path) -> None:
+    assert check(tmp_path)["most"] == 6
+    assert check(tmp_path, max_rounds=16)["most"] == 16

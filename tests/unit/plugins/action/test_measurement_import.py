@@ -11,8 +11,9 @@ import yaml
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
+from ansible_collections.zpower.sap_tuning.plugins.doc_fragments.controller import ModuleDocFragment
 from ansible_collections.zpower.sap_tuning.plugins.modules import measurement_import as module
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS, WHOLE
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS, SINGLE
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
 
 CSV = """\
@@ -115,7 +116,7 @@ def test_a_row_that_was_taken_out_does_not_leave_the_last_one_behind(folder, row
         "replace": True,
     }
     left = Path("results/rps/app1/before-6-settlement-db1.json")
-    with pytest.raises(AnsibleActionFail, match=f"{left} is of an earlier import of more rows .*: remove it"):
+    with pytest.raises(AnsibleActionFail, match=f"{left} is from an earlier import with more rows .*: remove it"):
         run(**fewer)
     assert [item.median for item in load_change("results", "rps").records] == [100 + number for number in range(6)]
     left.unlink()
@@ -166,7 +167,7 @@ def test_what_lies_in_the_place_of_a_record_keeps_nobody_waiting(folder, what):
         path.symlink_to("/dev/zero")
     else:
         path.write_text("[" * 100_000)
-    with pytest.raises(AnsibleActionFail, match="is there and cannot be read as a record: it is "):
+    with pytest.raises(AnsibleActionFail, match="exists and cannot be read as a record: it is "):
         imported()
 
 
@@ -235,15 +236,18 @@ def test_what_cannot_be_used_is_one_sentence(folder, arguments, said):
 
 
 def test_the_documentation_names_options_and_fields_as_they_are():
-    options = yaml.safe_load(module.DOCUMENTATION)["options"]
-    assert set(options) == set(measurement_import.ARGUMENTS)
-    for name, argument in measurement_import.ARGUMENTS.items():
+    options = {
+        **yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"],
+        **yaml.safe_load(module.DOCUMENTATION)["options"],
+    }
+    assert set(options) == set(measurement_import.ActionModule.ARGUMENTS)
+    for name, argument in measurement_import.ActionModule.ARGUMENTS.items():
         for part in ("type", "choices", "default", "elements"):
             assert options[name].get(part) == argument.get(part), (name, part)
     rows = options["rows"]["suboptions"]
     assert set(rows) == set(FIELDS)
     for name in ("client", "server", "metric", "source"):
-        assert set(rows[name]["suboptions"]) == set(FIELDS[name]) - {WHOLE}
+        assert set(rows[name]["suboptions"]) == set(FIELDS[name]) - {SINGLE}
 
 
 def test_the_documentation_names_the_result_as_it_is(folder):
@@ -251,8 +255,10 @@ def test_the_documentation_names_the_result_as_it_is(folder):
     result = imported()
     assert set(returned) == set(result) - {"changed"}
     state = result["states"][0]
-    assert set(returned["states"]["contains"]) == set(state)
-    assert set(returned["states"]["contains"]["server"]["contains"]) == set(state["server"])
+    assert set(returned["states"]["sample"][0]) == set(state)
+    assert set(returned["states"]["sample"][0]["server"]) == set(state["server"])
+    page = (Path(__file__).parents[4] / "docs" / "imports.md").read_text(encoding="utf-8")
+    assert [name for name in (*state["server"], "rounds", "etr_per_h") if f"`{name}`" not in page] == []
 
 
 def test_the_examples_work(folder):

@@ -165,7 +165,7 @@ def test_a_broken_record_is_a_warning_and_a_problem(results: Path) -> None:
         (results / CHANGE / "app1" / f"\x1b[31m{number}.txt").write_text("")
     result = run({"results": str(results), "change": CHANGE})
     assert len(result["warnings"]) == reporting.PROBLEMS_SHOWN + 1
-    assert result["warnings"][-1] == "3 more problems stand in the files"
+    assert result["warnings"][-1] == "3 more problems are in the files"
     assert "\x1b" not in "".join(result["warnings"])
     report = json.loads((results / CHANGE / "report.json").read_text())
     assert len(report["problems"]) == 8

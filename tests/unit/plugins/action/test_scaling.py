@@ -78,7 +78,7 @@ def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any]
 def test_an_x_that_nobody_noted_is_a_problem_and_no_curve(results: Path) -> None:
     result = run({"results": str(results), "change": CHANGE, "x": "params.jobs", "workload": "mem_std"})
     assert result["curves"] == 0
-    assert result["warnings"] == ["mem_std from app1 to app2: params.jobs is None, no number above 0."]
+    assert result["warnings"] == ["mem_std from app1 to app2: params.jobs is None, which is not a number above 0."]
 
 
 def test_the_imported_virtualization_study(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_changes_with_labels_and_phases_of_their_own(results: Path) -> None:
         ({"changes": ["zz-first", {"change": "zz-first"}]}, "changes has zz-first twice (before to after)"),
         ({"name": "../x"}, "name is '../x'; it has to begin"),
         ({"material_pct": 0}, "the material change of material_pct is 0"),
-        ({"expected_change": ["colour"]}, "expected_change has 'colour', which names nothing"),
+        ({"expected_change": ["colour"]}, "expected_change has 'colour', which names no item that must match"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_writes_nothing(results: Path, arguments: dict[str, Any], said: str) -> None:

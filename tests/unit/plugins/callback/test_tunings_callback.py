@@ -1,9 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of tunings, and the evidence, from the events that Ansible sends."""
+
+from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.zpower.sap_tuning.plugins.callback import tunings
 
 RECORD = {
@@ -20,197 +29,546 @@ RECORD = {
     "reason": "3 values set and read back",
     "conflicts": [],
 }
+NOTHING = {"name": "rps", "subject": "all", "verdict": "compliant"}
+COMPLIANT = {**RECORD, "verdict": "compliant"}
+DRIFTED = {**RECORD, "verdict": "drifted", "reason": "hsi0 rx-0: 0, wanted f"}
+HOSTS = ("app1", "app2", "app3")
 
 
-class Outcome:
-    def __init__(self, host, result):
-        self._host = host
-        self._result = result
+def call(*records: object, **more: object) -> dict[str, Any]:
+    """The result of the one call of all tunings of a host."""
+    drift = [record["reason"] for record in records if isinstance(record, dict) and record["verdict"] == "drifted"]
+    return {"tunings": {"rps": {}}, "tuning": list(records), "errors": [], "drift": drift, **more}
+
+
+def task(**more: Any) -> Any:
+    return SimpleNamespace(get_name=lambda: "Set values", **{"run_once": False, "ignore_unreachable": False, **more})
+
+
+def outcome(host: str, result: object, its_task: Any = None) -> Any:
+    return SimpleNamespace(host=host, result=result, task=its_task or task())
+
+
+class Stats:
+    """As Ansible counts: failures that are rescued are not among failures."""
+
+    def __init__(self, failures: Iterable[str] = (), unreachable: Iterable[str] = ()) -> None:
+        self.counts = {"failures": Counter(failures), "unreachable": Counter(unreachable)}
+
+    def summarize(self, host: str) -> dict[str, int]:
+        return {name: counter[host] for name, counter in self.counts.items()}
+
+
+class Play:
+    def __init__(
+        self, hosts: Iterable[str] = HOSTS, batch: Iterable[str] | None = None, ident: str = "1", **variables: Any
+    ) -> None:
+        self.hosts, self._uuid = list(hosts), ident
+        self._variables = variables
+        self._inventory = self
+        self._batch = list(hosts if batch is None else batch)
+
+    def get_hosts(self, hosts: list[str], ignore_restrictions: bool = False) -> list[str]:
+        return hosts if ignore_restrictions else self._batch
+
+    def get_variable_manager(self) -> Play:
+        return self
+
+    def get_vars(self, play: object = None, host: str | None = None) -> dict[str, Any]:
+        return dict(self._variables)
+
+    def get_loader(self) -> None:
+        return None
+
+    def get_name(self) -> str:
+        return "a play"
 
 
 class Display:
-    def __init__(self):
-        self.lines = []
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.colours: dict[str, str | None] = {}
+        self.warnings: list[str] = []
+        self.verbosity = 0
 
-    def display(self, text, color=None):
+    def display(self, text: str, color: str | None = None) -> None:
+        self.lines.append(text)
+        self.colours[text] = color
+
+    def banner(self, text: str) -> None:
         self.lines.append(text)
 
-    def banner(self, text):
-        self.lines.append(text)
+    def warning(self, text: str) -> None:
+        self.warnings.append(text)
 
 
 @pytest.fixture
-def callback(monkeypatch):
+def callback(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(tunings.CallbackModule, "_owner", None)
 
-    def make():
+    def make(play: Play | None = None) -> Any:
         made = tunings.CallbackModule()
         made._display = Display()
+        made.v2_playbook_on_play_start(play or Play(["app1"]))
         return made
 
     return make
 
 
-def test_the_table_has_a_line_a_record(callback):
-    one = callback()
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
-    one.v2_runner_on_ok(Outcome("app1", {"stdout": "tuning"}))
-    one.v2_playbook_on_stats(None)
-    assert one._display.lines == [
-        "TUNINGS",
-        "host  tuning  subject  running  stored          next boot  verdict",
-        "app1  rps     hsi0     0 → f    - → rps_cpus=f  0 → f      changed",
-    ]
+def rows(one: Any) -> list[str]:
+    """The rows of the table, without banner, header and the sentences below."""
+    head = next(number for number, line in enumerate(one._display.lines) if line.startswith("host "))
+    return [line for line in one._display.lines[head + 1 :] if "  " in line]
 
 
-def test_many_values_are_counted_and_the_changed_ones_named():
-    many = {"conns_per_lg": "16", "enabled": "1", "max_memory": "512", "port_range": ""}
-    assert tunings.arrow(many, dict(many)) == "4 values"
-    assert tunings.arrow(many, dict(many, enabled="0")) == "enabled: 1 → 0"
-    assert tunings.arrow(many, dict(many, conns_per_lg="64", max_memory="1", port_range="any")) == (
-        "conns_per_lg: 16 → 64, max_memory: 512 → 1, 1 more"
+@pytest.fixture
+def evidence(callback: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """A run with evidence: the callback; its document is read by ``document``."""
+
+    def make(kind: str = "verify", hosts: Iterable[str] = HOSTS, **more: Any) -> Any:
+        return callback(Play(hosts, zpower_evidence=kind, zpower_results=str(tmp_path), **more))
+
+    return make
+
+
+def document(folder: Path, kind: str = "verify") -> dict[str, Any]:
+    (path,) = folder.glob(f"{kind}/*Z/{kind}.json")
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def outcomes(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {host["host"]: (host["outcome"], host["message"]) for host in found["hosts"]}
+
+
+class TestTable:
+    def test_a_row_for_each_record_and_a_line_of_totals(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+        one.v2_runner_on_ok(outcome("app1", {"stdout": "tuning"}))
+        one.v2_playbook_on_stats(Stats())
+        assert one._display.lines == [
+            "TUNINGS",
+            "host  tuning  subject  running  stored          next boot  verdict",
+            "app1  rps     hsi0     0 → f    - → rps_cpus=f  0 → f      changed",
+            "1 host: 1 ok. 1 row: 1 changed.",
+        ]
+        assert one._display.colours[one._display.lines[2]] == "yellow"
+
+    def test_compliant_rows_are_counted_and_shown_with_v(self, callback: Callable[..., Any]) -> None:
+        for verbosity, count in ((0, 0), (1, 1)):
+            one = callback()
+            tunings.CallbackModule._owner = None
+            one._display.verbosity = verbosity
+            one.v2_runner_on_ok(outcome("app1", {"tuning": [COMPLIANT]}))
+            one.v2_playbook_on_stats(Stats())
+            assert sum("rps_cpus=f" in line for line in one._display.lines) == count
+            assert ("1 compliant row is not shown; -v shows them" in one._display.lines) is not bool(count)
+            assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 compliant."
+            assert one._display.colours[one._display.lines[-1]] == "green"
+
+    def test_every_host_of_a_play_with_records_is_counted_and_no_other(self, callback: Callable[..., Any]) -> None:
+        one = callback(Play(["app1", "app2", "app3", "app4"]))
+        one.v2_runner_on_unreachable(outcome("app2", {"msg": "no route"}))
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+        one.v2_runner_on_skipped(outcome("app3", {"skipped": True}))
+        one.v2_playbook_on_play_start(Play(["localhost"], ident="2"))
+        one.v2_runner_on_ok(outcome("localhost", {"msg": "a report"}))
+        one.v2_playbook_on_stats(Stats(unreachable=["app2"]))
+        assert [row.split()[0] for row in rows(one)] == ["app2", "app4", "app3", "app1"]
+        assert [row.split("  ")[-1].strip() for row in rows(one)] == [
+            "unreachable",
+            "not reached",
+            "skipped",
+            "changed",
+        ]
+        assert "app2: no route" in one._display.lines
+        assert one._display.lines[-1] == "4 hosts: 1 ok, 1 unreachable, 1 skipped, 1 not reached. 1 row: 1 changed."
+
+    def test_the_last_record_of_a_subject_counts(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [DRIFTED]}))
+        one.v2_playbook_on_stats(Stats())
+        assert [row.split()[-1] for row in rows(one)] == ["drifted"]
+
+    def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING]}))
+        one.v2_playbook_on_stats(Stats())
+        assert "app1: nothing to take back of rps" in one._display.lines
+        one.v2_playbook_on_play_start(Play(["app1"], ident="2"))
+        one._display.lines.clear()
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING, RECORD]}))
+        one.v2_playbook_on_stats(Stats())
+        assert [row.split()[2] for row in rows(one)] == ["hsi0"]
+        assert not any("nothing" in line for line in one._display.lines)
+        assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 changed."
+
+    def test_predictions_are_no_drift_once_there_is_nothing_to_take_back(self, callback: Callable[..., Any]) -> None:
+        one = callback(Play(["app1", "app2"]))
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [DRIFTED]}))
+        one.v2_runner_on_ok(outcome("app2", {"tuning": [DRIFTED]}))
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING]}))
+        one.v2_playbook_on_stats(Stats())
+        assert [row.split()[0] for row in rows(one)] == ["app2"]
+        assert "app1: nothing to take back of rps" in one._display.lines
+
+    def test_a_tuning_that_does_not_apply_is_no_record_of_nothing(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one._display.verbosity = 1
+        reason = "RPS is a facility of the Linux kernel"
+        record = dict(RECORD, subject="all", verdict="not_applicable", before={}, after={}, reason=reason)
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [record]}))
+        one.v2_playbook_on_stats(Stats())
+        assert rows(one)[0].split() == ["app1", "rps", "all", "-", "-", "-", "not", "applicable"]
+        assert f"app1: {reason}" in one._display.lines
+
+    def test_failures_and_conflicts_are_explained(self, callback: Callable[..., Any]) -> None:
+        conflict = {"what": "tuned", "file": "/etc/tuned/x/script.sh", "line": 2, "value": None, "wins": "yes"}
+        one = callback()
+        one.v2_runner_on_failed(outcome("app1", {"msg": "no", "tuning": [dict(DRIFTED, conflicts=[conflict])]}))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        assert "app1: hsi0 rx-0: 0, wanted f" in one._display.lines
+        said = "app1: rps hsi0: also set elsewhere: tuned (/etc/tuned/x/script.sh, line 2), wins: yes"
+        assert said in one._display.lines
+
+    def test_json_holds_the_records_whole(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one._format = "json"
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD, NOTHING]}))
+        one.v2_playbook_on_stats(Stats())
+        assert [json.loads(line) for line in one._display.lines] == [[dict(RECORD, host="app1")]]
+
+    def test_nothing_is_printed_without_records_or_if_nothing_is_wanted(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one.v2_runner_on_unreachable(outcome("app1", {}))
+        one.v2_playbook_on_stats(Stats(unreachable=["app1"]))
+        one._format = "none"
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+        one.v2_playbook_on_stats(Stats())
+        assert one._display.lines == []
+
+    def test_of_two_instances_one_prints(self, callback: Callable[..., Any]) -> None:
+        first, second = callback(), callback()
+        for one in (first, second):
+            one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+            one.v2_playbook_on_stats(Stats())
+        assert first._display.lines and not second._display.lines
+
+    def test_a_second_playbook_has_a_table_of_its_own(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+        one.v2_playbook_on_stats(Stats())
+        one._display.lines.clear()
+        one.v2_playbook_on_play_start(Play(["app2"], ident="2"))
+        one.v2_runner_on_ok(outcome("app2", {"tuning": [RECORD]}))
+        one.v2_playbook_on_stats(Stats())
+        assert [row.split()[0] for row in rows(one)] == ["app2"]
+
+    @pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
+    def test_results_of_other_modules_are_passed_over(self, callback: Callable[..., Any], tuning: object) -> None:
+        one = callback()
+        one.v2_runner_on_ok(outcome("app1", {"tuning": tuning}))
+        one.v2_runner_on_ok(outcome("app1", "text"))
+        one.v2_playbook_on_stats(Stats())
+        assert one._display.lines == []
+
+    @pytest.mark.parametrize("value", [None, 7, "text", ["x"], [["x"]], {"x": {}}, [{"x": [1]}], True])
+    @pytest.mark.parametrize(
+        "place", ["name", "subject", "verdict", "before", "after", "reason", "conflicts", "remarks"]
     )
-    assert tunings.arrow(None, many) == "conns_per_lg: - → 16, enabled: - → 1, 2 more"
-    assert tunings.arrow({"a": "1", "b": "2"}, {"a": "1", "b": "3"}) == "a=1, b=2 → a=1, b=3"
-    # a queue that came later and has the same mask is no change
-    assert tunings.arrow({"rx-0": "f"}, {"rx-0": "f", "rx-1": "f"}) == "f"
-    assert tunings.arrow({"a": "1"}, many) == "a: 1 → -, conns_per_lg: - → 16, 3 more"
+    def test_a_record_of_other_types_costs_no_other_host_its_row(
+        self, callback: Callable[..., Any], place: str, value: object
+    ) -> None:
+        one = callback(Play(["app1", "app2"]))
+        one.v2_runner_on_ok(outcome("app1", {"tuning": [{**RECORD, "verdict": "failed", place: value}]}))
+        one.v2_runner_on_ok(outcome("app2", {"tuning": [RECORD]}))
+        one.v2_playbook_on_stats(Stats())
+        assert [line for line in one._display.lines if line.startswith("app2")]
+
+    def test_a_long_text_of_a_host_is_cut_and_has_no_control_characters(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        hostile = "\x1b]0;title\x07\u202e\r" + "x" * 100_000
+        tuning = {**RECORD, "name": hostile, "subject": hostile, "verdict": "failed", "reason": hostile}
+        tuning |= {"before": {"running": {hostile: hostile}}, "remarks": [hostile], "conflicts": [{"file": hostile}]}
+        one.v2_runner_on_failed(outcome("app1", {"msg": hostile, "tuning": [tuning]}))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        assert rows(one) and all(line.isprintable() for line in one._display.lines)
+        assert max(map(len, one._display.lines)) < 10_000
 
 
-def test_the_last_record_of_a_subject_counts(callback):
-    one = callback()
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [dict(RECORD, verdict="compliant")]}))
-    one.v2_playbook_on_stats(None)
-    assert len(one._display.lines) == 3
-    assert one._display.lines[2].endswith("compliant")
+class TestEvidence:
+    def test_the_files_are_there_from_the_start_and_say_unfinished(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        evidence(batch=["app1"])
+        found = document(tmp_path)
+        assert found["result"] == "unfinished" and found["run"]["ended"] is None
+        assert outcomes(found) == dict.fromkeys(HOSTS, ("not_reached", ""))
+        assert {path.suffix for path in tmp_path.glob("verify/*/*")} == {
+            ".json",
+            ".csv",
+            ".md",
+            ".html",
+            ".xml",
+            ".prom",
+        }
 
+    def test_all_batches_of_a_play_are_one_document(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        one = evidence(batch=["app1"])
+        one.v2_runner_on_ok(outcome("app1", call(COMPLIANT)))
+        one.v2_playbook_on_play_start(Play(batch=["app2"], zpower_evidence="verify", zpower_results=str(tmp_path)))
+        one.v2_runner_on_ok(outcome("app2", call(DRIFTED)))
+        one.v2_playbook_on_stats(Stats())
+        found = document(tmp_path)
+        assert [host["outcome"] for host in found["hosts"]] == ["ok", "ok", "not_reached"]
+        assert found["result"] == "error" and found["run"]["ended"]
+        assert one._display.lines[-1].startswith(f"Evidence: {tmp_path}/verify/")
+        assert Path(one._display.lines[-1].removeprefix("Evidence: ")).read_text("utf-8").startswith("<!DOCTYPE html>")
 
-def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(callback):
-    nothing = dict(RECORD, subject="all", verdict="compliant")
-    one, other = callback(), callback()
-    for made, records in ((one, [nothing]), (other, [nothing, RECORD])):
-        made._owner = None
-        made.v2_runner_on_ok(Outcome("app1", {"tuning": records}))
-        made.v2_playbook_on_stats(None)
-        tunings.CallbackModule._owner = None
-    assert one._display.lines == ["TUNINGS", "app1: nothing to take back of rps"]
-    assert [line.split()[2] for line in other._display.lines[2:]] == ["hsi0"]
+    def test_plays_of_one_kind_are_united_and_other_kinds_apart(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence("site", ["app1"])
+        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+        more = {"zpower_results": str(tmp_path / "elsewhere")}
+        for ident, kind, host in (("2", "verify", "app1"), ("3", "site", "app2"), ("4", "verify", "app2")):
+            one.v2_playbook_on_play_start(Play([host], ident=ident, zpower_evidence=kind, **more))
+            one.v2_runner_on_ok(outcome(host, call(COMPLIANT)))
+        one.v2_playbook_on_stats(Stats())
+        site, verify = document(tmp_path, "site"), document(tmp_path / "elsewhere", "verify")
+        for found in (site, verify):
+            assert list(outcomes(found)) == ["app1", "app2"] and found["result"] == "compliant"
+        assert site["totals"]["verdicts"]["changed"] == 1
+        assert verify["totals"]["verdicts"]["changed"] == 0
+        assert [line for line in one._display.lines if line.startswith("TUNINGS")] == [
+            "TUNINGS (site)",
+            "TUNINGS (verify)",
+        ]
 
+    @pytest.mark.parametrize(
+        ("back", "kind"), [("yes", "rollback"), (True, "rollback"), (False, "verify"), ("{{ x }}", "verify")]
+    )
+    def test_a_check_whether_all_is_taken_back_is_a_rollback_in_check_mode(
+        self, evidence: Callable[..., Any], tmp_path: Path, back: object, kind: str
+    ) -> None:
+        one = evidence("verify", ["app1", "app2"], zpower_rollback=back)
+        unused = {**COMPLIANT, "subject": "all"}
+        waiting = {**DRIFTED, "verdict": "pending_restart"}
+        one.v2_runner_on_ok(outcome("app1", call(unused)))
+        one.v2_runner_on_ok(outcome("app2", call(waiting)))
+        one.v2_playbook_on_stats(Stats())
+        found = document(tmp_path, kind)
+        assert found["run"]["kind"] == kind and found["run"]["check"]
+        assert found["result"] == "drift", "a value that waits for a restart is not taken back yet"
+        assert [len(host["rows"]) for host in found["hosts"]] == [0 if kind == "rollback" else 1, 1]
 
-def test_what_was_only_predicted_is_no_drift_once_there_is_nothing_to_take_back(callback):
-    one = callback()
-    nothing = {"name": "rps", "subject": "all", "verdict": "compliant"}
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [{**RECORD, "verdict": "drifted"}]}))
-    one.v2_runner_on_ok(Outcome("app2", {"tuning": [{**RECORD, "verdict": "drifted"}]}))
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [nothing]}))
-    one.v2_playbook_on_stats(None)
-    assert [line.split()[0] for line in one._display.lines] == ["TUNINGS", "host", "app2", "app2:", "app1:"]
-    assert one._display.lines[-1] == "app1: nothing to take back of rps"
+    def test_outcomes_follow_the_statistics(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        hosts = ["ignored", "rescued", "failed", "dark", "returned", "skipped", "looped", "silent"]
+        one = evidence(hosts=hosts)
+        one.v2_runner_on_failed(outcome("ignored", {"msg": "no"}), ignore_errors=True)
+        one.v2_runner_on_failed(outcome("rescued", {"msg": "no"}))
+        one.v2_runner_on_ok(outcome("rescued", {}))
+        one.v2_runner_on_failed(outcome("failed", {"msg": "first"}))
+        one.v2_runner_on_failed(outcome("failed", {"msg": "MODULE FAILURE", "module_stderr": "x\nKeyError: 1\n"}))
+        one.v2_runner_on_unreachable(outcome("dark", {"msg": "Task failed: no route"}))
+        one.v2_runner_on_unreachable(outcome("returned", {"msg": "no route"}, task(ignore_unreachable=True)))
+        one.v2_runner_on_skipped(outcome("skipped", {"skipped": True}))
+        items = [{"failed": False, "msg": ""}, {"failed": True, "msg": "second item"}]
+        one.v2_runner_on_failed(outcome("looped", {"msg": "One or more items failed", "results": items}))
+        one.v2_runner_on_failed(outcome("silent", {}))
+        one.v2_playbook_on_stats(Stats(failures=["failed", "looped", "silent"], unreachable=["dark"]))
+        assert outcomes(document(tmp_path)) == {
+            "ignored": ("ok", ""),
+            "rescued": ("ok", ""),
+            "failed": ("failed", "MODULE FAILURE; KeyError: 1"),
+            "dark": ("unreachable", "no route"),
+            "returned": ("ok", ""),
+            "skipped": ("skipped", ""),
+            "looped": ("failed", "second item"),
+            "silent": ("failed", "the task Set values failed"),
+        }
 
+    def test_a_task_that_runs_once_fails_the_hosts_of_its_batch(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence(batch=["app1", "app2"])
+        one.v2_runner_on_ok(outcome("app2", {}))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "no"}, task(run_once=True)))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        found = outcomes(document(tmp_path))
+        assert found == {"app1": ("failed", "no"), "app2": ("failed", "no"), "app3": ("not_reached", "")}
 
-def test_a_tuning_that_is_for_no_part_of_a_host_is_no_record_of_nothing(callback):
-    one = callback()
-    reason = "RPS is a facility of the Linux kernel"
-    record = dict(RECORD, subject="all", verdict="not_applicable", before={}, after={}, reason=reason)
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [record]}))
-    one.v2_playbook_on_stats(None)
-    assert one._display.lines[2].split() == ["app1", "rps", "all", "-", "-", "-", "not_applicable"]
-    assert one._display.lines[3] == f"app1: {reason}"
+    def test_a_host_that_was_lost_in_an_earlier_play_says_why(
+        self, callback: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = callback(Play())
+        one.v2_runner_on_unreachable(outcome("app1", {"msg": "no route"}))
+        one.v2_runner_on_failed(outcome("app2", {"msg": "rescued"}))
+        one.v2_playbook_on_play_start(Play(ident="2", zpower_evidence="site", zpower_results=str(tmp_path)))
+        one.v2_runner_on_ok(outcome("app2", call(COMPLIANT)))
+        one.v2_playbook_on_stats(Stats(unreachable=["app1"]))
+        assert outcomes(document(tmp_path, "site")) == {
+            "app1": ("unreachable", "earlier in this run: no route"),
+            "app2": ("ok", ""),
+            "app3": ("not_reached", ""),
+        }
 
+    @pytest.mark.parametrize(
+        ("result", "failure", "expected"),
+        [
+            (call(DRIFTED), {"failing": ["hsi0 rx-0: 0, wanted f"]}, "ok"),
+            (call(COMPLIANT), {"failing": ["hsi0 rx-0: 0, wanted f"]}, "failed"),
+            (call(DRIFTED), {}, "failed"),
+            (call(DRIFTED), {"failing": "yes"}, "failed"),
+            (call(DRIFTED, errors=["rps: no"]), {"failing": ["rps: no"]}, "failed"),
+            ({"tuning": [DRIFTED]}, {"failing": ["hsi0 rx-0: 0, wanted f"]}, "failed"),
+        ],
+    )
+    def test_drift_is_no_error_of_a_host(
+        self,
+        evidence: Callable[..., Any],
+        tmp_path: Path,
+        result: dict[str, Any],
+        failure: dict[str, Any],
+        expected: str,
+    ) -> None:
+        one = evidence(hosts=["app1"])
+        one.v2_runner_on_ok(outcome("app1", result))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "hsi0 rx-0: 0, wanted f", **failure}))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        found = document(tmp_path)
+        assert [outcome for outcome, _message in outcomes(found).values()] == [expected]
+        assert found["result"] == ("drift" if expected == "ok" else "error")
 
-def test_failures_and_conflicts_are_explained(callback):
-    conflict = {"what": "tuned", "file": "/etc/tuned/x/script.sh", "line": 2, "value": None, "wins": "yes"}
-    record = dict(RECORD, verdict="drifted", reason="hsi0 rx-0 is off", conflicts=[conflict])
-    one = callback()
-    one.v2_runner_on_failed(Outcome("app1", {"tuning": [record]}))
-    one.v2_playbook_on_stats(None)
-    assert "app1: hsi0 rx-0 is off" in one._display.lines
-    assert "app1: /etc/tuned/x/script.sh line 2 also sets hsi0 (tuned; wins at boot: yes)" in one._display.lines
+    def test_a_later_play_says_that_drift_ended_the_run_of_a_host(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence(hosts=["app1"])
+        one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "0, wanted f", "failing": ["0, wanted f"]}))
+        one.v2_playbook_on_play_start(Play(["app1"], ident="2", zpower_evidence="site", zpower_results=str(tmp_path)))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        assert outcomes(document(tmp_path, "verify")) == {"app1": ("ok", "")}
+        assert outcomes(document(tmp_path, "site")) == {"app1": ("not_reached", "earlier in this run: 0, wanted f")}
 
+    def test_errors_of_tunings_count_even_if_their_failure_is_ignored(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence(hosts=["app1", "app2"])
+        wrong = call(errors=["rps: it is broken", "platform: no"])
+        one.v2_runner_on_ok(outcome("app1", wrong))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "no"}), ignore_errors=True)
+        one.v2_runner_on_ok(outcome("app2", call(errors=["rps: it is broken"])))
+        one.v2_runner_on_ok(outcome("app2", {**call(), "tunings": {"sap_profile": {}}, "errors": ["sap_profile: no"]}))
+        one.v2_runner_on_ok(outcome("app2", call(COMPLIANT)))
+        one.v2_playbook_on_stats(Stats())
+        found = outcomes(document(tmp_path))
+        assert found["app1"] == ("failed", "rps: it is broken; platform: no")
+        assert found["app2"] == ("failed", "sap_profile: no")  # the last call of each tuning counts
 
-def test_remarks_are_told_also_where_all_is_well_and_cannot_move_the_cursor(callback):
-    plugged = {
-        "what": "cpuplugd 2.30.0",
-        "file": "/etc/cpuplugd.conf",
-        "line": 9,
-        "wins": "possible",
-        "effect": "hides",
-    }
-    record = dict(RECORD, verdict="compliant", reason="fine", remarks=["2 of 4 \x1b[2Jlow"], conflicts=[plugged])
-    one = callback()
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [record]}))
-    one.v2_playbook_on_stats(None)
-    assert one._display.lines[3:] == [
-        "app1: cpuplugd 2.30.0, /etc/cpuplugd.conf line 9, hides",
-        "app1: hsi0: 2 of 4 ?[2Jlow",
-    ]
+    def test_a_host_with_errors_and_drift_has_only_the_errors_as_message(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence(hosts=["app1"])
+        one.v2_runner_on_ok(outcome("app1", call(DRIFTED, errors=["smc_r: it is broken"])))
+        said = ["smc_r: it is broken", "0, wanted f"]
+        one.v2_runner_on_failed(outcome("app1", {"msg": "; ".join(said), "failing": said}))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        assert outcomes(document(tmp_path)) == {"app1": ("failed", "smc_r: it is broken")}
 
+    def test_facts_waivers_and_groups_come_with_the_call(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        one = evidence()
+        waiver = {
+            "tuning": "rps",
+            "subject": "hsi*",
+            "hosts": "db",
+            "reason": "old",
+            "owner": "Ada",
+            "until": "2999-01-31",
+        }
+        waivers = [waiver, {**waiver, "tuning": "rsp"}]
+        more = {"platform": {"system": "Linux"}, "waivers": waivers}
+        for host, group in (("app1", "db"), ("app2", "app"), ("app3", "app")):
+            one.v2_runner_on_ok(outcome(host, call(DRIFTED, groups=["all", group], **more)))
+        one.v2_playbook_on_stats(Stats())
+        found = document(tmp_path)
+        assert [host["rows"][0]["verdict"] for host in found["hosts"]] == ["waived", "drifted", "drifted"]
+        assert {json.dumps(host["platform"]) for host in found["hosts"]} == {'{"system": "Linux"}'}
+        assert [waiver["state"] for waiver in found["waivers"]] == ["applied"]
+        (problem,) = found["problems"]
+        assert "entry 2: tuning is 'rsp'; is rps meant?" in problem and problem in one._display.lines
 
-def test_json_holds_the_records_whole(callback):
-    one = callback()
-    one._format = "json"
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
-    one.v2_playbook_on_stats(None)
-    assert [json.loads(line) for line in one._display.lines] == [[dict(RECORD, host="app1")]]
+    def test_an_unknown_word_is_one_warning_and_no_evidence(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        one = evidence("sites")
+        one.v2_playbook_on_play_start(Play(batch=["app2"], zpower_evidence="sites"))
+        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+        one.v2_playbook_on_stats(Stats())
+        (said,) = one._display.warnings
+        assert "zpower_evidence of the play 'a play' is 'sites'" in said and "verify, site, rollback" in said
+        assert rows(one) and not list(tmp_path.iterdir())
 
+    @pytest.mark.parametrize("when", ["folder", "template", "end"])
+    def test_what_cannot_be_written_is_one_warning_beside_the_table(
+        self, callback: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+    ) -> None:
+        results = tmp_path / "results"
+        if when == "folder":
+            results.write_text("no folder")
+        if when == "template":
 
-def test_nothing_is_printed_without_records_or_when_not_wanted(callback):
-    one = callback()
-    one.v2_playbook_on_stats(None)
-    one._format = "none"
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
-    one.v2_playbook_on_stats(None)
-    assert one._display.lines == []
+            def undefined(_play: object, _host: object) -> Path:
+                raise AnsibleUndefinedVariable("'x' is undefined")
 
+            monkeypatch.setattr(tunings, "results_folder", undefined)
+        one = callback(Play(zpower_evidence="verify", zpower_results=str(results)))
+        one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
+        if when == "end":
+            (folder,) = results.glob("verify/*")
+            for path in folder.iterdir():
+                path.unlink()
+            folder.rmdir()
+            folder.symlink_to(tmp_path)
+        one.v2_playbook_on_stats(Stats())
+        (said,) = one._display.warnings
+        assert said.startswith("the evidence of verify cannot be written: ")
+        assert rows(one) and not any(line.startswith("Evidence") for line in one._display.lines)
 
-def test_named_by_the_user_too_it_prints_once(callback):
-    first, second = callback(), callback()
-    for one in (first, second):
-        one.v2_runner_on_ok(Outcome("app1", {"tuning": [RECORD]}))
-        one.v2_playbook_on_stats(None)
-    assert first._display.lines and not second._display.lines
+    @pytest.mark.parametrize(("form", "count"), [("none", 0), ("json", 1)])
+    def test_the_format_of_the_table_does_not_matter_for_the_files(
+        self, evidence: Callable[..., Any], tmp_path: Path, form: str, count: int
+    ) -> None:
+        one = evidence()
+        one._format = form
+        one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
+        one.v2_playbook_on_stats(Stats())
+        assert len(one._display.lines) == count and document(tmp_path)["run"]["ended"]
 
+    def test_a_play_without_hosts_ends_too(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        one = evidence(hosts=[])
+        one.v2_playbook_on_stats(Stats())
+        assert document(tmp_path)["result"] == "nothing"
+        assert one._display.lines[1] == "0 hosts. 0 rows."
 
-@pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
-def test_results_of_other_modules_are_passed_over(callback, tuning):
-    one = callback()
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": tuning}))
-    one.v2_playbook_on_stats(None)
-    assert one._display.lines == []
+    def test_of_two_instances_one_writes(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        evidence()
+        evidence()
+        assert document(tmp_path)["result"] == "unfinished"
 
-
-def test_a_host_cannot_write_to_the_terminal(callback):
-    one = callback()
-    record = dict(RECORD, subject="\x1b[2Jhsi0", verdict="drifted", reason="a\x1b]0;title\x07b")
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [record]}))
-    one.v2_playbook_on_stats(None)
-    assert not any("\x1b" in line or "\x07" in line for line in one._display.lines)
-
-
-def test_queues_that_differ_stand_one_by_one():
-    assert tunings.short({"rx-0": "f", "rx-1": "f"}) == "f"
-    assert tunings.short({"rx-0": "f", "rx-1": "0"}) == "rx-0=f, rx-1=0"
-    assert tunings.short(None) == "-"
-    assert tunings.short({}) == "-"
-
-
-@pytest.mark.parametrize("value", [None, 7, "text", ["x"], [["x"]], {"x": {}}, [{"x": [1]}], True])
-@pytest.mark.parametrize("place", ["name", "subject", "verdict", "before", "after", "reason", "conflicts", "remarks"])
-def test_a_record_of_other_types_costs_no_other_host_its_line(callback, place, value):
-    one = callback()
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [{**RECORD, "verdict": "failed", place: value}]}))
-    one.v2_runner_on_ok(Outcome("app2", {"tuning": [RECORD]}))
-    one.v2_playbook_on_stats(None)
-    assert [line for line in one._display.lines if line.startswith("app2")]
-
-
-def test_a_long_text_of_a_host_is_cut_and_has_no_control_characters(callback):
-    one = callback()
-    hostile = "\x1b]0;title\x07\u202e\r" + "x" * 100_000
-    tuning = {**RECORD, "name": hostile, "subject": hostile, "verdict": "failed", "reason": hostile}
-    tuning |= {"before": {"running": {hostile: hostile}}, "remarks": [hostile], "conflicts": [{"file": hostile}]}
-    one.v2_runner_on_ok(Outcome("app1", {"tuning": [tuning]}))
-    one.v2_playbook_on_stats(None)
-    assert all(line.isprintable() for line in one._display.lines)
-    assert max(map(len, one._display.lines)) < 10_000
+    def test_the_run_is_that_of_the_command_line(
+        self, evidence: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        given = {
+            "inventory": ("a.yml", "b.yml"),
+            "subset": "app*",
+            "tags": ("rps",),
+            "skip_tags": ("x",),
+            "check": True,
+        }
+        monkeypatch.setattr(tunings.context, "CLIARGS", given)
+        evidence("site")
+        about = document(tmp_path, "site")["run"]
+        expected = {"inventory": "a.yml, b.yml", "limit": "app*", "tags": ["rps"], "skip_tags": ["x"], "check": True}
+        assert {key: about[key] for key in expected} == expected
+        assert about["collection"] != "unknown"

@@ -157,7 +157,7 @@ def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
         devices.Lsattr(host).stored("smcr0", "con_per_lg")
     assert error.value.attribute == "con_per_lg"
     assert str(error.value) == (
-        'lsattr says of con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attribute does not exist in the '
+        'lsattr fails for con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attribute does not exist in the '
         "predefined device configuration database."
     )
 
@@ -178,7 +178,7 @@ def test_the_number_of_the_message_counts_where_the_exit_code_is_another():
     [
         ("lsattr: 0514-546 Invalid parameter - x.\n", "", "lsattr: 0514-546 Invalid parameter - x."),
         ("", "lsattr: 0514-546 Invalid parameter - x.\n", "lsattr: 0514-546 Invalid parameter - x."),
-        ("", "", "exit code 1 without a word"),
+        ("", "", "exit code 1 without a message"),
     ],
 )
 def test_another_error_of_lsattr_is_no_unknown_attribute(err, out, words):
@@ -220,7 +220,7 @@ def test_a_hostile_value_reaches_chdev_as_one_argument(host, value):
 
 
 def test_a_value_that_hides_another_attribute_never_reaches_chdev(host):
-    with pytest.raises(HostError, match="'enabled=' for an attribute of its own"):
+    with pytest.raises(HostError, match="'enabled=' for another attribute"):
         devices.Chdev(host).change("smcr0", {"max_memory": "512 enabled=0"})
     assert host.calls == []
 
@@ -243,7 +243,7 @@ def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
             "chgx): 0514-018 Not valid: a=b",
         ),
         ("chdev: 0514-546 Invalid parameter - x.\n", ": chdev: 0514-546 Invalid parameter - x."),
-        ("", "exit code %d without a word"),
+        ("", "exit code %d without a message"),
     ],
 )
 def test_other_errors_of_chdev_are_shown_whole(rc, err, words):
@@ -264,7 +264,7 @@ def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
     system.level(host)
     # those of Host.run() itself are for quick programs
     assert len(host.limits) == 8 and all(30 < limit <= 900 for limit in host.limits)
-    host.answers["chdev", "-l"] = HostError("chdev gave no answer within 900 s", errno.ETIMEDOUT)
+    host.answers["chdev", "-l"] = HostError("chdev did not answer within 900 s", errno.ETIMEDOUT)
     with pytest.raises(HostError, match="within 900 s"):
         devices.Chdev(host).change("smcr0", {"enabled": "1"})
 
@@ -295,7 +295,7 @@ def test_oslevel_that_says_nothing_is_asked_in_another_way(host):
 
 @pytest.mark.parametrize(
     "answer",
-    [Result(1, "7200-02\n", "oslevel: failed\n"), HostError("oslevel gave no answer within 180 s", errno.ETIMEDOUT)],
+    [Result(1, "7200-02\n", "oslevel: failed\n"), HostError("oslevel did not answer within 180 s", errno.ETIMEDOUT)],
 )
 def test_a_level_that_nobody_tells_is_not_known(host, answer):
     host.answers["oslevel", "-s"] = host.answers["oslevel", "-r"] = answer

@@ -87,8 +87,8 @@ def test_a_busy_device_is_deferred_configured_anew_and_taken_back(host):
     record = only(ent0(host, when_busy="defer"))
     assert record["verdict"] == "pending_restart"
     assert record["reason"] == (
-        "ent0 jumbo_frames: no is in force, yes once the device is configured anew; "
-        "rx_hog: 1000 is in force, 500 once the device is configured anew"
+        "ent0 jumbo_frames: no is in force, yes once the device is configured again; "
+        "rx_hog: 1000 is in force, 500 once the device is configured again"
     )
     assert record["after"]["running"] == {"jumbo_frames": "no", "rx_hog": "1000"}
     assert record["after"]["next_boot"] == {"jumbo_frames": "yes", "rx_hog": "500"}
@@ -122,7 +122,7 @@ def test_what_someone_else_left_pending_is_found(host):
     host.devices["ent0"].in_force["rx_hog"] = "1000"
     record = only(ent0(host, check=True))
     assert record["verdict"] == "pending_restart" and record["restart"] == "device"
-    assert record["reason"] == "ent0 rx_hog: 1000 is in force, 500 once the device is configured anew"
+    assert record["reason"] == "ent0 rx_hog: 1000 is in force, 500 once the device is configured again"
 
 
 def test_what_someone_else_wants_of_the_next_boot_is_put_right_in_the_database(host):
@@ -164,7 +164,7 @@ def test_what_is_in_force_may_be_unknown(host):
     host.knows_p = False
     record = only(ent0(host))
     assert record["verdict"] == "changed" and record["after"]["running"] is None
-    assert record["remarks"] == ["lsattr -P does not say what is in force of ent0 jumbo_frames, rx_hog"]
+    assert record["remarks"] == ["lsattr -P does not show the value in force of ent0 jumbo_frames, rx_hog"]
 
 
 def test_other_errors_are_failures_shown_whole_and_the_others_go_on(host):
@@ -196,7 +196,7 @@ def test_what_cannot_be_undone_is_said(host):
     host._chdev = once
     result = ent0(host)
     assert (
-        "what it changed before it failed could not be put back: chdev did not change ent0: chdev: 0514-500"
+        "the changes before the failure could not be put back: chdev did not change ent0: chdev: 0514-500"
         in (result["msg"])
     )
     assert only(result)["after"]["stored"]["rx_hog"] == "500"
@@ -259,7 +259,7 @@ def test_a_device_that_went_is_kept_in_the_journal_until_force(host):
     del host.devices["ent0"]
     result = run(host, state="restored")
     assert only(result)["verdict"] == "drifted" and not result["changed"]
-    assert only(result)["reason"].startswith("there is no device ent0 on this host any more: the journal keeps ")
+    assert only(result)["reason"].startswith("this host no longer has a device ent0: the journal keeps ")
     assert only(run(host, state="restored", force=True))["verdict"] == "compliant"
     assert not host.exists(FOLDER)
 
@@ -269,7 +269,7 @@ def test_an_attribute_that_went_is_forgotten_and_the_others_come_back(host):
     for values in (host.devices["ent0"].stored, host.devices["ent0"].in_force):
         del values["rx_hog"]
     record = only(run(host, state="restored"))
-    assert record["verdict"] == "changed" and "nothing to take back: lsattr says of rx_hog" in record["remarks"][0]
+    assert record["verdict"] == "changed" and "nothing to take back: lsattr fails for rx_hog" in record["remarks"][0]
     assert host.devices["ent0"].stored["jumbo_frames"] == "no" and not host.exists(FOLDER)
 
 
@@ -315,7 +315,7 @@ def test_scripts_that_set_the_same_are_conflicts(host):
         ({"ent0": {"rx_hog": None}}, "rx_hog is no text and no number"),
         ({"ent0": {"rx_hog": [5]}}, "rx_hog is no text and no number"),
         ({"ent0": {"rx_hog": "5\n6"}}, "has a line break"),
-        ({"ent0": {"rx_hog": "5 jumbo_frames=yes"}}, "chdev would take 'jumbo_frames=' in the value of rx_hog"),
+        ({"ent0": {"rx_hog": "5 jumbo_frames=yes"}}, "chdev would read 'jumbo_frames=' in the value of rx_hog"),
     ],
 )
 def test_bad_input(host, devices, words):

@@ -130,7 +130,9 @@ def test_a_run_without_it_is_refused_before_anything_is_changed(host):
     for changes in ({}, {"cpus": "0-1"}, {"checkpoint": "exp2"}):
         with pytest.raises(HostError) as error:
             run(host, **changes)
-        assert str(error.value).startswith("nothing was changed: rps has values for a while, since the checkpoint exp1")
+        assert str(error.value).startswith(
+            "nothing was changed: rps has temporary values of the checkpoint exp1, which began at "
+        )
         assert "rollback -e zpower_checkpoint=exp1 takes back only those" in str(error.value)
     assert everything(host) == before
 
@@ -141,7 +143,7 @@ def test_in_check_mode_it_is_drifted_with_the_reason_and_predicts_nothing(host):
     for changes in ({}, {"cpus": "0-1"}):
         result = run(host, check=True, **changes)
         assert not result["changed"] and not result["failed"] and result["diff"] == {"before": "", "after": ""}
-        assert only(result)["verdict"] == "drifted" and "the checkpoint exp1 began" in only(result)["reason"]
+        assert only(result)["verdict"] == "drifted" and "the checkpoint exp1, which began" in only(result)["reason"]
     assert run(host, check=True, checkpoint="exp1")["tuning"][0]["verdict"] == "compliant"
     assert everything(host) == before
 
@@ -152,7 +154,7 @@ def test_it_is_told_also_where_nothing_of_the_request_is_there(host):
     host.fill("/sys/class/net/hsi0/operstate", "down")
     records = run(host, check=True)["tuning"]
     assert [record["verdict"] for record in records] == ["not_applicable", "drifted"]
-    assert "the checkpoint exp1 began" in records[1]["reason"]
+    assert "the checkpoint exp1, which began" in records[1]["reason"]
 
 
 def test_it_ends_with_its_last_value(host):
@@ -188,7 +190,7 @@ def test_a_checkpoint_that_began_between_look_and_lock_is_seen(host, monkeypatch
     monkeypatch.setattr(Journal, "lock", lock)
     with pytest.raises(HostError) as error:
         run(host, cpus="0-1")
-    assert "since the checkpoint exp1 began" in str(error.value)
+    assert "the checkpoint exp1, which began" in str(error.value)
     assert masks(host) == ["f", "f"]
 
 

@@ -66,7 +66,7 @@ def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name):
 
 @pytest.mark.parametrize("text", ["9" * 60000, "0-" + "9" * 60000, "\u0663"])
 def test_numbers_that_no_kernel_prints_are_no_cpu_list(text):
-    with pytest.raises(ValueError, match="is no CPU list"):
+    with pytest.raises(ValueError, match="is not a CPU list"):
         cpu_lists.parse_list(text)
 
 
@@ -135,4 +135,4 @@ def test_a_lease_that_is_nested_too_deeply_ends_once(tmp_path):
 
 def test_an_infinite_number_of_connections():
     with pytest.raises(ValueError, match="connections has inf; it takes whole numbers"):
-        options.whole("connections", json.loads("Infinity"))
+        options.parse_int("connections", json.loads("Infinity"))

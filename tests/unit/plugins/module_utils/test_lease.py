@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lease: the host takes a checkpoint back by itself, whatever became of those who began it. Guardians are real."""
+"""A lease: the host takes a checkpoint back by itself, also if its controller is gone. Guardians are real."""
 
 import errno
 import json
@@ -39,7 +39,7 @@ class Machine(KernelHost):
         super().write(path, text, mode)
 
     def guardian(self):
-        """The process id of the guardian of rps, None where there is none."""
+        """The process id of the guardian of rps, None if there is none."""
         text = self.read(GUARDIAN)
         return int(text) if text else None
 
@@ -289,7 +289,7 @@ def test_a_guardian_names_what_it_had_to_leave(host, call, told):
     assert eventually(lambda: not alive(pid))
     (line,) = told.read_text().splitlines()
     assert line.startswith(
-        "4 the lease of checkpoint-exp1 of rps was not renewed and is taken back but for this: hsi0 rx-1"
+        "4 the lease of checkpoint-exp1 of rps was not renewed and is taken back except for this: hsi0 rx-1"
     )
     assert masks(host) == ["0", "2"] and host.exists(CHECKPOINT)
 
@@ -328,7 +328,7 @@ def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch):
 
     monkeypatch.setattr(_lease.daemon, "spawn", spawn)
     result = call(checkpoint="exp1", lease=LONG)
-    assert "nothing was changed: no process could be started that takes the checkpoint back" in result["msg"]
+    assert "nothing was changed: the process that would take the checkpoint back" in result["msg"]
     assert result["msg"].endswith(": " + os.strerror(errno.EAGAIN))
     assert everything(host) == before and not host.exists(FOLDER)
 
@@ -340,7 +340,7 @@ def test_why_the_guardian_could_not_begin_is_told(host, call, monkeypatch):
 
     monkeypatch.setattr(_lease, "Lock", Full)
     result = call(checkpoint="exp1", lease=LONG)
-    assert "takes the checkpoint back at 20" in result["msg"]
+    assert "would take the checkpoint back at 20" in result["msg"]
     assert result["msg"].endswith("cannot write %s: %s" % (GUARDIAN, os.strerror(errno.ENOSPC)))
     assert masks(host) == ["0", "0"]
 

@@ -15,8 +15,7 @@ import time
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import locktable
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
 from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, wait_until
 
@@ -154,20 +153,17 @@ def test_a_name_that_means_loopback_is_refused(monkeypatch):
         agent.start("pingpong", address="app2")
 
 
-@pytest.mark.parametrize("kind", ["pingpong", "beside an engine", "beside a program"])
+@pytest.mark.parametrize("kind", ["pingpong", "beside a program"])
 def test_it_listens_at_its_address_only(kind):
     how = {
         "pingpong": {},
-        "beside an engine": {"engine": locktable.serve},
-        "beside a program": niping_request.server_of("niping", STANDIN),
+        "beside a program": request.niping_server("niping", STANDIN),
     }[kind]
     # what listens at other addresses of this machine may have the first ports
     session = agent.start("any", "127.0.0.2", free_port(), control_port=free_port(), lifetime=30, **how)
     try:
         assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
         assert not listens(session["control_port"])
-        if kind == "beside an engine":
-            assert not listens(session["port"])
     finally:
         assert agent.stop(session)
 
@@ -287,7 +283,7 @@ def test_servers_that_start_at_once_have_a_port_each():
         children.append(os.fork())
         if children[-1] == 0:
             try:
-                session = agent.start("niping", "127.0.0.1", **niping_request.server_of("niping", STANDIN))
+                session = agent.start("niping", "127.0.0.1", **request.niping_server("niping", STANDIN))
                 os.write(write_end, json.dumps(session).encode("ascii") + b"\n")
             finally:
                 os._exit(0)

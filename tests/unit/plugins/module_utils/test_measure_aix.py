@@ -350,7 +350,7 @@ def test_whether_smc_r_is_on(listing, values, expected):
 
 def test_smc_r_is_unknown_where_the_devices_do_not_answer(monkeypatch):
     def run(self, argv, **_options):
-        raise HostError("lsdev gave no answer within 60 s")
+        raise HostError("lsdev did not answer within 60 s")
 
     monkeypatch.setattr(Host, "run", run)
     assert fingerprint.smc_r(Host()) is None

@@ -229,7 +229,7 @@ def test_loopback_is_an_interface_too():
     prints = fingerprint.fingerprint("127.0.0.1", "127.0.0.1")
     assert prints["interface"] == "lo" and prints["mtu"] > 1000
     assert fingerprint.fingerprint("::ffff:127.0.0.1", "127.0.0.1")["address"] == "127.0.0.1"
-    assert routes_of.route_interface("no address", "127.0.0.1") is None
+    assert routes_of.route_interface("no address", "127.0.0.1", "/") is None
 
 
 def test_queues_of_the_route_in_number_order(tmp_path):

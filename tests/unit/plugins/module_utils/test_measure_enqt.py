@@ -107,7 +107,7 @@ def test_what_is_no_table_of_rates_is_shown(text):
 def test_number_of_entries():
     text = "Number of selected entries: 20\n\nNumber of selected entries: 17\n"
     assert enqt.parse_entries(text) == 17
-    with pytest.raises(MeasureError, match="did not say how many locks there are: \\*\\*\\* ERROR"):
+    with pytest.raises(MeasureError, match="enqt printed no number of locks: \\*\\*\\* ERROR"):
         enqt.parse_entries("*** ERROR => no connection\n")
 
 

@@ -46,7 +46,7 @@ def test_the_server_of_the_profile(tmp_path, kind, tool):
         kind, "PRD", "ASCS01", "01", "prdascs", "/%s/PRD_ASCS01_prdascs" % PROFILES, False,
         "profile /%s/PRD_ASCS01_prdascs" % PROFILES,
     )  # fmt: skip
-    assert enq_request.choose_tool("auto", server) == (tool, [])
+    assert enq_request.choose_tool("auto", server) == tool
     (tmp_path / "usr/sap/PRD/ASCS01").mkdir()
     assert find(tmp_path, "PRD", "ASCS01").local
 
@@ -59,10 +59,6 @@ def test_a_tool_of_another_server_is_refused(tmp_path):
 
 def test_no_sap_system(tmp_path):
     assert find(tmp_path) is None
-    tool, warnings = enq_request.choose_tool("auto", None)
-    assert tool == "locktable" and "no SAP enqueue server was found" in warnings[0]
-    with pytest.raises(MeasureError, match="no SAP enqueue server was found: name its profile"):
-        enq_request.choose_tool("enqt", None)
 
 
 @pytest.mark.parametrize("program, kind", [("en.sapPRD_ASCS01", "ENSA1"), ("enq.sapPRD_ASCS01", "ENSA2")])
@@ -87,7 +83,7 @@ def test_what_is_named_has_to_be_there(tmp_path):
         (("PRD", "ASCS01"), "PRD_ASCS01_prdascs starts no lock server, neither enserver nor enq_server"),
         (("QAS",), "this host has no profile of an ASCS or SCS instance of QAS"),
         ((None, "D00"), "instance is D00; it takes the name of central services"),
-        ((None, None, "/nowhere"), "profile /nowhere is not there"),
+        ((None, None, "/nowhere"), "profile /nowhere does not exist"),
     ):
         with pytest.raises(MeasureError, match=words):
             find(tmp_path, *named)
@@ -96,7 +92,7 @@ def test_what_is_named_has_to_be_there(tmp_path):
 def test_several_servers(tmp_path):
     profile(tmp_path, "ENSA1")
     profile(tmp_path, "ENSA2", "SCS02")
-    with pytest.raises(MeasureError, match="several enqueue servers may be meant .*: name one with sid and instance"):
+    with pytest.raises(MeasureError, match="several enqueue servers fit .*: name one with sid and instance"):
         find(tmp_path)
     assert find(tmp_path, "PRD", "SCS02").kind == "ENSA2"
     profile(tmp_path, "ENSA2", "ASCS01", "QAS")

@@ -156,8 +156,8 @@ def test_what_has_to_be_equal_in_both_states():
         ({"modes": ["direct", "direct"]}, "fio.modes is .*only once"),
         ({"jobs": [0]}, "fio.jobs has 0; it has to be from 1 to 64"),
         ({"jobs": [1, 65]}, "fio.jobs has 65"),
-        ({"size_mib": 0}, "fio.size_mib has 0"),
-        ({"iodepth": 1025}, "fio.iodepth has 1025"),
+        ({"size_mib": 0}, "fio.size_mib is 0"),
+        ({"iodepth": 1025}, "fio.iodepth is 1025"),
     ],
 )
 def test_options_out_of_their_limits(changed, words):

@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, network_options
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, tools
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from measuring import OPTIONS, PATIENCE, errors, server, target
 
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -23,7 +23,7 @@ def chosen(**given):
 
 def round_of(session, options=None, **changed):
     params = dict(OPTIONS, session=session, path=None, **changed)
-    made = network_options.workloads(chosen(**options or {}), tools.NETWORK, params, "/nowhere")
+    made = request.network_workloads(chosen(**options or {}), params, "/nowhere")
     return entry_point.measure(params, made)
 
 
@@ -42,23 +42,23 @@ def test_the_matrix_is_the_published_one():
         ("strWrite", 30720, None, "out"),
     )
     assert network.CONNECTIONS == (1, 10, 50, 250)
-    names = network_options.names({}, "pingpong", tools.NETWORK)
+    names = request.network_names({}, "pingpong")
     assert len(names) == len(set(names)) == 20
     assert {"pingpong-latency", "pingpong-onlTrans-x10", "pingpong-strWrite-x250"} <= set(names)
 
 
 def test_names_from_what_a_playbook_may_write():
     given = {"kinds": "strRead, latency", "connections": "1,10"}
-    names = network_options.names(given, "netperf", tools.NETWORK)
+    names = request.network_names(given, "netperf")
     assert names == ["netperf-strRead", "netperf-latency", "netperf-strRead-x10", "netperf-latency-x10"]
     with pytest.raises(ValueError):
-        network_options.names({"connections": "many"}, "netperf", tools.NETWORK)
+        request.network_names({"connections": "many"}, "netperf")
 
 
 def test_records_of_a_round(session):
     records = round_of(session, {"connections": [1, 3]}, loops=40)
-    assert [record["workload"]["name"] for record in records] == network_options.names(
-        {"connections": [1, 3]}, "pingpong", tools.NETWORK
+    assert [record["workload"]["name"] for record in records] == request.network_names(
+        {"connections": [1, 3]}, "pingpong"
     )
     for record in records:
         workload = record["workload"]
@@ -175,12 +175,12 @@ def test_smc_sockets_are_opened_and_what_became_of_them_is_recorded(monkeypatch)
 
 
 def test_which_server():
-    tool, version, how = network_options.server_of(chosen(transport="smc"), tools.NETWORK, None, "/nowhere")
-    assert (tool, version, how) == ("pingpong", "1", {"kind": "smc"})
+    tool, how = request.network_server(chosen(transport="smc"), None, "/nowhere")
+    assert (tool, how) == ("pingpong", {"version": "1", "kind": "smc"})
     with pytest.raises(MeasureError, match="netserver was not found in /nowhere, /nor/here: install it"):
-        network_options.server_of(chosen(tool="netperf"), tools.NETWORK, None, "/nowhere:/nor/here")
+        request.network_server(chosen(tool="netperf"), None, "/nowhere:/nor/here")
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
-        network_options.server_of(chosen(tool="uperf", transport="smc"), tools.NETWORK, None, "/nowhere")
+        request.network_server(chosen(tool="qperf", transport="smc"), None, "/nowhere")
 
 
 def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
@@ -188,15 +188,15 @@ def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
         (tmp_path / name).write_text("#!/bin/sh\necho Netperf version 9.9\n")
         (tmp_path / name).chmod(0o755)
     path = str(tmp_path / "netperf")
-    _tool, version, how = network_options.server_of(chosen(tool="netperf"), tools.NETWORK, path, "/nowhere")
-    assert version == "9.9" and how["program"](None, 1) == [str(tmp_path / "netserver"), "-D", "-p", "1"]
+    _tool, how = request.network_server(chosen(tool="netperf"), path, "/nowhere")
+    assert how["version"] == "9.9" and how["program"](None, 1) == [str(tmp_path / "netserver"), "-D", "-p", "1"]
     (tmp_path / "netserver").unlink()
     with pytest.raises(MeasureError, match="netserver is no executable file: set path to netserver"):
-        network_options.server_of(chosen(tool="netperf"), tools.NETWORK, path, "/nowhere")
+        request.network_server(chosen(tool="netperf"), path, "/nowhere")
 
 
 def test_every_tool_has_what_the_set_needs():
-    for name, tool in tools.NETWORK.items():
+    for name, tool in request.NETWORK_TOOLS.items():
         assert tool.TOOL == tool.Workload.tool == name and tool.SERVER
         assert str(4711) in tool.server_argv("/opt/" + tool.SERVER, None, 4711)
         assert set(tool.Workload.kinds) <= set(network.KIND_NAMES)

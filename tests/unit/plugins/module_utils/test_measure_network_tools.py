@@ -1,17 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""netperf, sockperf, qperf and uperf: what they print, how they are called, and the programs themselves where they are.
+"""netperf, sockperf and qperf: their output, their command lines, and runs of the programs themselves.
 
-Printed by netperf 2.7.0, sockperf 3.7 and qperf 0.4.11 as Debian 12 has them, over loopback. The output of uperf is
-written after published output of it: uperf itself was not to be had.
+The fixtures were printed by netperf 2.7.0, sockperf 3.7 and qperf 0.4.11 of Debian 12, over loopback.
 """
 
 import contextlib
 import os
 import shutil
-import stat
-import sys
-from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
@@ -19,14 +15,13 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
     netperf,
     network,
-    network_options,
     qperf,
+    request,
     sockperf,
-    uperf,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, tools
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from measuring import OPTIONS, UNIT, errors, free_port, listens
+from measuring import OPTIONS, SEARCH_PATH, UNIT, errors, free_port, listens
 
 FIXTURES = os.path.join(UNIT, "fixtures", "network")
 
@@ -100,17 +95,6 @@ def test_qperf():
     assert metrics["units"] == round(2897879040 / 30720.0)
 
 
-def test_uperf():
-    assert uperf.parse(text_of("uperf_rr.txt")) == (188436, 531.45, pytest.approx(12410), 88.10)
-    metrics, elapsed = workload(uperf, "onlTrans", 10).read([text_of("uperf_rr.txt")])
-    assert metrics["avg_us"] == 531.45 and metrics["max_us"] == pytest.approx(12410)
-    # uperf's own line counts the two operations of a transaction
-    assert metrics["transactions_per_s"] == pytest.approx(37612 / 2.0, rel=2e-3)
-    assert elapsed == pytest.approx(10.02, rel=2e-3)
-    metrics, _elapsed = workload(uperf, "strRead", 10).read([text_of("uperf_rr.txt")])
-    assert metrics["kib_per_s"] == pytest.approx(10 * 30 / 531.45e-6, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     "tool, kind, text, words",
     [
@@ -128,11 +112,6 @@ def test_uperf():
         (qperf, "latency", "tcp_lat:\n    latency  =  0 ns\n", "qperf printed no latency in ns"),
         (qperf, "latency", "tcp_lat:\n    latency  =  26.3 us\n", "no latency in ns"),
         (qperf, "strWrite", text_of("qperf_tcp_lat.txt"), "no bw in bytes/sec"),
-        (uperf, "latency", "*** Slave aborted! ***\n" + text_of("uperf_rr.txt"), "uperf: Slave aborted!"),
-        (uperf, "latency", "Error connecting to db1\n", "uperf: Error connecting to db1"),
-        (uperf, "latency", text_of("uperf_rr.txt").split("Txn  ")[0], "uperf printed no table of transactions"),
-        (uperf, "latency", text_of("uperf_rr.txt").replace("188436", "0"), "no table of transactions"),
-        (uperf, "latency", text_of("uperf_rr.txt").replace("531.45us", "0.00ns"), "no average time"),
     ],
 )
 def test_output_that_does_not_fit_is_an_error_and_never_a_figure(tool, kind, text, words):
@@ -164,8 +143,6 @@ def test_command_lines():
         "--unify_units", "tcp_lat",
     ]  # fmt: skip
     assert workload(qperf, "strWrite").argv[-1] == "tcp_bw"
-    assert workload(uperf, "latency", 50).argvs() == [["/opt/uperf", "-m", "<profile>", "-P", "3298", "-t"]]
-    assert uperf.server_argv("/opt/uperf", "10.0.0.2", 20000) == ["/opt/uperf", "-s", "-P", "20000"]
 
 
 def test_names_are_resolved_for_sockperf():
@@ -173,65 +150,13 @@ def test_names_are_resolved_for_sockperf():
     assert sockperf.numeric("no.such.invalid") == "no.such.invalid"
 
 
-def test_profile_of_uperf():
-    profile = ElementTree.fromstring(uperf.profile(network.kind_named("database"), 50, "10.0.0.2", 10))
-    group = profile.find("group")
-    assert group.get("nthreads") == "50"
-    steps = group.findall("transaction")
-    assert [step.attrib for step in steps] == [{"iterations": "1"}, {"duration": "10s"}, {"iterations": "1"}]
-    operations = [[(one.get("type"), one.get("options")) for one in step] for step in steps]
-    assert operations == [
-        [("connect", "remotehost=10.0.0.2 protocol=tcp tcp_nodelay")],
-        [("write", "size=200"), ("read", "size=30720")],
-        [("disconnect", None)],
-    ]
-    stream = ElementTree.fromstring(uperf.profile(network.kind_named("strRead"), 1, "db1", 1))
-    assert [one.get("type") for one in stream.findall("group/transaction")[1]] == ["read"]
-    for address in ("", "db1 protocol=udp", "$HOME", "a=b"):
-        with pytest.raises(MeasureError, match="cannot stand in a profile of uperf"):
-            uperf.profile(network.kind_named("latency"), 1, address, 1)
-
-
-# A program in two languages: a first line with the interpreter itself could not have a blank in its path.
-STANDIN = '''#!/bin/sh
-""":"
-exec "{python}" "$0" "$@"
-"""
-import os, sys
-assert sys.argv[1] == "-m" and sys.argv[5:] == ["-t"], sys.argv
-print("profile", sys.argv[2], open(sys.argv[2]).read().count("flowop"))
-sys.stdout.write(open({output!r}).read())
-sys.exit({code})
-'''
-
-
-@pytest.mark.parametrize("code", [0, 1])
-def test_uperf_is_given_its_profile_and_leaves_nothing(tmp_path, code):
-    """Against a stand-in that prints what a test says."""
-    program = tmp_path / "uperf"
-    program.write_text(STANDIN.format(python=sys.executable, output=os.path.join(FIXTURES, "uperf_rr.txt"), code=code))
-    program.chmod(stat.S_IRWXU)
-    plan = entry_point.plan(dict(OPTIONS, run_seconds=0.3))
-    made = uperf.Workload(str(program), "1.0.7", ("10.0.0.2", 3298), network.kind_named("onlTrans"), 10)
-    made.prepare(plan, None)
-    if code:
-        with pytest.raises(MeasureError, match="uperf failed with exit code 1: profile .*uperf-.*xml 4 "):
-            made.run(plan, contextlib.ExitStack())
-    else:
-        outcome = made.run(plan, contextlib.ExitStack())
-        assert outcome.metrics["units"] == 188436
-        path = outcome.raw.split()[1]
-        assert path.endswith(".xml") and not os.path.exists(path)
-    assert made.argv[2] == "<profile>"
-
-
 @contextlib.contextmanager
-def real_server(tool, search_path):
+def real_server(tool):
     """A server of a program of this machine, ended in every case."""
     options = {"tool": tool, "transport": "tcp"}
-    _tool, version, how = network_options.server_of(options, tools.NETWORK, None, search_path)
-    assert version != "unknown"
-    running = agent.start(tool, "127.0.0.1", version=version, port=free_port(), lifetime=600, **how)
+    _tool, how = request.network_server(options, None, SEARCH_PATH)
+    assert how["version"] != "unknown"
+    running = agent.start(tool, "127.0.0.1", port=free_port(), lifetime=600, **how)
     try:
         yield running
     finally:
@@ -241,13 +166,12 @@ def real_server(tool, search_path):
 
 @pytest.mark.parametrize("tool", [netperf, qperf, sockperf])
 def test_the_programs_themselves(tool):
-    search_path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
-    if shutil.which(tool.SERVER, path=search_path) is None:
+    if shutil.which(tool.SERVER, path=SEARCH_PATH) is None:
         pytest.skip("no %s on this machine" % tool.SERVER)
     chosen = {"tool": tool.TOOL, "kinds": list(tool.Workload.kinds), "connections": [1], "transport": "tcp"}
-    with real_server(tool.TOOL, search_path) as running:
+    with real_server(tool.TOOL) as running:
         params = dict(OPTIONS, session=running, path=None, runs=1, warmup=0)
-        made = network_options.workloads(chosen, tools.NETWORK, params, search_path)
+        made = request.network_workloads(chosen, params, SEARCH_PATH)
         records = entry_point.measure(params, made)
     assert [record["workload"]["params"]["kind"] for record in records] == chosen["kinds"]
     for record in records:
@@ -263,7 +187,7 @@ def test_sockperf_listens_where_it_is_told(address):
     if shutil.which("sockperf") is None:
         pytest.skip("no sockperf on this machine")
     chosen = {"tool": "sockperf", "transport": "tcp"}
-    tool, _version, how = network_options.server_of(chosen, tools.NETWORK, None, os.environ["PATH"])
+    tool, how = request.network_server(chosen, None, os.environ["PATH"])
     running = agent.start(tool, address, port=free_port(), lifetime=60, **how)
     try:
         assert listens(running["port"]) is (address != "127.0.0.2")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import workload
 from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server, signal_later
@@ -71,7 +71,7 @@ def test_what_the_system_refuses_is_a_failed_run_in_words():
     assert errors(record) == ["/tmp/x: No space left on device"] * 3
 
     class Refused(Careless):
-        def prepare(self, setting, ends):
+        def prepare(self, setting):
             raise full
 
         def finish(self):
@@ -162,7 +162,7 @@ def test_how_many_loops_a_run_needs_is_found_out_and_kept(session):
 @pytest.mark.parametrize("round_trip_us, loops", [(50.0, 20000), (7.3, 140000), (3e5, 10), (0.01, 10000000)])
 def test_calibration_in_exact_numbers(round_trip_us, loops):
     quiet = Quiet(round_trip_us=round_trip_us)
-    workload.calibrate(quiet, plan(run_seconds=1.0, loops=0), ALONE)
+    workload.calibrate(quiet, plan(run_seconds=1.0, loops=0))
     assert quiet.loops == loops
     tried = quiet.calls
     assert tried == sorted(set(tried)) and all(tried[i + 1] <= 10 * tried[i] for i in range(len(tried) - 1))
@@ -280,8 +280,13 @@ def test_niping_refused_is_a_failed_run_with_its_code():
 
 def test_niping_calibrates_itself():
     with server("niping", binary=STANDIN) as running:
-        record = round_of(running, STANDIN, loops=0, run_seconds=0.05, runs=1, warmup=0)[0]
-    assert record["workload"]["loops"] > 50 and errors(record) == [None]
+        for _try in range(20):
+            record = round_of(running, STANDIN, loops=0, run_seconds=0.05, runs=1, warmup=0)[0]
+            assert errors(record) == [None]
+            # a busy machine may stop the first loops for longer than the run is to last
+            if record["workload"]["loops"] > 50:
+                break
+    assert record["workload"]["loops"] > 50
 
 
 def test_a_record_stays_small_whatever_is_printed(session):
@@ -293,13 +298,36 @@ def test_a_record_stays_small_whatever_is_printed(session):
     assert 4000 < len(one["runs"][0]["raw"].encode()) <= 4096
 
 
+class Told(Quiet):
+    """Its runs tell their round trips, except the second, which fails."""
+
+    def run(self, setting, window):
+        outcome = super().run(setting, window)
+        if len(self.calls) == 2:
+            raise MeasureError("out of memory")
+        return outcome._replace(histogram="%d:1" % len(self.calls))
+
+
+def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
+    record = rounds.measure_workload(Told(), plan(loops=100, runs=3, warmup=1), ALONE)
+    assert [run["ok"] for run in record["runs"]] == [True, False, True, True]
+    assert record["histogram_us"] == "3:1,1"
+    assert "histogram_us" not in rounds.measure_workload(Quiet(), plan(loops=100), ALONE)
+
+
+def test_the_engine_tells_every_round_trip(session):
+    record = round_of(session, loops=200, runs=2, connections=3)[0]
+    assert sum(histogram.bins([record["histogram_us"]]).values()) == 2 * 3 * 200
+    assert not any("histogram" in run for run in record["runs"])
+
+
 @pytest.mark.parametrize(
     "option, value, words",
     [
         ("runs", 0, "runs is 0; it has to be from 1 to 50"),
-        ("bytes", [], "name at least one size"),
+        ("bytes", [], "name at least one"),
         ("bytes", [0], "bytes has 0"),
-        ("bytes", [5, 5], "twice"),
+        ("bytes", [5, 5], "each only once"),
         ("connections", 251, "connections is 251"),
         ("port", 70000, "port is 70000"),
         ("timeout", 1.0, "timeout is shorter than run_seconds"),
@@ -311,13 +339,13 @@ def test_options_out_of_bounds(option, value, words):
     params = dict(OPTIONS, **dict({"run_seconds": 2.0 if option == "timeout" else 0.02}, **{option: value}))
     with pytest.raises(MeasureError, match=words):
         entry_point.check(params)
-        niping_request.check(params)
+        request.check_niping(params)
 
 
 def test_which_tool():
-    assert niping_request.choose_tool("pingpong", None, "") == ("pingpong", None, [])
-    assert niping_request.choose_tool("auto", STANDIN, "") == ("niping", STANDIN, [])
-    tool, binary, warnings = niping_request.choose_tool("auto", None, "/nowhere")
+    assert request.choose_niping("pingpong", None, "") == ("pingpong", None, [])
+    assert request.choose_niping("auto", STANDIN, "") == ("niping", STANDIN, [])
+    tool, binary, warnings = request.choose_niping("auto", None, "/nowhere")
     assert (tool, binary) == ("pingpong", None) and "niping was not found" in warnings[0]
     with pytest.raises(MeasureError, match="not found in /usr/sap/<SID>/.*, /nowhere: set path"):
-        niping_request.choose_tool("niping", None, "/nowhere")
+        request.choose_niping("niping", None, "/nowhere")

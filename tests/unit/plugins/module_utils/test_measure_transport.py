@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 
 NO_SMC = "0x03010000 (the peer does not support SMC)"
@@ -108,7 +108,7 @@ def test_a_server_without_smc_in_the_kernel_says_what_it_takes(kernel_without):
 def test_a_client_without_smc_in_the_kernel_has_failed_runs(kernel_without):
     with measuring.server() as session:
         (record,) = measuring.round_of(session, transport="smc", runs=1)
-    assert all("which this kernel does not give" in error for error in measuring.errors(record))
+    assert all("which this kernel does not provide" in error for error in measuring.errors(record))
     assert {run["links"] for run in record["runs"]} == {None}
 
 
@@ -138,9 +138,9 @@ def test_a_name_that_nobody_knows_over_smc(smc):
 
 @pytest.mark.parametrize("tool", ["auto", "pingpong"])
 def test_smc_is_measured_with_pingpong(tool):
-    assert niping_request.choose_tool(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
+    assert request.choose_niping(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
 
 
 def test_niping_opens_no_smc_sockets():
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
-        niping_request.choose_tool("niping", measuring.STANDIN, "", "smc")
+        request.choose_niping("niping", measuring.STANDIN, "", "smc")

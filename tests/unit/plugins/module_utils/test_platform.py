@@ -259,10 +259,10 @@ def test_lowest_follows_vlans_and_bonds_and_ends_in_a_circle():
         "a": {"lower": ["b"]},
         "b": {"lower": ["a"]},
     }
-    assert hardware.lowest(found, "vlan10") == ["hsi0", "hsi1"]
-    assert hardware.lowest(found, "hsi0") == ["hsi0"]
-    assert hardware.lowest(found, "gone") == ["gone"]
-    assert hardware.lowest(found, "a") == []
+    assert hardware.lowest_interfaces(found, "vlan10") == ["hsi0", "hsi1"]
+    assert hardware.lowest_interfaces(found, "hsi0") == ["hsi0"]
+    assert hardware.lowest_interfaces(found, "gone") == ["gone"]
+    assert hardware.lowest_interfaces(found, "a") == []
 
 
 # services
@@ -325,7 +325,7 @@ def test_a_cpuplugd_that_cannot_run_has_no_version(host, monkeypatch):
     grow(host, {WANTS + "cpuplugd.service": {"link": "/gone"}})
 
     def refuse(argv, timeout=30):
-        raise HostError("cpuplugd gave no answer within 30 s")
+        raise HostError("cpuplugd did not answer within 30 s")
 
     monkeypatch.setattr(host, "run", refuse)
     assert services.services(host)[0]["version"] is None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SMT and HiperSockets: the verdicts, and what it takes to change what is not as wanted."""
+"""SMT and HiperSockets: the verdicts, and the steps that change a drifted setting."""
 
 import socket
 
@@ -52,7 +52,7 @@ def test_a_captured_lpar_without_smt(smt):
 
 def test_more_than_the_machine_has_is_unsupported(smt):
     found = smt(captured.entries("lpar-linux-6.1-horizontal"), 2)
-    assert found["verdict"] == "unsupported" and "the machine has no more" in found["reason"]
+    assert found["verdict"] == "unsupported" and "the machine does not have more" in found["reason"]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_unknown_threads_are_no_number(smt):
         (synthetic.zvm_guest(), "Linux", "z/VM gives its guests one thread"),
         ({"/proc/sysinfo": synthetic.sysinfo(guests=[("K", "KVM/Linux")])}, "Linux", "KVM gives its guests"),
         ({"/proc/sysinfo": synthetic.sysinfo(guests=[("X", "Other 1")])}, "Linux", "a hypervisor gives"),
-        ({"/proc/cpuinfo": ""}, "Linux", "in an LPAR of IBM Z only"),
-        ({"/proc/cpuinfo": ""}, "AIX", "in an LPAR of IBM Z only"),
+        ({"/proc/cpuinfo": ""}, "Linux", "only in an LPAR of IBM Z"),
+        ({"/proc/cpuinfo": ""}, "AIX", "only in an LPAR of IBM Z"),
     ],
 )
 def test_where_smt_is_no_question(smt, tree, system, words):
@@ -125,13 +125,13 @@ def way(tmp_path, monkeypatch):
     """A function from entries and the interface of the route (or what finding it raises) to the record HiperSockets."""
 
     def record(tree, interface="hsi0", system="Linux"):
-        def leads_to(name, root="/"):
+        def interface_to(name, root="/"):
             assert (name, root) == ("sapdb1", str(tmp_path))
             if isinstance(interface, Exception):
                 raise interface
             return interface
 
-        monkeypatch.setattr(checks, "leads_to", leads_to)
+        monkeypatch.setattr(checks, "interface_to", interface_to)
         captured.grow(tmp_path, dict({"/proc/sysinfo": synthetic.sysinfo()}, **tree))
         smt, found = checks.records(ReadingHost(str(tmp_path)), system, None, "sapdb1")
         assert (smt["subject"], found["subject"], found["name"]) == ("SMT", "HiperSockets", "platform")
@@ -169,7 +169,7 @@ def test_small_values_are_remarks(way):
 def test_another_way_is_drifted(way, kind, driver, words):
     found = way(synthetic.interface("hsi0", kind, driver=driver))
     assert (found["verdict"], found["restart"]) == ("drifted", "device")
-    assert words in found["reason"] and "no HiperSockets interface" in found["reason"]
+    assert words in found["reason"] and "not a HiperSockets interface" in found["reason"]
 
 
 def test_a_vlan_counts_by_the_interface_below(way):
@@ -194,9 +194,9 @@ def test_a_bond_needs_hipersockets_throughout(way):
     "interface, verdict, words",
     [
         ("lo", "not_applicable", "sapdb1 is this host itself"),
-        (socket.gaierror(-2, "Name or service not known"), "failed", "no way to sapdb1: Name or service not known"),
-        (OSError(101, "Network is unreachable"), "failed", "no way to sapdb1: Network is unreachable"),
-        (OSError("no route leads there"), "failed", "no way to sapdb1: no route leads there"),
+        (socket.gaierror(-2, "Name or service not known"), "failed", "cannot reach sapdb1: Name or service not known"),
+        (OSError(101, "Network is unreachable"), "failed", "cannot reach sapdb1: Network is unreachable"),
+        (OSError("no route leads there"), "failed", "cannot reach sapdb1: no route leads there"),
         ("gone0", "drifted", "gone0 (unknown)"),
     ],
 )
@@ -215,7 +215,7 @@ def test_hipersockets_are_of_z(way, system):
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
 def test_the_way_to_this_host(name):
     try:
-        assert checks.leads_to(name) == "lo"
+        assert checks.interface_to(name, "/") == "lo"
     except OSError:
         # a machine without IPv6 has no way to ::1
         assert name == "::1"
@@ -224,7 +224,7 @@ def test_the_way_to_this_host(name):
 @pytest.mark.parametrize("name", ["x" * 80, "", "no such host.invalid"])
 def test_a_name_without_address(name):
     with pytest.raises(OSError):
-        checks.leads_to(name)
+        checks.interface_to(name, "/")
 
 
 def test_every_address_is_tried(monkeypatch):
@@ -233,10 +233,10 @@ def test_every_address_is_tried(monkeypatch):
         (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("127.0.0.1", 9)),
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
-    assert checks.leads_to("db") == "lo"
+    assert checks.interface_to("db", "/") == "lo"
     monkeypatch.setattr(checks, "route_interface", lambda *_arguments: None)
     with pytest.raises(OSError, match="Permission denied|no route"):
-        checks.leads_to("db")
+        checks.interface_to("db", "/")
 
 
 # tunings that were applied and are not chosen

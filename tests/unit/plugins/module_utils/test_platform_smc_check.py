@@ -9,7 +9,7 @@ import struct
 import pytest
 import smckernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, smc_checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, smc_checks, smc_facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from kernel import KernelHost
 
@@ -130,6 +130,12 @@ def test_devices_and_counters_are_remarks(check, monkeypatch):
         "SMC-R since the module smc was loaded: 4 connections of version 1, 2 of version 2",
         "fallbacks to TCP since then: 6; reasons: 6 " + NO_SMC,
     ]
+
+
+def test_a_reason_without_a_count_is_shown_without_one():
+    stats = {"fallbacks": 6, "fallback_reasons": [{"reason": NO_SMC, "count": None}]}
+    found = smc_facts.sentences({"devices": None, "ueids": None, "stats": stats})
+    assert found == ["fallbacks to TCP since then: 6; reasons: " + NO_SMC]
 
 
 def test_a_kernel_without_devices_says_so(check):

@@ -182,13 +182,13 @@ def test_restore_of_an_interface_that_is_gone_takes_back_its_rule(host):
     assert not host.exists(RULES)
     # its queues may come back with it, so their first values stay
     assert only(result)["verdict"] == "drifted"
-    assert "no interface hsi0 any more, nor its device under another name" in only(result)["reason"]
+    assert "this host no longer has an interface hsi0, nor its device under another name" in only(result)["reason"]
     assert sorted(Journal(host, "rps", FOLDER).entries) == [QUEUE % 0, QUEUE % 1]
     again = run(host, state="restored")
     assert not again["changed"] and "the journal keeps 2 of its first values" in only(again)["reason"]
     dropped = run(host, state="restored", force=True)
     assert not dropped["changed"] and only(dropped)["verdict"] == "compliant"
-    assert "what the journal had of it is dropped" in only(dropped)["reason"]
+    assert "its values in the journal are dropped" in only(dropped)["reason"]
     assert not host.exists(FOLDER)
 
 
@@ -398,9 +398,9 @@ def test_a_second_run_at_the_same_time_changes_nothing(host):
         ({"interfaces": ["lo"]}, "lo is the loopback interface"),
         ({"interfaces": []}, "interfaces: the list is empty"),
         ({"cpus": "0-9"}, "cpus: this machine has no CPU 4-9; it has 0-3"),
-        ({"cpus": "two"}, "cpus: 'two' is no CPU list: write numbers and ranges, such as 0-3,8"),
+        ({"cpus": "two"}, "cpus: 'two' is not a CPU list: write numbers and ranges, such as 0-3,8"),
         ({"every": 0}, "every: 0 is out of range; use 1 to 8192"),
-        ({"cpus": "1", "every": 2}, "cpus: no CPU is left of '1' with every: 2"),
+        ({"cpus": "1", "every": 2}, "cpus: '1' with every: 2 leaves no CPU"),
         ({"flow_cnt": -1}, "flow_cnt: -1 is out of range"),
         ({"sock_flow_entries": 1 << 30}, "sock_flow_entries: 1073741824 is out of range"),
     ],
@@ -517,4 +517,4 @@ def test_without_udev_the_running_value_alone_decides_and_the_record_says_so(hos
     result = run(host)
     assert only(result)["after"] == {"running": {"rx-0": "f", "rx-1": "f"}, "stored": None, "next_boot": None}
     record = only(run(host))
-    assert record["verdict"] == "compliant" and "no udev here" in record["reason"]
+    assert record["verdict"] == "compliant" and "this host has no udev" in record["reason"]

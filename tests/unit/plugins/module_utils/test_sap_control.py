@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""sapcontrol and sappfpar: what their documented output means, and with which arguments they are called, as whom."""
+"""sapcontrol and sappfpar: the meaning of their documented output, the arguments and the user of each call."""
 
 import errno
 
@@ -294,7 +294,7 @@ def test_the_status_with_its_exit_codes(code, text, state, reason):
     [
         HostError("only root can run commands as prdadm: run with become: true", errno.EPERM),
         HostError("there is no user prdadm on this host", errno.ENOENT),
-        HostError(EXE + "/sapcontrol gave no answer within 30 s", errno.ETIMEDOUT),
+        HostError(EXE + "/sapcontrol did not answer within 30 s", errno.ETIMEDOUT),
     ],
 )
 def test_a_status_that_cannot_be_asked_for_is_unknown_and_says_why(error):

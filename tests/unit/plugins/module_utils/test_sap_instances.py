@@ -198,8 +198,7 @@ def test_several_profiles_and_nothing_that_tells(grown):
         instances.profile_of(host, "PRD", "D00")
     assert str(error.value) == (
         "instance: PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2), and"
-        " neither /usr/sap/sapservices nor a systemd unit nor this host's name tells which one is its own: name it as"
-        " profile"
+        " neither /usr/sap/sapservices nor a systemd unit nor this host's name shows which one it uses: set profile"
     )
     assert [one.profile for one in instances.instances(host)] == [None]
 
@@ -279,12 +278,12 @@ def test_the_folder_of_profiles(grown):
     "sid, name, words",
     [
         ("XYZ", "D00",
-         "sid: this host has no system XYZ: neither /usr/sap/XYZ/SYS/profile nor /sapmnt/XYZ/profile is there"),
-        ("prd", "D00", "sid: prd is no system ID, such as PRD"),
-        ("../../etc", "D00", "sid: ../../etc is no system ID, such as PRD"),
-        ("PRD\n", "D00", "sid: PRD\n is no system ID, such as PRD"),
-        ("PRD", "D0", "instance: D0 is no name of an instance, such as D00 or ASCS01"),
-        ("PRD", "D*", "instance: D* is no name of an instance, such as D00 or ASCS01"),
+         "sid: this host has no system XYZ: neither /usr/sap/XYZ/SYS/profile nor /sapmnt/XYZ/profile exists"),
+        ("prd", "D00", "sid: prd is not a system ID, such as PRD"),
+        ("../../etc", "D00", "sid: ../../etc is not a system ID, such as PRD"),
+        ("PRD\n", "D00", "sid: PRD\n is not a system ID, such as PRD"),
+        ("PRD", "D0", "instance: D0 is not the name of an instance, such as D00 or ASCS01"),
+        ("PRD", "D*", "instance: D* is not the name of an instance, such as D00 or ASCS01"),
         ("PRD", "D07", "instance: PRD has no profile of D07 in /usr/sap/PRD/SYS/profile"),
     ],
 )  # fmt: skip
@@ -298,7 +297,7 @@ def test_a_wrong_name_is_one_sentence(grown, sid, name, words):
 def test_no_default_profile(grown):
     host = grown({PROFILES + "PRD_D00_app1": ""})
     with pytest.raises(
-        InputError, match="PRD has no default profile, /usr/sap/PRD/SYS/profile/DEFAULT.PFL is not there"
+        InputError, match="PRD has no default profile: /usr/sap/PRD/SYS/profile/DEFAULT.PFL does not exist"
     ):
         instances.default_profile(host, "PRD")
 

@@ -227,14 +227,14 @@ def test_the_way_back_of_one_profile_takes_the_files_of_its_readers(host):
     [
         (Result(1, "", "Failed to reload daemon:\nAccess denied\n"), "Failed to reload daemon: Access denied"),
         (Result(1, "", ""), "exit code 1"),
-        (HostError("systemctl gave no answer within 60 s"), "gave no answer within 60 s"),
+        (HostError("systemctl did not answer within 60 s"), "did not answer within 60 s"),
     ],
 )
 def test_a_drop_in_that_systemd_does_not_read_is_put_back(host, says, words):
     host.says = says
     result = realtime(host)
     assert result["failed"] and words in result["msg"]
-    assert "%s was put back, because systemd does not read its units anew" % DROP_IN in result["msg"]
+    assert "%s was put back, because systemd does not read its units again" % DROP_IN in result["msg"]
     assert list(host.limits()) == [USER]
     host.says = Result(0, "", "")
     assert verdicts(realtime(host))[DROP_IN] == "changed" and host.limits() == TEXTS

@@ -73,7 +73,7 @@ def test_a_preset_that_there_is_not_is_refused_with_those_that_there_are():
 def test_what_yaml_does_not_take_for_text_is_refused(value):
     said = refused({"rdisp/x": value})
     assert "rdisp/x" in said
-    assert "write it in quotes as the profile shall have it" in said
+    assert "write it in quotes, exactly as in the profile" in said
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_values_with_outer_blanks_are_refused(value):
 @pytest.mark.parametrize("name", ["", "a b", "a=b", "#a", "a\nb", "a\n", "\ta", "a\x00", "k\xfcche", 1, None, True])
 def test_names_that_no_profile_can_hold_are_refused(name):
     for value in ("1", None):
-        assert "%r is no parameter name" % (name,) in refused({name: value})
+        assert "%r is not a parameter name" % (name,) in refused({name: value})
         with pytest.raises(InputError):
             check({name: value}, True)
 
@@ -107,7 +107,7 @@ def test_names_that_no_profile_can_hold_are_refused(name):
 @pytest.mark.parametrize("name", ["_PF", "SETENV_00", "Execute_03", "Start_Program_01", "Stop_Program_00"])
 def test_directives_are_never_changed(name):
     for value in ("1", None):
-        assert "%s is no parameter but a directive" % name in refused({name: value})
+        assert "%s is not a parameter but a directive" % name in refused({name: value})
 
 
 @pytest.mark.parametrize("name", ["icm[J2EE]/enable", "ipc/shm_psize_10", "SAPSYSTEM", "a.b-c:d*e"])
@@ -129,7 +129,7 @@ def test_values_of_parameters_that_are_known(name, good, bad):
         assert check(merge([], {name: value}), True) == ({name: value}, [])
     for value in bad:
         said = refused({name: value})
-        assert "'%s' is no value of %s" % (value, name) in said
+        assert "'%s' is not a value of %s" % (value, name) in said
         assert known(name).words in said
 
 
@@ -162,7 +162,7 @@ def test_a_priority_that_stays_without_meaning_is_worth_a_remark():
     for scheduler in ("SCHED_OTHER", None):
         usable, remarks = check({SCHEDULER: scheduler}, True, {PRIORITY: "9", SCHEDULER: "SCHED_RR"})
         assert usable == {SCHEDULER: scheduler}
-        assert ["os_priority = 9 stays in the profile and means nothing" in remark for remark in remarks] == [True]
+        assert ["os_priority = 9 stays in the profile without effect" in remark for remark in remarks] == [True]
     assert check({SCHEDULER: None, PRIORITY: None}, True, {PRIORITY: "9", SCHEDULER: "SCHED_RR"})[1] == []
     assert check({"enque/table_size": "1"}, True, {PRIORITY: "9"})[1] == []
 
@@ -177,8 +177,8 @@ def test_a_line_of_a_wrong_name_may_be_taken_out():
     usable, remarks = check(merge([], {"enqueue/table_size": None, "rdisp/vb_name": None, "login/x": None}), True)
     assert usable == {"enqueue/table_size": None, "rdisp/vb_name": None, "login/x": None}
     assert [remark.split(";")[1] for remark in remarks] == [
-        " enque/table_size is something else and stays",
-        " rdisp/vbname is something else and stays",
+        " enque/table_size is another parameter and stays",
+        " rdisp/vbname is another parameter and stays",
     ]
 
 
@@ -206,7 +206,7 @@ def test_slips_of_the_pen_are_refused(name, meant):
 def test_other_parameters_are_no_slips_of_the_pen(name):
     usable, remarks = check(merge([], {name: "1"}), True)
     assert usable == {name: "1"}
-    assert [remark.startswith("%s is not among the parameters known here" % name) for remark in remarks] == [True]
+    assert [remark.startswith("%s is not a known parameter" % name) for remark in remarks] == [True]
 
 
 def test_a_name_that_is_similar_is_named_in_the_remark():
@@ -218,7 +218,7 @@ def test_a_name_that_is_similar_is_named_in_the_remark():
 def test_what_a_substitution_stands_for_is_not_checked(name):
     usable, remarks = check({name: "$(MY_VALUE)"}, True)
     assert usable == {name: "$(MY_VALUE)"}
-    assert remarks == ["%s is written as $(MY_VALUE), and what that stands for is not checked" % name]
+    assert remarks == ["%s is written as $(MY_VALUE), and its substituted value is not checked" % name]
 
 
 def test_a_priority_with_a_scheduler_that_a_substitution_names():

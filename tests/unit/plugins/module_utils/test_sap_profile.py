@@ -109,7 +109,7 @@ def test_a_restart_by_name_brings_it_into_force(host):
 
 UNPROVED = (
     "PRD_00 started before the last change of its profiles, and its sapstartsrv later than PRD_00: sapcontrol shows "
-    "what sapstartsrv has read, which does not prove what PRD_00 runs with"
+    "what sapstartsrv has read, which does not prove the values of PRD_00"
 )
 
 
@@ -217,7 +217,7 @@ def test_a_start_that_nothing_tells_is_a_remark_and_no_restart(host):
     host.remove("/tmp/.sapstream50013")
     record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
     assert record["verdict"] == "compliant" and record["after"]["running"] is None
-    assert any("nothing tells when its sapstartsrv was started" in remark for remark in record["remarks"])
+    assert any("the start time of its sapstartsrv is unknown" in remark for remark in record["remarks"])
 
 
 def test_a_restart_of_another_instance_is_none_of_this_one(host):
@@ -425,7 +425,7 @@ def test_linux_parameters_are_not_applicable_on_aix(host, monkeypatch):
         ({"sid": "QAS", "instance": "D00"}, "QAS"),
         ({"sid": "PRD", "instance": "D07"}, "no instance D07 on this host; it has ASCS01, D00"),
         ({"profile": "PRD_D00_app1"}, "no absolute path"),
-        ({"profile": "/sapmnt/PRD/profile/PRD_D05_app1"}, "is no file of this host"),
+        ({"profile": "/sapmnt/PRD/profile/PRD_D05_app1"}, "this host has no file "),
         ({"sid": "PRD", "instance": "D00", "restart": ["PRD_D00"]}, "write system and number"),
         ({"sid": "PRD", "instance": "D00", "change": "CHG\nenque/table_size = 1"}, "give printable text"),
         ({"sid": "PRD", "instance": "D00", "restart_timeout": 0}, "restart_timeout: 0 is out of range"),
@@ -443,7 +443,7 @@ def test_what_cannot_be_is_one_sentence_and_nothing_is_changed(host, wrong, word
 
 def test_one_profile_twice_is_refused(host):
     entries = [{"sid": "PRD", "instance": name, "parameters": {BTC: 12}} for name in ("D00", "D*")]
-    with pytest.raises(InputError, match="asked for twice"):
+    with pytest.raises(InputError, match="requested twice"):
         run(host, profiles=entries)
 
 
@@ -451,7 +451,7 @@ def test_a_kernel_that_refuses_the_new_profile_keeps_the_old_one(host):
     before = host.profiles()
     host.complains = ["wp_no_btc = 12"]
     result = d00(host, parameters={BTC: 12})
-    assert result["failed"] and "sappfpar refuses the new %s, so the old one stands" % D00 in result["msg"]
+    assert result["failed"] and "sappfpar refuses the new %s, so the old one stays" % D00 in result["msg"]
     assert host.profiles() == before
 
 

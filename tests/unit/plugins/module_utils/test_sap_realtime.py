@@ -151,7 +151,7 @@ def test_an_entry_in_limits_d_does_not_reach_a_running_sapstartsrv(machine):
     assert realtime.waiting(host, instance(unit=None), 99) == []
     assert realtime.prerequisites(host, instance(unit=None), 99) == [
         "PRD D00 may not use real-time priority 99, because its sapstartsrv (process 4711) may use none: "
-        "/etc/security/limits.conf allows 99 to what login sessions start: start sapstartsrv from one"
+        "/etc/security/limits.conf allows 99 to login sessions: start sapstartsrv from one"
     ]
 
 
@@ -292,7 +292,7 @@ def config(*options):
 def test_a_group_without_realtime_is_named(machine, mount):
     host = machine(server(group=V1), service(RAISED), {GROUP_FILE % mount: "0\n"})
     assert realtime.prerequisites(host, instance(), 99) == [
-        "PRD D00 may use no real-time priority in the control group /SAP.slice/SAPPRD_00.service, whose "
+        "PRD D00 may not use real-time priority in the control group /SAP.slice/SAPPRD_00.service, whose "
         "cpu.rt_runtime_us is 0: give it and those above it a share, such as 950000"
     ]
 
@@ -340,7 +340,7 @@ def test_everything_that_is_missing_is_named_at_once(machine):
 
 @pytest.mark.parametrize(
     ("runtime", "words"),
-    [("950000", ["leave 5 % of the CPU time"]), ("-1", ["starve everything else"]), ("0", []), ("", [])],
+    [("950000", ["leave 5 % of the CPU time"]), ("-1", ["block all other processes"]), ("0", []), ("", [])],
 )
 def test_what_realtime_leaves_to_others_is_said(machine, runtime, words):
     found = realtime.remarks(machine({RUNTIME: runtime + "\n"}))

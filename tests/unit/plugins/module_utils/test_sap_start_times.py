@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import start_times
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import Process
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import ListedProcess
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.start_times import ANSWER, STORED, UNPROVED
 
 PROFILES = ["/sapmnt/PRD/profile/PRD_D00_app1", "/sapmnt/PRD/profile/DEFAULT.PFL"]
@@ -58,7 +58,7 @@ def test_what_an_instance_runs_with(tmp_path, instance, service, profiles, expec
 
 
 def test_a_start_service_of_unknown_age_proves_nothing_about_an_older_instance(tmp_path):
-    with pytest.raises(HostError, match="nothing tells when its sapstartsrv was started"):
+    with pytest.raises(HostError, match="the start time of its sapstartsrv is unknown"):
         start_times.basis(Times(tmp_path, {PROFILES[0]: 2000}), D00, 1000, PROFILES)
 
 
@@ -81,7 +81,7 @@ def test_without_a_socket_the_process_tells_its_start(tmp_path, age, expected):
 
 
 def process(name="disp+work", elapsed="1:00:00", pid=7, colour="GREEN"):
-    return Process(name, "", colour, "Running", "2026 11 20 10:00:00", elapsed, pid)
+    return ListedProcess(name, "", colour, "Running", "2026 11 20 10:00:00", elapsed, pid)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_start_of_a_real_process(tmp_path):
 
 @pytest.mark.parametrize("processes", [[], [process(elapsed="")], [process(elapsed="1 day")], [process(colour="GRAY")]])
 def test_a_start_that_nobody_tells(tmp_path, processes):
-    with pytest.raises(HostError, match="nothing tells when its processes were started"):
+    with pytest.raises(HostError, match="the start time of its processes is unknown"):
         start_times.instance_started(Host(str(tmp_path)), processes)
 
 

@@ -131,17 +131,17 @@ def test_a_socket_without_a_connection_has_no_mode(state):
             "for SMC-D)",
         ),
         ((0, NO_DEVICE), "0x03030000 (no SMC device found, neither for SMC-R nor for SMC-D)"),
-        ((0x0A0B0C0D, 0), "0x0a0b0c0d (a reason that is not known here)"),
+        ((0x0A0B0C0D, 0), "0x0a0b0c0d (unknown reason)"),
         ((0, 0), None),
         (None, None),
     ],
 )
 def test_why_a_socket_fell_back(why, words):
-    assert smc_sockets.why(smc_sockets.parse(smckernel.smc_socket("TCP", why=why))) == words
+    assert smc_sockets.fallback(smc_sockets.parse(smckernel.smc_socket("TCP", why=why))) == words
 
 
 def test_a_reason_without_a_fallback_says_nothing():
-    assert smc_sockets.why(smc_sockets.parse(smckernel.smc_socket("SMCR", why=(NO_SMC, 0)))) is None
+    assert smc_sockets.fallback(smc_sockets.parse(smckernel.smc_socket("SMCR", why=(NO_SMC, 0)))) is None
 
 
 def test_a_socket_of_this_process_is_found_by_its_inode(monkeypatch):
@@ -158,11 +158,11 @@ def test_a_socket_of_this_process_is_found_by_its_inode(monkeypatch):
 
 def test_smc_is_there_when_the_kernel_lists_its_protocol(tmp_path):
     host = KernelHost(tmp_path)
-    assert not smc_sockets.is_there(host)
+    assert not smc_sockets.kernel_has_smc(host)
     host.fill("/proc/net/protocols", "protocol  size\nTCP  2432\nMCTP 9\n")
-    assert not smc_sockets.is_there(host)
+    assert not smc_sockets.kernel_has_smc(host)
     host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
-    assert smc_sockets.is_there(host)
+    assert smc_sockets.kernel_has_smc(host)
 
 
 # the fact smc

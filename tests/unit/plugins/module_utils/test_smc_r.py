@@ -168,7 +168,7 @@ def test_the_only_device_is_found(host):
 def test_of_several_devices_one_must_be_named(host):
     host.devices["smcr2"] = host.devices.pop("smcr0")
     host.devices["smcr1"] = Device(SMCR_FOUND)
-    with pytest.raises(InputError, match="there is no smcr0; say which is meant of smcr1, smcr2"):
+    with pytest.raises(InputError, match="there is no smcr0; choose one of smcr1, smcr2"):
         run(host, preset="enabled")
     assert only(run(host, preset="enabled", device="smcr2"))["verdict"] == "changed"
     assert host.devices["smcr1"].stored == SMCR_FOUND
@@ -255,7 +255,7 @@ def test_published_attributes_may_be_missing_and_mistyped_ones_not(host):
         del values["tx_intr_time"]
     record = only(run(host, preset="enabled"))
     assert record["verdict"] == "unsupported"
-    assert record["reason"].startswith("SMC-R of this AIX has no attribute tx_intr_time (lsattr says of tx_intr_time")
+    assert record["reason"].startswith("SMC-R of this AIX has no attribute tx_intr_time (lsattr fails for tx_intr_time")
     with pytest.raises(InputError, match="con_per_lg.*smcr0 has conns_per_lg, enabled"):
         run(host, attributes={"con_per_lg": 5})
     assert host.changes() == []

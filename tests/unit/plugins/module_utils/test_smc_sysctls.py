@@ -5,16 +5,14 @@
 import shutil
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import (
-    MODULES,
-    NAMES,
-    SYSCTL,
-    SmcSysctls,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
 from runs import everything, only, runner
 from smckernel import SYSCTLS, SmcHost
 
 WMEM, RMEM = SYSCTLS + "wmem", SYSCTLS + "rmem"
+SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf"
+MODULES = "/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf"
 
 
 @pytest.fixture
@@ -22,9 +20,7 @@ def host(tmp_path):
     return SmcHost(tmp_path)
 
 
-DEFAULTS = dict.fromkeys(NAMES)
-DEFAULTS.update(wmem=262144, rmem=131072)
-run = runner(SmcSysctls, **DEFAULTS)
+run = runner(SmcSysctls, settings={"wmem": 262144, "rmem": 131072})
 
 
 def record(host, check=False, **changes):
@@ -47,19 +43,27 @@ def test_values_are_set_kept_and_taken_back(host):
     assert "\nnet.smc.rmem = 131072\n" in host.read(SYSCTL) and "\nnet.smc.wmem = 262144\n" in host.read(SYSCTL)
     assert "\nsmc\n" in host.read(MODULES)
     assert not run(host)["changed"]
-    restored = run(host, state="restored", wmem=None, rmem=None)
+    restored = run(host, state="restored", settings={})
     assert restored["tuning"][0]["verdict"] == "changed"
     assert everything(host) == before
 
 
+def test_other_settings_are_read_once_for_all_sysctls(host):
+    unit, read = "/etc/systemd/system/site.service", []
+    host.fill(unit, "[Service]\nExecStart=/bin/true\n")
+    host.read = lambda path: read.append(path) or type(host).read(host, path)
+    run(host, check=True)
+    assert read.count(unit) == 1
+
+
 def test_what_is_not_asked_for_is_left_alone(host):
-    run(host, wmem=None, rmem=None, smcr_testlink_time=0)
+    run(host, settings={"smcr_testlink_time": 0, "rmem": None})
     assert host.log == [(SYSCTLS + "smcr_testlink_time", "0")]
     assert "rmem" not in host.read(SYSCTL)
 
 
 def test_nothing_asked_for_is_no_tuning(host):
-    found = record(host, wmem=None, rmem=None)
+    found = record(host, settings={})
     assert (found["verdict"], found["reason"]) == ("not_applicable", "no value is asked for")
     assert host.log == [] and not host.exists(SYSCTL)
 
@@ -105,7 +109,7 @@ def test_a_kernel_without_the_module_is_unsupported_and_nothing_is_loaded_for_it
 
 
 def test_a_name_that_this_kernel_lacks_keeps_the_others_from_being_set(host):
-    found = record(host, smcr_max_send_wr=64)
+    found = record(host, settings={"wmem": 262144, "smcr_max_send_wr": 64})
     assert found["verdict"] == "unsupported"
     assert found["reason"] == "the kernel 6.12.1-s390x has no net.smc.smcr_max_send_wr" and host.log == []
 
@@ -118,9 +122,11 @@ def test_another_system_is_not_applicable(host, tmp_path):
 
 def test_a_value_out_of_the_kernels_limits_changes_nothing(host):
     before = everything(host)
-    result = run(host, wmem=1000)
+    # older and newer kernels may have other limits than the table of this collection
+    host.least = dict(host.least, wmem=32768)
+    result = run(host, settings={"wmem": 20000})
     assert result["failed"] and "the kernel does not take this value" in result["msg"]
-    assert "cannot write 1000 to " + WMEM in result["msg"]
+    assert "cannot write 20000 to " + WMEM in result["msg"]
     after = everything(host)
     assert {path: text for path, text in after.items() if "zpower" not in path} == before
     assert not host.exists(SYSCTL) and not host.exists(MODULES)
@@ -165,3 +171,46 @@ def test_the_way_back_after_the_module_was_unloaded_takes_the_files_away(host, t
     shutil.rmtree(str(tmp_path / "proc/sys/net/smc"))
     assert record(host, state="restored")["verdict"] == "changed"
     assert not host.exists(SYSCTL) and not host.exists(MODULES)
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"wmen": 65536}, "there is no setting 'wmen'; use wmem, rmem, "),
+        ({"net.smc.rmem": 65536}, "there is no setting 'net.smc.rmem'; use rmem, "),
+        ({7: 65536}, "there is no setting '7'; use "),
+        ({"wmem": 1000}, "wmem: 1000 is out of range; use 16384 to 1073741823"),
+        ({"limit_smc_hs": 2}, "limit_smc_hs: 2 is out of range; use 0 to 1"),
+        ({"smcr_testlink_time": -1}, "smcr_testlink_time: -1 is out of range; use 0 to 2147483"),
+        ({"wmem": "much"}, "wmem is 'much'; give a whole number"),
+        ({"wmem": ""}, "wmem is ''; give a whole number"),
+        ({"limit_smc_hs": True}, "limit_smc_hs is 'True'; give a whole number"),
+        ({"rmem": 65536.5}, "rmem is '65536.5'; give a whole number"),
+        ({"rmem": [65536]}, "rmem is '[65536]'; give a whole number"),
+    ],
+)
+@pytest.mark.parametrize("state", ["present", "restored"])
+def test_a_mistake_is_one_sentence_and_changes_nothing(host, settings, words, state):
+    before = everything(host)
+    with pytest.raises(InputError) as caught:
+        run(host, settings=settings, state=state)
+    assert str(caught.value).startswith("settings: " + words) and everything(host) == before
+
+
+def test_an_unknown_name_shows_all_names(host):
+    with pytest.raises(InputError) as caught:
+        run(host, settings={"buf_type": 1})
+    first, *others = str(caught.value).split("; use ")[1].split(", ")
+    assert first == "smcr_buf_type" and {first, *others} == set(SmcSysctls.table)
+
+
+def test_a_number_may_be_a_text_as_templates_make_it(host):
+    assert record(host, settings={"wmem": "262144"})["after"]["running"] == {"net.smc.wmem": "262144"}
+
+
+def test_a_setting_of_an_earlier_call_is_taken_back_with_the_others(host):
+    before = everything(host)
+    run(host, settings={"wmem": 262144})
+    run(host, settings={"rmem": 262144})
+    assert "net.smc.wmem" not in record(host, settings={"rmem": 262144})["after"]["stored"]
+    assert record(host, state="restored")["verdict"] == "changed" and everything(host) == before

@@ -27,7 +27,7 @@ from kernel import KernelHost, rps_params
 from killing import killed, whole
 from runs import FOLDER, only, runner
 from sapsystem import ASCS01, D00, D00_TEXT, SapHost
-from smckernel import SmcHost
+from smckernel import SYSCTLS, SmcHost
 
 NET = "/sys/class/net/"
 MAIN = FOLDER + "/rps.json"
@@ -92,7 +92,10 @@ def test_a_permanent_address_is_known_again_and_a_random_one_is_not(host):
     rename(host, "veth0", "veth1")
     records = {record["subject"]: record for record in run(host, state="restored")["tuning"]}
     assert records["eth1"]["verdict"] == "changed" and mask(host, "eth1") == "0"
-    assert records["veth0"]["verdict"] == "drifted" and "no interface veth0 any more" in records["veth0"]["reason"]
+    assert (
+        records["veth0"]["verdict"] == "drifted"
+        and "this host no longer has an interface veth0" in records["veth0"]["reason"]
+    )
     assert mask(host, "veth1") == "f"
     assert [entry["subject"] for entry in Journal(host, "rps", FOLDER).entries.values()] == ["veth0"]
 
@@ -307,16 +310,15 @@ def test_rollback_takes_out_a_rule_that_no_journal_knows_and_says_what_is_not_kn
     records = {record["subject"]: record for record in complete(host)["tuning"]}
     assert "eth9 udev rule: edited by hand, wanted absent" in records["eth9"]["reason"]
     record = only(run(host, state="restored"))
-    assert record["verdict"] == "changed" and "what was running before is not known" in record["remarks"][0]
+    assert record["verdict"] == "changed" and "the running value before is unknown" in record["remarks"][0]
     assert not host.exists(RULES)
 
 
 def test_a_moved_guest_shows_what_is_left_of_it(tmp_path):
     host = SmcHost(tmp_path)
-    params = {name: 262144 if name == "wmem" else None for name in smc_sysctls.NAMES}
-    params.update(state="present", force=False)
+    params = dict(settings={"wmem": 262144}, state="present", force=False)
     runner(smc_sysctls.SmcSysctls)(host, **params)
-    shutil.rmtree(host.path(smc_sysctls.FOLDER))
+    shutil.rmtree(host.path(SYSCTLS))
     tuning = smc_sysctls.SmcSysctls(host, params)
     record = only(Run(tuning, Journal(host, tuning.name, FOLDER), "present", True, complete=True).run())
     assert record["verdict"] == "drifted" and "there is no net.smc" in record["reason"]
@@ -362,7 +364,7 @@ def rps_run(host, state="present", checkpoint=None):
 
 
 def smc_run(host, state="present", checkpoint=None):
-    params = dict(dict.fromkeys(smc_sysctls.NAMES), wmem=262144, state=state, force=False)
+    params = dict(settings={"wmem": 262144}, state=state, force=False)
     tuning = smc_sysctls.SmcSysctls(host, params)
     return Run(tuning, Journal(host, tuning.name, FOLDER, checkpoint), state).run()
 

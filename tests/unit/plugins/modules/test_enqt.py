@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The face: which tool it takes and says, a round with each, check mode, and what a wrong call hears."""
+"""The module: the tool it takes and names, a round with each, check mode, and the messages of wrong calls."""
 
 import json
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import enqt
-from enqueueing import ENQ_ADMIN, ENQT, agent_of, lock_table, standin
+from enqueueing import ENQ_ADMIN, ENQT, agent_of, standin
 from measuring import QUICK
 from modules import caller
 
 ROUND = dict(QUICK, address="127.0.0.1", users=2, locks_per_user=5)
-SESSION = {"tool": "locktable", "port": 1, "control_port": 2, "token": "0123456789abcdef"}
+SESSION = {"tool": "enqt", "port": 1, "control_port": 2, "token": "0123456789abcdef"}
 
 
 @pytest.fixture
@@ -20,20 +20,14 @@ def call(monkeypatch, capsys):
     return caller(enqt.main, monkeypatch, capsys)
 
 
-def test_start_measure_stop(call, warned):
-    started = call(side="server", address="127.0.0.1", lifetime=60, profile=None)
-    session = started["session"]
-    try:
-        assert started["changed"] and session["tool"] == "locktable" and started["enqueue"]["kind"] is None
-        assert "no SAP enqueue server was found" in warned[0]
-        measured = call(session=session, **ROUND)
-        assert measured["changed"] is False and measured["enqueue"]["tool"] == "locktable"
-        (record,) = measured["records"]
-        assert record["workload"]["name"] == "locktable-sd_benchmark" and record["runs"][0]["ok"]
-        assert session["token"] not in json.dumps(record)
-    finally:
-        stopped = call(side="server", state="stopped", session=session)
-    assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
+@pytest.mark.parametrize("options", [{}, {"tool": "enqt"}, {"side": "client", "session": dict(SESSION, tool="enqt")}])
+def test_no_enqueue_server_is_one_sentence(call, options):
+    """What is missing, where it was looked for, and what would be right."""
+    result = call(**dict({"side": "server", "address": "127.0.0.1"}, **options))
+    assert result["failed"] and result["msg"] == (
+        "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
+        "has the profile of an ASCS or SCS instance that starts one; name its profile, or take a host of the SAP system"
+    )
 
 
 @pytest.mark.parametrize("kind, tool, program", [("ENSA1", "enqt", ENQT), ("ENSA2", "enq_admin", ENQ_ADMIN)])
@@ -44,11 +38,15 @@ def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypa
         try:
             assert (session["tool"], started["enqueue"]["kind"]) == (tool, kind)
             assert started["enqueue"]["how"] == "profile " + server.profile
+            assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
             options = dict(ROUND, session=session, profile=server.profile, path=program, load="create_locks")
             measured = call(**options)
+            assert measured["changed"] is False and measured["enqueue"]["tool"] == tool
         finally:
-            call(side="server", state="stopped", session=session)
+            stopped = call(side="server", state="stopped", session=session)
+        assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
         (record,) = measured["records"]
+        assert session["token"] not in json.dumps(record)
         assert record["workload"]["name"] == tool + "-create_locks" and record["runs"][0]["ok"]
         assert record["fingerprint"]["server"]["hostname"]
         assert measured["enqueue"]["instance"] == "ASCS01"
@@ -83,13 +81,12 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
         ({"users": 0}, "users is 0; it has to be from 1 to 1000"),
         ({"processes": 251}, "processes is 251"),
         ({"locks_per_user": 10000000}, "locks_per_user is 10000000"),
-        ({"tool": "enqt"}, "tool is enqt, but the server of the session serves locktable"),
+        ({"tool": "enq_admin"}, "tool is enq_admin, but the server of the session serves enqt"),
         ({"session": dict(SESSION, tool="niping")}, "the session is that of niping, which measures no locks"),
-        ({"load": "live_statistics"}, "locktable has no load live_statistics"),
+        ({"session": dict(SESSION, tool="locktable")}, "the session is that of locktable, which measures no locks"),
+        ({"tool": "locktable"}, "value of tool must be one of: auto, enqt, enq_admin"),
         ({"load": "stall"}, "value of load must be one of"),
-        ({"load": "sd_benchmark", "processes": 3}, "processes is 3 and users 2"),
-        ({"session": dict(SESSION, tool="enqt"), "profile": "/nowhere"}, "profile /nowhere is not there"),
-        ({"session": dict(SESSION, tool="enqt")}, "no SAP enqueue server was found: name its profile"),
+        ({"session": SESSION, "profile": "/nowhere"}, "profile /nowhere does not exist"),
         ({"run_seconds": 200.0}, "timeout is shorter than run_seconds"),
     ],
 )
@@ -110,9 +107,17 @@ def test_a_program_that_is_not_there(call, tmp_path, monkeypatch):
         assert "whose tool is enqt" in result["msg"]
 
 
-def test_an_agent_without_the_table(call):
-    """A server that is gone is a record of failed runs, as with every tool."""
-    with lock_table() as session:
-        pass
-    (record,) = call(session=session, **ROUND)["records"]
+def test_more_processes_than_users(call, tmp_path, monkeypatch):
+    with standin(tmp_path, "ENSA2", monkeypatch) as server:
+        session = dict(SESSION, tool="enq_admin")
+        result = call(session=session, profile=server.profile, path=ENQ_ADMIN, processes=3, **ROUND)
+    assert result["failed"] and "processes is 3 and users 2" in result["msg"]
+
+
+def test_an_agent_that_is_gone(call, tmp_path, monkeypatch):
+    """A record of failed runs, as with every tool."""
+    with standin(tmp_path, "ENSA1", monkeypatch) as server:
+        with agent_of("enqt") as session:
+            pass
+        (record,) = call(session=session, profile=server.profile, path=ENQT, load="create_locks", **ROUND)["records"]
     assert "connection refused" in record["runs"][0]["error"]

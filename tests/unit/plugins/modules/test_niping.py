@@ -81,7 +81,7 @@ def test_niping_from_a_path(call, warned):
         ({"side": "server", "port": 70000}, "port is 70000; it has to be from 0 to 65535"),
         ({"side": "client", "address": "x", "session": SESSION, "change": "c"}, "phase"),
         ({"side": "client", "address": "x", "session": SESSION, "tool": "niping"}, "the server of the session serves"),
-        ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "every size has to be from 1"),
+        ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "bytes has 0; it has to be from 1 to"),
         ({"side": "middle"}, "value of side must be one of"),
     ],
 )

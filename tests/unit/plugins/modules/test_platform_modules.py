@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The faces platform_info and platform_check: what they take, what they return, and that they never change anything."""
 
+import json
 import os
 import platform
+import re
+from pathlib import Path
 
 import captured
 import pytest
@@ -16,6 +19,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
 from modules import caller
+
+CHECKOUT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -36,9 +41,23 @@ def check(monkeypatch, capsys):
     return caller(platform_check.main, monkeypatch, capsys)
 
 
-def documented(contains):
-    """The nested keys that RETURN documents."""
-    return {key: documented(entry.get("contains", {})) for key, entry in contains.items()}
+PAGE = os.path.join(os.path.dirname(platform_info.__file__), "..", "..", "docs", "platform.md")
+
+
+def documented():
+    """The nested keys of the tables of facts in docs/platform.md: `lpar.name`, `.number` are two keys of lpar."""
+    known = {}
+    with open(PAGE, encoding="utf-8") as stream:
+        facts = stream.read().split("## Facts\n")[1].split("## SMT\n")[0]
+    for row in re.findall(r"(?m)^\| (`.*?`) \|", facts):
+        parent = ""
+        for name in re.findall("`(.*?)`", row):
+            path = (parent + name if name.startswith(".") else name).replace("[]", "").replace(".<name>", "")
+            parent = path.rpartition(".")[0]
+            level = known
+            for key in path.split("."):
+                level = level.setdefault(key, {})
+    return known
 
 
 def returned(value, known):
@@ -66,13 +85,20 @@ def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, inf
     captured.grow(tmp_path, tree)
     found = info(root=str(tmp_path))["ansible_facts"]["zpower_platform"]
     contains = yaml.safe_load(platform_info.RETURN)["ansible_facts"]["contains"]["zpower_platform"]["contains"]
-    known = documented(contains)
+    known = documented()
+    assert set(found) == set(contains) == set(known)
     # a captured tree does not tell of SMC
     smckernel.Answers(monkeypatch, netlink, family=None)
     found["smc"] = smc_facts.smc(smckernel.LoadedHost())
     # one interface stands for all
     found["interfaces"] = found["interfaces"]["enc600"]
-    assert returned(found, known) == known
+    # this kernel has no SMC, so its facts have no more than their first level
+    first_level = dict(known, smc=dict.fromkeys(known["smc"], {}))
+    assert returned(found, first_level) == first_level
+    # the samples show all nested keys
+    samples = {name: entry["sample"] for name, entry in contains.items()}
+    samples["interfaces"] = samples["interfaces"]["hsi0"]
+    assert returned(samples, known) == known
 
 
 def test_this_machine_is_the_default(info):
@@ -86,14 +112,14 @@ def test_a_root_without_proc_is_one_sentence(tmp_path, info, folder):
     root = str(tmp_path / folder).rstrip("/")
     result = info(root=root)
     assert result["failed"] and result["msg"] == (
-        "root: %s holds no folder proc; name the folder that holds proc and sys" % root
+        "root: %s contains no folder proc; name the folder that contains proc and sys" % root
     )
 
 
 def test_a_root_without_sys_is_a_warning(tmp_path, info, warnings):
     captured.grow(tmp_path, {"/proc/sysinfo": synthetic.sysinfo()})
     result = info(root=str(tmp_path))
-    assert len(warnings) == 1 and "holds no folder sys" in warnings[0]
+    assert len(warnings) == 1 and "contains no folder sys" in warnings[0]
     assert result["ansible_facts"]["zpower_platform"]["generation"] == "z15"
 
 
@@ -147,8 +173,7 @@ def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
     assert [record["subject"] for record in both["tuning"]] == ["SMT", "HiperSockets"]
 
 
-def test_every_record_has_the_documented_keys(check):
-    yaml = pytest.importorskip("yaml")
-    contains = yaml.safe_load(platform_check.RETURN)["tuning"]["contains"]
+def test_every_record_has_the_keys_of_the_schema(check):
+    schema = json.loads((CHECKOUT / "docs" / "schemas" / "tunings-1.schema.json").read_text(encoding="utf-8"))
     for record in check(database_host="localhost")["tuning"]:
-        assert set(record) == set(contains)
+        assert set(record) == set(schema["$defs"]["tuning"]["properties"])

@@ -7,7 +7,7 @@ import errno
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import NAMES
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_check, smc_sysctls
 from modules import caller
 from smckernel import SYSCTLS, SmcHost
@@ -28,10 +28,10 @@ def host(tmp_path, monkeypatch):
 
 
 def test_it_applies_predicts_and_restores(host, sysctls):
-    predicted = sysctls(wmem=131072, _ansible_check_mode=True)
+    predicted = sysctls(settings={"wmem": 131072}, _ansible_check_mode=True)
     assert predicted["changed"] and predicted["tuning"][0]["verdict"] == "drifted"
-    assert sysctls(wmem="131072")["diff"] == predicted["diff"]
-    assert sysctls(wmem=131072)["changed"] is False
+    assert sysctls(settings={"wmem": "131072"})["diff"] == predicted["diff"]
+    assert sysctls(settings={"wmem": 131072})["changed"] is False
     assert host.value(WMEM) == "131072"
     assert sysctls(state="restored")["changed"]
     assert host.value(WMEM) == "65536"
@@ -40,10 +40,12 @@ def test_it_applies_predicts_and_restores(host, sysctls):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"wmem": "much"}, "wmem"),
-        ({"smcr_buf_type": 3}, "value of smcr_buf_type must be one of: 0, 1, 2, got: 3"),
-        ({"limit_smc_hs": 2}, "value of limit_smc_hs must be one of: 0, 1, got: 2"),
-        ({"wmen": 65536}, "Unsupported parameters"),
+        ({"settings": {"wmem": "much"}}, "wmem"),
+        ({"settings": {"smcr_buf_type": 3}}, "smcr_buf_type: 3 is out of range; use 0 to 2"),
+        ({"settings": {"limit_smc_hs": 2}}, "limit_smc_hs: 2 is out of range; use 0 to 1"),
+        ({"settings": {"wmen": 65536}}, "there is no setting 'wmen'; use wmem, "),
+        ({"settings": ["wmem"]}, "settings"),
+        ({"wmem": 65536}, "Unsupported parameters"),
         ({"state": "absent"}, "value of state must be one of: present, restored"),
     ],
 )
@@ -53,16 +55,18 @@ def test_bad_input_fails_with_one_sentence_and_changes_nothing(host, sysctls, ar
     assert host.log == [] and not host.exists("/var/lib/zpower_sap_tuning")
 
 
-def test_every_sysctl_is_an_option(sysctls):
+def test_every_sysctl_is_documented(sysctls):
     yaml = pytest.importorskip("yaml")
-    assert sorted(yaml.safe_load(smc_sysctls.DOCUMENTATION)["options"]) == sorted(NAMES)
+    text = " ".join(yaml.safe_load(smc_sysctls.DOCUMENTATION)["options"]["settings"]["description"])
+    assert [name for name in SmcSysctls.table if "C(%s)" % name not in text] == []
     # and each of them is taken: the machine of the tests has no net.smc
-    result = sysctls(_ansible_check_mode=True, **dict.fromkeys(NAMES, 1))
+    settings = {name: lowest for name, (lowest, highest) in SmcSysctls.table.items()}
+    result = sysctls(_ansible_check_mode=True, settings=settings)
     assert not result["changed"] and result["tuning"][0]["verdict"] in ("unsupported", "not_applicable", "drifted")
 
 
 def test_the_check_takes_peers(monkeypatch, capsys):
-    monkeypatch.setattr(smc_sockets, "is_there", lambda host: False)
+    monkeypatch.setattr(smc_sockets, "kernel_has_smc", lambda host: False)
     records = caller(platform_check.main, monkeypatch, capsys)(smc_peers=["127.0.0.1"])["tuning"]
     assert [record["subject"] for record in records] == ["SMT", "SMC"]
     assert records[1]["wanted"] == {"smc_peers": ["127.0.0.1"]}
@@ -76,7 +80,7 @@ def test_a_server_without_smc_is_one_sentence(monkeypatch, capsys):
     result = caller(niping.main, monkeypatch, capsys)(
         side="server", address="127.0.0.1", tool="pingpong", transport="smc"
     )
-    assert result["failed"] and "transport smc takes SMC sockets (AF_SMC)" in result["msg"]
+    assert result["failed"] and "transport smc needs SMC sockets (AF_SMC)" in result["msg"]
 
 
 def test_niping_over_smc_is_refused_before_anything_starts(monkeypatch, capsys):

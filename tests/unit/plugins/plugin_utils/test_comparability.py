@@ -8,13 +8,27 @@ from dataclasses import replace
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import NOTHING_CHANGED
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import NOTHING_CHANGED, Tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import Factor, Level
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import plan
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Budget, plan
 from comparing import BETTER, fail, main, records_of, report_of, spoil
 
 # Comparability
+
+
+def test_the_state_before_is_what_the_first_round_after_found():
+    """All rounds before may come first, with nothing to take back; later rounds after find the tuning set already."""
+    files = [factory.make_tunings("app1", "after", number) for number in (1, 2, 3)]
+    for file in files[1:]:
+        (record,) = file["tunings"]
+        record.update(before=record["after"], verdict="compliant")
+    found = Tunings(files)
+    assert found.blocks(["app1"]) is None
+    (change,) = found.changes()
+    assert change["before"]["running"] == {"rx-0": "00000000"}
+    # set from the beginning, there is no state before
+    assert Tunings(files[1:]).blocks(["app1"]) == NOTHING_CHANGED
 
 
 @pytest.mark.parametrize("side", ["client", "server"])
@@ -60,21 +74,21 @@ def test_a_change_within_a_state_is_not_comparable():
 
 def test_items_that_are_only_shown_decide_nothing():
     def change(record):
-        record["fingerprint"]["client"].update(python="3.11.2", rps_cpus={"rx-0": "ffff"}, boot_id="other")
+        record["fingerprint"]["client"].update(python="3.11.2", rps_cpus={"rx-0": "ffff"})
 
     report = report_of(spoil(records_of(), change, "after"))
     assert main(report)["verdict"] == "IMPROVED"
-    assert [item["item"] for item in report["comparability"]] == ["client.boot_id", "client.python", "client.rps_cpus"]
+    assert [item["item"] for item in report["comparability"]] == ["client.python", "client.rps_cpus"]
 
 
 def test_a_failed_round_without_fingerprint_spoils_nothing():
-    records = records_of()
+    records = records_of(replace(BETTER, rounds=7))
 
     def lose(record):
         fail(record, 5)
         record["fingerprint"] = {"client": None, "server": None}
 
-    spoil([record for record in records if record["round"] == 6], lose, "after")
+    spoil([record for record in records if record["round"] == 7], lose, "after")
     assert main(report_of(records))["verdict"] == "IMPROVED"
 
 
@@ -200,7 +214,7 @@ def test_tunings_of_other_hosts_do_not_help():
 
 def test_conflicts_are_warned_of():
     report = report_of(records_of(), tunings_of(conflicts=[{"what": "a udev rule", "file": "/etc/x", "line": 1}]))
-    assert "rps hsi0 on app1 has conflicts: see what changed." in report["warnings"]
+    assert "rps hsi0 on app1 has conflicts: see What changed." in report["warnings"]
 
 
 # Control
@@ -210,11 +224,12 @@ def test_a_control_that_moved_leaves_nothing_to_conclude():
     report = report_of(records_of(replace(BETTER, control_effect=-0.08)))
     found = main(report)
     assert (found["verdict"], report["verdict"]) == ("INCONCLUSIVE", "INCONCLUSIVE")
-    assert "the control workload moved" in found["reason"]
+    assert "the control workload, which the change cannot affect, changed by +" in found["reason"]
+    assert report["pooled"][0]["cause"] == "control" and report["pooled"][0]["control_ratio"] > 1.05
     (control,) = [item for item in report["comparisons"] if item["control"]]
     assert control["verdict"] == "IMPROVED"
     assert report["counts"]["IMPROVED"] == 0
-    assert any("control workload moved" in warning for warning in report["warnings"])
+    assert any("control workload changed" in warning for warning in report["warnings"])
 
 
 def test_the_control_of_another_host_does_not_count():
@@ -229,7 +244,7 @@ def test_without_a_control_the_report_says_so():
     assert any("no control workload" in flag for flag in main(report)["flags"])
     assert any("No control workload" in warning for warning in report["warnings"])
     assert (
-        "Weaker evidence: in 1 comparison the two states did not take turns in time."
+        "Weaker evidence: in 1 comparison the rounds of the two states did not alternate."
         in report_of(in_blocks(records_of()))["warnings"]
     )
 
@@ -237,10 +252,10 @@ def test_without_a_control_the_report_says_so():
 def test_an_unknown_order_of_the_rounds_is_weaker_evidence():
     records = spoil(records_of(), lambda record: record.update(started=None), "after")
     report = report_of(records)
-    weaker = "Weaker evidence: in 1 comparison the two states did not take turns in time."
+    weaker = "Weaker evidence: in 1 comparison the rounds of the two states did not alternate."
     assert weaker in report["warnings"] and weaker not in report_of(records_of())["warnings"]
     assert report["protocol"]["design"] == "mixed" and report["protocol"]["evidence"].startswith("weaker evidence")
-    assert not any("take turns" in step for step in report["next_steps"])
+    assert not any("Let the states alternate" in step for step in report["next_steps"])
 
 
 def in_blocks(records):
@@ -253,8 +268,11 @@ def in_blocks(records):
 def test_a_control_that_cannot_be_compared_was_measured():
     records = spoil(records_of(), lambda record: record["workload"].update(loops=7), "after", control=True)
     report = report_of(records)
-    assert any("the control workload could not be compared on this host" in flag for flag in main(report)["flags"])
-    assert "The control workload could not be compared on app1: what moved by itself is unknown." in report["warnings"]
+    assert any("the control workload cannot be compared on this host" in flag for flag in main(report)["flags"])
+    assert (
+        "The control workload cannot be compared on app1: changes from other causes cannot be excluded."
+        in report["warnings"]
+    )
     assert not any("o control workload" in text for text in [*main(report)["flags"], *report["warnings"]])
 
 
@@ -391,7 +409,7 @@ def test_a_tool_is_never_declared():
 
 @pytest.mark.parametrize("pattern", ["kernl", "workload.tool", "client.python", "", "tool"])
 def test_a_declaration_of_nothing_is_refused_in_words(pattern):
-    with pytest.raises(ValueError, match="names nothing that has to match: take one of .*kernel"):
+    with pytest.raises(ValueError, match="names no item that must match: use one of .*kernel"):
         report_of(records_of(), expected_change=[pattern])
 
 
@@ -401,19 +419,23 @@ def test_a_declaration_of_nothing_is_refused_in_words(pattern):
 def experiment():
     """A plan with one factor of three levels, as it stands in its file."""
     levels = (Level("off", {}, True), Level("all", {"rps_every": 1}, False), Level("every2", {"rps_every": 2}, False))
-    return plan("rps-2026-11", [Factor("rps", levels, ("rps",))], 6)
+    return plan("rps-2026-11", [Factor("rps", levels, ("rps",))], Budget(8, 8))
 
 
 def test_each_level_of_an_experiment_is_compared_with_the_baseline():
     renamed = {"before": "off", "after": "all"}
-    records = [dict(record, phase=renamed[record["phase"]]) for record in records_of()]
+    records = [dict(record, phase=renamed[record["phase"]]) for record in records_of(replace(BETTER, rounds=8))]
     same = [dict(record, phase="every2") for record in records if record["phase"] == "off"]
     loaded = replace(factory.load(records + same), experiment=experiment())
     report = compare_change(loaded)
     found = {item["contrast"]: item for item in report["comparisons"] if not item["control"]}
     assert set(found) == {"all", "every2"}
-    assert found["all"]["verdict"] == "IMPROVED" and found["every2"]["ratio"] == 1.0
+    assert found["all"]["verdict"] == "IMPROVED" and found["every2"]["ratio"] == pytest.approx(1.0, abs=0.001)
     # two contrasts share the chance of a wrong one
-    assert report["thresholds"]["confidence_pct"] == pytest.approx(97.5)
+    assert found["all"]["confidence_pct"] == pytest.approx(100 - 0.4 / 2)
+    assert [(row["contrast"], row["verdict"]) for row in report["pooled"]] == [
+        ("all", "IMPROVED"),
+        ("every2", "UNCHANGED"),
+    ]
     assert {run["phase"] for run in report["runs"]} == {"off", "all", "every2"}
     assert report["experiment"]["baseline"] == "off"

@@ -18,15 +18,12 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     compare_change,
     iter_runs,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import (
-    Estimate,
-    Limits,
-    decide,
-    estimate,
-    judge,
-    resolution,
-)
-from comparing import BETTER, SAME, fail, main, records_of, report_of, spoil
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.pooled import Pooled
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import more_rounds, verdict_on
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import planning
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.series import Effect, word
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import estimate, resolution
+from comparing import BETTER, SAME, fail, main, records_of, report_of, spoil, verdict_word
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,37 +52,36 @@ def test_the_same_system_twice_is_unchanged():
 
 
 def test_higher_is_better_turns_the_ratio():
-    before, after = [100.0, 101.0, 102.0, 103.0, 104.0], [120.0, 121.0, 122.0, 123.0, 124.0]
+    before, after = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0], [120.0, 121.0, 122.0, 123.0, 124.0, 125.0]
     assert estimate(before, after, "higher").ratio == pytest.approx(1 / estimate(before, after, "lower").ratio)
-    assert (judge(before, after, "higher"), judge(before, after, "lower")) == ("IMPROVED", "REGRESSED")
+    assert (verdict_word(before, after, "higher"), verdict_word(before, after, "lower")) == ("IMPROVED", "REGRESSED")
 
 
 MEDIANS = st.one_of(
-    st.lists(st.one_of(st.floats(1e-6, 1e15), st.integers(1, 1000).map(float)), min_size=5, max_size=12),
-    st.lists(st.floats(100, 110), min_size=5, max_size=7),
-    st.lists(st.floats(130, 140), min_size=5, max_size=7),
+    st.lists(st.one_of(st.floats(1e-6, 1e15), st.integers(1, 1000).map(float)), min_size=6, max_size=12),
+    st.lists(st.floats(100, 110), min_size=6, max_size=8),
+    st.lists(st.floats(130, 140), min_size=6, max_size=8),
 )
 
 
 @settings(max_examples=200)
-@given(MEDIANS, MEDIANS, st.sampled_from([0.05, 0.2, 1.0]))
-def test_the_same_figures_seen_from_the_other_side_have_the_opposite_verdict(before, after, material):
-    """``material`` over 5 % is a step of the clock: no verdict may be hidden by it as UNCHANGED."""
+@given(MEDIANS, MEDIANS)
+def test_the_same_figures_seen_from_the_other_side_have_the_opposite_verdict(before, after):
+    found = verdict_word(before, after)
+    opposite = {"IMPROVED": "REGRESSED", "REGRESSED": "IMPROVED"}.get(found, found)
+    assert verdict_word(after, before) == opposite
+    assert verdict_word(before, after, "higher") == opposite
 
-    def verdict(old, new, better):
-        found = estimate(old, new, better)
-        return found, decide(found, min(len(old), len(new)), material, Limits(), "av2_us", better).word
 
-    found, word = verdict(before, after, "lower")
-    opposite = {"IMPROVED": "REGRESSED", "REGRESSED": "IMPROVED"}.get(word, word)
-    assert verdict(after, before, "lower")[1] == opposite
-    assert verdict(before, after, "higher")[1] == opposite
-    if word == "UNCHANGED" and (found.low > 1 or found.high < 1):
-        assert 1 / 1.06 < found.ratio < 1.06
+def judged(ratio, low, high, inner=None, material=0.05, asked=0.05, rounds=6):
+    """The verdict on an effect with these ends; the inner interval has the same unless it is given."""
+    effect = Effect(ratio, low, high, *(inner or (low, high)), 0.9978, 0.98)
+    found = Pooled(word(effect, material), effect, rounds, "rounds", 1, 7, 0.02)
+    return found, verdict_on(found, material, asked)
 
 
 @pytest.mark.parametrize(
-    ("ratio", "low", "high", "word"),
+    ("ratio", "low", "high", "wanted"),
     [
         (1.10, 1.02, 1.20, "IMPROVED"),
         (1.10, 0.99, 1.20, "INCONCLUSIVE"),
@@ -100,43 +96,77 @@ def test_the_same_figures_seen_from_the_other_side_have_the_opposite_verdict(bef
         (2.00, 0.00, math.inf, "INCONCLUSIVE"),
     ],
 )
-def test_decision_table(ratio, low, high, word):
-    verdict = decide(Estimate(ratio, low, high, 0.01), 6, 0.05, Limits(), "av2_us", "lower")
-    assert verdict.word == word
-    assert (verdict.rounds_needed is not None) == (word == "INCONCLUSIVE")
+def test_decision_table(ratio, low, high, wanted):
+    found, verdict = judged(ratio, low, high)
+    assert verdict.word == wanted
+    assert (more_rounds(found, verdict.cause, 0.05) is not None) == (wanted == "INCONCLUSIVE")
 
 
-def test_undecided_names_what_the_data_could_have_shown():
+@pytest.mark.parametrize(
+    ("effect", "sentence"),
+    [
+        ((1.10, 1.06, 1.20), "10.0 % better, beyond the material limit of 5 % (99.8 % interval +6.0 % to +20.0 %)"),
+        ((1.10, 1.007, 1.146), "10.0 % better, size uncertain (99.8 % interval +0.7 % to +14.6 %)"),
+        ((0.90, 0.80, 0.94), "10.0 % worse, beyond the material limit of 5 % (99.8 % interval -20.0 % to -6.0 %)"),
+        ((1.00, 0.96, 1.04), "no difference, within the material limit of 5 % (98 % interval -4.0 % to +4.0 %)"),
+        (
+            (1.02, 0.96, 1.07),
+            "2.0 % better (99.8 % interval -4.0 % to +7.0 %): neither clearly beyond nor within the material limit of"
+            " 5 %",
+        ),
+    ],
+)
+def test_a_reason_says_beyond_only_where_the_interval_is(effect, sentence):
+    assert judged(*effect)[1].reason == sentence
+
+
+def test_a_verdict_of_unchanged_needs_the_inner_interval_and_shows_it():
+    verdict = judged(1.0, 0.90, 1.10, inner=(0.97, 1.03))[1]
+    assert (verdict.word, "98 % interval -3.0 % to +3.0 %" in verdict.reason) == ("UNCHANGED", True)
+
+
+@pytest.mark.parametrize(("rounds", "noise", "least"), [(6, 0.02, 8), (6, 0.1, 32), (12, 0.02, 16), (32, 0.02, 33)])
+def test_rounds_are_added_up_to_the_next_look_at_least(rounds, noise, least):
+    found, verdict = judged(1.02, 0.93, 1.12, rounds=rounds)
+    assert rounds + more_rounds(found._replace(spread=noise), verdict.cause, 0.05) >= least
+
+
+def test_the_rounds_for_a_change_are_those_of_the_plan():
+    found, verdict = judged(1.09, 0.99, 1.2)
+    needed = planning.rounds_for(0.06, math.log(1.09), 0.05)
+    assert 6 + more_rounds(found._replace(spread=0.06), verdict.cause, 0.05) == needed > 8
+
+
+def test_undecided_names_the_rounds_that_would_decide_once():
     records = records_of(replace(SAME, session_noise=0.15, control=False))
-    found = main(report_of(records))
+    report = report_of(records)
+    found = main(report)
     assert found["verdict"] == "INCONCLUSIVE"
-    assert f"no change under {found['detectable_pct']:.1f} %" in found["reason"]
-    assert found["rounds_needed"] > 6
+    assert found["rounds_needed"] == report["pooled"][0]["rounds"] + report["pooled"][0]["more_rounds"] > 6
     half = (math.log(found["high"]) - math.log(found["low"])) / 2
     assert found["detectable_pct"] == pytest.approx(100 * (math.exp(half) - 1), rel=1e-3)
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
-def test_under_five_rounds_nothing_is_concluded(rounds):
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5])
+def test_under_six_rounds_nothing_is_concluded(rounds):
     found = main(report_of(records_of(replace(BETTER, rounds=rounds, effect=-0.5))))
     assert found["verdict"] == "INCONCLUSIVE"
-    assert "at least 5 are needed" in found["reason"]
-    assert found["rounds_needed"] >= 5
-    if rounds < 4:
-        assert found["low"] is None or found["high"] is None
+    assert "at least 6 are needed" in found["reason"]
+    assert found["rounds_needed"] == 6
+    assert found["low"] is None or found["high"] is None
 
 
-def test_five_rounds_are_enough():
-    assert main(report_of(records_of(replace(BETTER, rounds=5))))["verdict"] == "IMPROVED"
+def test_six_rounds_are_enough():
+    assert main(report_of(records_of(replace(BETTER, rounds=6))))["verdict"] == "IMPROVED"
 
 
 def test_a_lost_round_counts_as_missing_and_not_as_zero():
-    records = records_of(replace(BETTER, rounds=5))
+    records = records_of()
     spoil([record for record in records if record["round"] == 3], lambda record: fail(record, 5), "after")
     found = main(report_of(records))
-    assert (found["after"]["rounds"], len(found["after"]["round_medians"])) == (4, 4)
+    assert (found["after"]["rounds"], len(found["after"]["round_medians"])) == (5, 5)
     assert min(found["after"]["round_medians"]) > 40
-    assert (found["verdict"], "4 rounds" in found["reason"]) == ("INCONCLUSIVE", True)
+    assert (found["verdict"], "5 rounds" in found["reason"]) == ("INCONCLUSIVE", True)
 
 
 @pytest.mark.parametrize("phase", ["before", "after"])
@@ -191,7 +221,7 @@ def test_one_value_everywhere_is_unchanged():
     records = spoil(records_of(SAME), constant(50.0))
     found = main(report_of(records))
     assert (found["verdict"], found["ratio"], found["low"], found["high"], found["p"]) == ("UNCHANGED", 1, 1, 1, 1)
-    assert any("equal to another one" in flag for flag in found["flags"])
+    assert any("occur more than once" in flag for flag in found["flags"])
 
 
 def constant(value):
@@ -209,7 +239,7 @@ def test_tied_values_still_give_a_verdict():
 
     found = main(report_of(spoil(records_of(), rounded)))
     assert found["verdict"] == "IMPROVED"
-    assert any("equal to another one" in flag for flag in found["flags"])
+    assert any("occur more than once" in flag for flag in found["flags"])
 
 
 # Material
@@ -228,8 +258,8 @@ def test_the_step_of_the_clock_is_material():
     found = main(report_of(records))
     assert found["material_pct"] == pytest.approx(100 * 10 / 50)
     assert (found["ratio"], found["verdict"]) == (pytest.approx(1.2), "INCONCLUSIVE")
-    assert "one step of these figures is 20 %: they are too coarse to say" in found["reason"]
-    assert judge([60.0] * 6, [50.0] * 6) == "IMPROVED"
+    assert "one step of these figures is 20 %: too coarse to decide" in found["reason"]
+    assert verdict_word([60.0] * 6, [50.0] * 6) == "IMPROVED"
     assert main(report_of(spoil(records, constant(59.0), "after")))["material_pct"] == 5.0
     spoil(records, constant(20.0), "before")
     spoil(records, constant(20.0), "after")
@@ -263,72 +293,160 @@ def test_resolution(values, step):
 @pytest.mark.parametrize(
     "limits",
     [
-        {"min_rounds": 4},
         {"material_pct": 0.0},
         {"material_pct": math.nan},
         {"material_pct_of": {"av2_us": 200.0}},
         {"max_failed_pct": 100.0},
-        {"confidence_pct": 100.0},
     ],
 )
 def test_limits_that_would_conclude_from_nothing_are_errors(limits):
-    with pytest.raises(ValueError, match=r"it has to lie|nothing can be concluded"):
+    with pytest.raises(ValueError, match="it has to lie"):
         Options(**limits)
 
 
 # The whole
 
 
+def make(word, host):
+    """Records of one host whose only comparison has this verdict."""
+    effect = {"IMPROVED": -0.1, "REGRESSED": 0.1}.get(word, 0.0)
+    rounds = 3 if word == "INCONCLUSIVE" else 6
+    plan = replace(SAME, hosts=(host, "db1"), effect=effect, rounds=rounds)
+    records = records_of(plan, host)
+    if word == "NOT COMPARABLE":
+        spoil(records, lambda record: record["fingerprint"]["client"].update(mtu=1500), "after")
+    if word == "NO DATA":
+        spoil(records, lambda record: fail(record, 5), "after")
+    return records
+
+
 @pytest.mark.parametrize(
-    ("words", "verdict"),
+    ("words", "verdict", "cause"),
     [
-        (["IMPROVED", "REGRESSED", "NO DATA"], "REGRESSED"),
-        (["IMPROVED", "UNCHANGED"], "IMPROVED"),
-        (["UNCHANGED"], "UNCHANGED"),
-        (["IMPROVED", "INCONCLUSIVE", "NOT COMPARABLE"], "INCONCLUSIVE"),
-        (["IMPROVED", "NOT COMPARABLE", "NO DATA"], "NOT COMPARABLE"),
-        (["UNCHANGED", "NO DATA"], "NO DATA"),
-        ([], "NO DATA"),
+        (["REGRESSED", "REGRESSED", "NO DATA"], "REGRESSED", ""),
+        (["IMPROVED", "IMPROVED"], "IMPROVED", ""),
+        (["UNCHANGED"], "UNCHANGED", ""),
+        (["IMPROVED", "IMPROVED", "NOT COMPARABLE"], "IMPROVED", ""),
+        (["IMPROVED", "INCONCLUSIVE"], "INCONCLUSIVE", "lost"),
+        (["INCONCLUSIVE", "INCONCLUSIVE"], "INCONCLUSIVE", "rounds"),
+        (["IMPROVED", "NOT COMPARABLE", "NO DATA"], "INCONCLUSIVE", "lost"),
+        (["UNCHANGED", "NO DATA"], "INCONCLUSIVE", "lost"),
+        (["NOT COMPARABLE", "NO DATA"], "NOT COMPARABLE", "fingerprint"),
+        (["NO DATA"], "NO DATA", "data"),
+        ([], "NO DATA", None),
     ],
 )
-def test_overall_verdict(words, verdict):
-    def make(word, host):
-        effect = {"IMPROVED": -0.1, "REGRESSED": 0.1}.get(word, 0.0)
-        rounds = 3 if word == "INCONCLUSIVE" else 6
-        plan = replace(SAME, hosts=(host, "db1"), effect=effect, rounds=rounds)
-        records = records_of(plan, host)
-        if word == "NOT COMPARABLE":
-            spoil(records, lambda record: record["fingerprint"]["client"].update(mtu=1500), "after")
-        if word == "NO DATA":
-            spoil(records, lambda record: fail(record, 5), "after")
-        return records
-
+def test_overall_verdict(words, verdict, cause):
     report = report_of(itertools.chain(*(make(word, f"app{number}") for number, word in enumerate(words))))
     assert [item["verdict"] for item in report["comparisons"] if not item["control"]] == words
     assert report["verdict"] == verdict
-    assert {word: number for word, number in report["counts"].items() if number} == dict.fromkeys(words, 1)
+    assert [row["cause"] for row in report["pooled"][:1]] == ([] if cause is None else [cause])
+    assert {word: number for word, number in report["counts"].items() if number} == {
+        word: words.count(word) for word in words
+    }
     assert report["next_steps"]
 
 
-NOISY = replace(SAME, control=False)
+def test_the_first_row_is_the_site_and_each_host_has_a_row():
+    rows = compare_change(factory.load(factory.make_change(BETTER)))["pooled"]
+    assert [(row["scope"], row["host"], row["hosts"]) for row in rows] == [
+        ("site", None, 2),
+        ("host", "app1", 1),
+        ("host", "app2", 1),
+    ]
+    (alone,) = report_of(records_of())["pooled"]
+    assert (alone["scope"], alone["host"]) == ("host", "app1")
+
+
+def test_hosts_whose_records_are_lost_leave_nothing_to_conclude():
+    names = ["app1", "app2", "app3", "app4"]
+    report = compare_change(factory.load(records_of()), Expected(names, {}))
+    assert (report["verdict"], report["pooled"][0]["cause"]) == ("INCONCLUSIVE", "lost")
+    assert "2 of 3 hosts have no usable measurement" in report["headline"]
+    # a host that only serves, or was left out by --limit, is not lost
+    report = compare_change(factory.load(records_of()), Expected(names[:2], {"app9": "left out"}))
+    assert report["verdict"] == "IMPROVED"
+
+
+def slow_by(times):
+    def change(record):
+        for run in record["runs"]:
+            run["metrics"]["av2_us"] *= times
+
+    return change
+
+
+MANY = replace(SAME, hosts=("app1",), sizes=(1, 500, 1000, 1400, 1500, 4000, 10000))
+
+
+def test_one_workload_that_differs_is_named_and_does_not_decide():
+    records = records_of(MANY)
+    slower = [record for record in records if record["workload"]["bytes"] == 500]
+    spoil(slower, slow_by(1.3), "after")
+    report = report_of(records)
+    (row,) = report["pooled"]
+    assert row["verdict"] == "UNCHANGED"
+    (named,) = row["deviations"]
+    assert (named["kind"], named["name"]) == ("workload", "app1 \u2192 app1, pingpong-500B")
+    assert named["ratio"] == pytest.approx(1 / 1.3, rel=0.05)
+    assert [guard for guard in row["guards"] if guard.startswith(f"{named['name']} got worse: 2")]
+    assert f"{named['name']} differs: 2" in report["headline"]
+    assert report_of(records_of(MANY))["pooled"][0]["deviations"] == []
+
+
+def test_a_host_that_differs_from_many_others_is_named():
+    names = tuple(f"app{number}" for number in range(1, 9))
+    plan = replace(SAME, hosts=names, sizes=(1000,), rounds=8)
+    worse = replace(plan, effect=0.2)
+    records = [r for p in (plan, worse) for r in factory.make_change(p) if (r["host"] == "app3") == (p is worse)]
+    rows = compare_change(factory.load(records))["pooled"]
+    assert [(item["kind"], item["name"]) for item in rows[0]["deviations"]] == [("host", "app3")]
+    assert rows[0]["verdict"] in ("UNCHANGED", "INCONCLUSIVE") and rows[0]["guards"][0].startswith("app3 got worse: 1")
+
+
+@pytest.mark.parametrize(("boots", "wanted"), [(1, "INCONCLUSIVE"), (6, "IMPROVED")])
+def test_a_state_that_was_reached_by_a_restart_counts_its_starts(boots, wanted):
+    records = records_of(replace(BETTER, rounds=6))
+    for record in records:
+        for end in filter(None, record["fingerprint"].values()):
+            end["boot_id"] = f"{record['phase']}-{record['round'] % boots}"
+    report = report_of(records)
+    (row,) = report["pooled"]
+    assert (report["verdict"], row["unit"], row["rounds"]) == (wanted, "starts", boots)
+    if boots == 1:
+        assert "each state was started once" in row["reason"] and row["more_rounds"] is None
+        assert any("at least 5 starts" in step for step in report["next_steps"])
+
+
+def test_a_session_that_was_continued_has_its_own_level():
+    """Everything is 15 % slower in the second session: that is no effect, and hides none."""
+    for plan, wanted in ((SAME, "UNCHANGED"), (BETTER, "IMPROVED")):
+        records = records_of(replace(plan, rounds=12))
+        for record in records:
+            if record["round"] > 6:
+                record["protocol"]["session"] = 2
+                slow_by(1.15)(record)
+        assert report_of(records)["verdict"] == wanted
 
 
 @pytest.mark.parametrize(
-    "plan, step",
+    ("plan", "step"),
     [
-        (replace(BETTER, rounds=3), "Measure at least 5 rounds of each state."),
-        (replace(NOISY, session_noise=0.2), "2 of 2 comparisons would take about 50 rounds of each state."),
-        (replace(NOISY, session_noise=0.1), "2 of 2 comparisons would take over 50 rounds of each state."),
+        (replace(BETTER, rounds=3), "Measure 3 more rounds of each state, 6 in all"),
+        (
+            replace(SAME, control=False, session_noise=0.3, seed=3),
+            "with this noise, over 50 rounds of each state are needed.",
+        ),
     ],
 )
 def test_what_to_do_next_fits_the_cause(plan, step):
     steps = compare_change(factory.load(factory.make_change(plan)))["next_steps"]
-    assert [text for text in steps if text.startswith("Measure ")][0].partition(": `")[0].endswith(step.rstrip("."))
+    assert [text for text in steps if text.startswith("Measure ")][0].partition(": `")[0].endswith(step)
 
 
-def test_the_headline_says_how_many_and_how_much():
+def test_the_headline_says_what_was_measured_and_how_much():
     text = compare_change(factory.load(factory.make_change(BETTER)))["headline"]
-    assert text.startswith("2 of 2 comparisons got better, by 1") and text.endswith(" % in the median.")
+    assert text.startswith("The workload of 2 hosts: 11.") and "beyond the material limit of 5 %" in text
 
 
 def test_hosts_that_were_not_measured_are_named():
@@ -346,7 +464,7 @@ def test_other_phases_are_left_out_and_named():
     extra = [{**record, "phase": "later"} for record in records_of() if record["phase"] == "after"]
     report = report_of([*records_of(), *extra])
     assert main(report)["verdict"] == "IMPROVED"
-    assert report["warnings"] == ["Records of other phases than before and after were left out: later."]
+    assert report["warnings"] == ["Records of phases other than before and after were ignored: later."]
 
 
 def test_runs_in_time_order_and_only_as_many_as_wanted():
@@ -358,7 +476,7 @@ def test_runs_in_time_order_and_only_as_many_as_wanted():
     assert compare_change(loaded, options=Options(max_runs=None))["runs"] == runs
     few = compare_change(loaded, options=Options(max_runs=100))
     assert (few["runs"], few["runs_total"]) == ([], len(runs))
-    assert any("too many for this report" in warning for warning in few["warnings"])
+    assert any("This report leaves out the" in warning for warning in few["warnings"])
 
 
 def test_many_problems_are_shortened():
@@ -379,17 +497,6 @@ def test_same_records_same_bytes_in_any_order():
         assert json.dumps(compare_change(factory.load(records, tunings))) == wanted
 
 
-def test_larger_changes_of_one_host_do_not_hide_a_worse_one():
-    plan = replace(BETTER, sizes=(1, 500, 1000))
-    records = records_of(plan)
-    small = [record for record in records if record["workload"]["bytes"] == 1]
-    spoil(small, lambda r: [run["metrics"].update(av2_us=run["metrics"]["av2_us"] * 1.3) for run in r["runs"]], "after")
-    report = report_of(records)
-    assert report["counts"] == {**dict.fromkeys(report["counts"], 0), "IMPROVED": 2, "REGRESSED": 1}
-    assert report["verdict"] == "REGRESSED"
-    assert report["next_steps"][0].startswith("Take the change back where it made things worse")
-
-
 def test_a_host_that_is_measured_alone_is_one_host():
     records = [dict(record, peer="local") for record in factory.make_change(BETTER) if record["host"] == "app1"]
     for record in records:
@@ -399,5 +506,5 @@ def test_a_host_that_is_measured_alone_is_one_host():
 
 
 def test_one_comparison_is_told_as_one():
-    text = report_of(records_of())["headline"]
-    assert text.startswith("The comparison got better, by 1") and text.endswith(" %.")
+    report = report_of(records_of())
+    assert report["headline"] == f"The workload of app1: {main(report)['reason']}"

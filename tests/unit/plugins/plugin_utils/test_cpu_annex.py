@@ -13,8 +13,8 @@ import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, cpu_schema, record_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, Wanted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, WindowOptions
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from hypothesis import given, settings
@@ -47,7 +47,7 @@ def entry(file="app1.nmon", replace=False, kind="nmon", **arguments):
 
 
 def annex(*files, **head):
-    return {"schema": cpu_schema.CPU, **HEAD, **head, "files": list(files) or [entry()]}
+    return {"schema": cpu_annex.CPU, **HEAD, **head, "files": list(files) or [entry()]}
 
 
 def record(runs=5, seconds=20.0, started=START + timedelta(seconds=5), own=False, **arguments):
@@ -93,7 +93,7 @@ def test_short_runs_take_the_whole_of_their_window(tmp_path):
         (
             record(runs=1, seconds=8.0),
             entry(seconds=1.0),
-            "its runs last 8 s, and under 10 s whole seconds would decide",
+            "its runs last 8 s, and below 10 s the whole seconds of the file are too coarse",
         ),
         (record(), entry(count=5), "only 45 s of its 100 s are covered"),
         (record(), entry(begin=START + timedelta(days=1)), "only 0 s of its 100 s are covered"),
@@ -117,9 +117,9 @@ def test_a_gap_in_the_file_is_no_idle_time(tmp_path):
     ("change", "why"),
     [
         (lambda run: run.update(ok=False, metrics={}, error="refused"), "a counted run failed"),
-        (lambda run: run.pop("started"), "it is not known when its runs were"),
-        (lambda run: run.update(elapsed_s=None), "it is not known when its runs were"),
-        (lambda run: run["metrics"].pop("round_trips"), "it is not known how much work its runs did"),
+        (lambda run: run.pop("started"), "the times of its runs are not known"),
+        (lambda run: run.update(elapsed_s=None), "the times of its runs are not known"),
+        (lambda run: run["metrics"].pop("round_trips"), "the work of its runs is not known"),
     ],
 )
 def test_a_run_that_is_not_known_wholly_leaves_the_round_without(tmp_path, change, why):
@@ -148,7 +148,7 @@ def test_the_server_has_an_annex_of_its_own_and_controls_have_none(tmp_path):
 
 def test_a_server_annex_for_several_peers_is_said(tmp_path):
     loaded = load(tmp_path, [record(), record(peer="app3")], annex(end="server"))
-    assert loaded.problems == ["app1/cpu-server.json: taken for the server of 2 peers (app2, app3)."]
+    assert loaded.problems == ["app1/cpu-server.json: used for the server of 2 peers (app2, app3)."]
 
 
 def test_the_annex_of_another_host_is_not_used(tmp_path):
@@ -186,7 +186,7 @@ def test_a_steady_rate_is_found_in_any_window_that_is_covered(lengths, window, r
         begin += timedelta(seconds=round(length, 6))
     origin = microseconds(factory.stamp(START))
     low, high = (origin + round(value * 1e6) for value in sorted(window))
-    found = cpu_annex.Series({"format": "nmon", "replace": False, "intervals": listed}).over(low, high)
+    found = cpu_annex.Series({"file": "x", "format": "nmon", "replace": False, "intervals": listed}).over(low, high)
     covered = high <= microseconds(factory.stamp(begin)) + 1000
     if isinstance(found, CpuSum):
         seconds = (high - low) / 1e6
@@ -198,7 +198,7 @@ def test_a_steady_rate_is_found_in_any_window_that_is_covered(lengths, window, r
 
 
 def imported(name, *wanted, offset="+01:00", cpus=None, **arguments):
-    window = cpu_files.window_of(str(FIXTURES / name), "auto", Wanted(*wanted, cpus=cpus), "2026-11-20")
+    window = cpu_files.window_of(str(FIXTURES / name), "auto", WindowOptions(*wanted, cpus=cpus), "2026-11-20")
     return cpu_annex.entry_of(window, name, cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
 
 
@@ -236,7 +236,7 @@ def test_no_offset(text):
 
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
-    with pytest.raises(CpuFileError, match="what local time is ahead of UTC belongs there, such as .01:00"):
+    with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
         cpu_annex.utc_offset(text)
 
 
@@ -265,17 +265,26 @@ def test_the_same_file_replaces_what_it_said_about_the_same_time():
 
 
 def test_an_annex_stays_small_enough_to_be_read(tmp_path, monkeypatch):
-    most = cpu_schema.MOST_INTERVALS
+    most = cpu_annex.MOST_INTERVALS
     rates = {"user": 1.123457, "system": 1.234567, "softirq": 10.345678, "steal": 10.456789}
     path = record_files.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
     assert path.stat().st_size < record_files.LARGEST_FILE
     with pytest.raises(
-        CpuFileError, match=f"{most + 1} intervals would be kept, and {most} can be: give begin and end"
+        CpuFileError, match=f"{most + 1} intervals would be stored, and {most} can be: give begin and end"
     ):
         cpu_annex.merged(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
     monkeypatch.setattr(cpu_annex, "MOST_FILES", 1)
-    with pytest.raises(CpuFileError, match="2 files would be kept, and 1 can be"):
+    with pytest.raises(CpuFileError, match="2 files would be stored, and 1 can be"):
         cpu_annex.merged(annex(), entry("b.nmon"), HEAD)
+
+
+def validate(item):
+    """What is wrong with an annex; None if it is sound."""
+    try:
+        cpu_annex.Annex(item)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def validator():
@@ -291,7 +300,7 @@ def validator():
 )
 def test_annexes_fit_schema_and_check(item):
     assert validator().is_valid(item), list(validator().iter_errors(item))
-    assert cpu_schema.validate_cpu(item) is None
+    assert validate(item) is None
 
 
 @pytest.mark.parametrize(
@@ -306,6 +315,7 @@ def test_annexes_fit_schema_and_check(item):
         (["files", 0], 7, "files[0]"),
         (["files", 0, "file"], None, "files[0]"),
         (["files", 0, "format"], "sar", "files[0]"),
+        (["files", 0, "format"], ["nmon"], "files[0]"),
         (["files", 0, "replace"], 1, "files[0].replace"),
         (["files", 0, "intervals"], [], "files[0].intervals"),
         (["files", 0, "intervals", 1], None, "files[0].intervals[1].begin"),
@@ -324,19 +334,19 @@ def test_what_is_wrong_is_found_by_schema_and_check(path, value, named):
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    assert named in cpu_schema.validate_cpu(item)
+    assert named in validate(item)
     assert not validator().is_valid(item)
 
 
 def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
     item = annex()
     item["files"][0]["intervals"].reverse()
-    assert "begins before the one before it ends" in cpu_schema.validate_cpu(item)
+    assert "begins before the one before it ends" in validate(item)
     for value in (float("nan"), float("inf"), 10**400):
         item = annex()
         item["files"][0]["intervals"][0]["user_s"] = value
-        assert "user_s" in cpu_schema.validate_cpu(item)
-    assert cpu_schema.validate_cpu(None) and cpu_schema.validate_cpu([annex()])
+        assert "user_s" in validate(item)
+    assert validate(None) and validate([annex()])
 
 
 @pytest.mark.parametrize(
@@ -404,4 +414,4 @@ def test_a_report_has_the_cpu_cost_of_an_annex(tmp_path):
     assert after["cpu_us_per_unit"] == pytest.approx(1e6 * 0.28 * 100 / 5000, rel=0.02)
     assert found["kpi"]["server"] is None
     (cost,) = found["secondary"]
-    assert cost["metric"] == "cpu_us_per_unit_client" and "changed by -41" in cost["flag"]
+    assert cost["metric"] == "cpu_us_per_unit_client" and "is 70.5 % better" in cost["flag"]

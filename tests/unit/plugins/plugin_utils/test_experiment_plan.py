@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import experiments
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans as planning
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import read_factors
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from experiments import KNOWN, POLARIZATION, RPS, level, make_plan
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,11 +54,20 @@ def test_a_level_as_found_takes_its_tuning_back_and_is_looked_at_with_the_variab
     assert cell["probe"] == {"cpu_polarization_mode": "vertical"}
 
 
-def test_every_block_has_every_cell_once_and_the_blocks_differ() -> None:
-    order = make_plan(rounds=20)["order"]
-    assert {tuple(sorted(block)) for block in order} == {("all", "every-2", "every-4", "off")}
-    assert len({tuple(block) for block in order}) > 5
-    assert len({block[0] for block in order}) == 4, "no level is always first"
+def test_blocks_end_at_the_looks_and_are_random_inside() -> None:
+    order = make_plan(rounds=6, most=16)["order"]
+    assert [len(block) for block in order] == [24, 8, 8, 8, 16]
+    assert [set(Counter(block).values()) for block in order] == [{6}, {2}, {2}, {2}, {4}]
+    firsts = [block[:4] for block in (make_plan(seed=seed)["order"][0] for seed in range(20))]
+    assert any(len(set(names)) < 4 for names in firsts), "a level may follow itself"
+    assert order == list(map(list, make_plan(rounds=6, most=16, seed=make_plan()["seed"])["order"]))
+
+
+def test_the_order_is_that_of_the_looks() -> None:
+    plan = make_plan(rounds=6, most=12, seed=7)
+    assert [name for block in plan["order"] for name in block] == looks.order(
+        "7", 12, ["off", "all", "every-2", "every-4"]
+    )
 
 
 def test_the_seed_is_recorded_and_gives_the_same_order_again() -> None:
@@ -65,11 +77,83 @@ def test_the_seed_is_recorded_and_gives_the_same_order_again() -> None:
     assert make_plan()["order"] == make_plan()["order"]
 
 
-@given(seed=st.integers(0, 2**32), rounds=st.integers(1, 30))
+@given(seed=st.integers(0, 2**32), rounds=st.integers(1, 40))
 def test_blocks_are_whole_whatever_the_seed(seed: int, rounds: int) -> None:
     plan = make_plan(rounds=rounds, seed=seed)
-    assert [sorted(block) for block in plan["order"]] == [["all", "every-2", "every-4", "off"]] * rounds
-    assert len(set(planning.steps(plan))) == 4 * rounds
+    assert all(len(set(Counter(block).values())) == 1 for block in plan["order"])
+    assert set(planning.steps(plan)) == {
+        (name, number) for name in ("all", "every-2", "every-4", "off") for number in range(1, rounds + 1)
+    }
+    assert len(planning.steps(plan)) == 4 * rounds
+
+
+def earlier(rounds: int) -> dict[str, Any]:
+    """A plan as earlier versions wrote it: each block has each cell once, and their number is fixed."""
+    plan = make_plan(rounds=rounds)
+    chance = random.Random(5)
+    plan["order"] = [chance.sample(["off", "all", "every-2", "every-4"], 4) for _block in range(rounds)]
+    return {
+        name: value for name, value in plan.items() if name not in ("max_rounds", "max_minutes", "stopped", "continued")
+    }
+
+
+def test_a_plan_of_an_earlier_version_is_sound_and_its_steps_are_the_same() -> None:
+    old = earlier(7)
+    assert planning.validate(old, experiments.CHANGE) is None
+    plan = planning.filled(old)
+    assert planning.steps(plan) == [(name, block) for block, names in enumerate(old["order"], 1) for name in names]
+    Draft202012Validator(json.loads((SCHEMAS / "experiment-1.schema.json").read_text())).validate(old)
+
+
+def test_more_rounds_follow_those_of_the_plan() -> None:
+    for there in (make_plan(rounds=6, most=8), make_plan(rounds=6, most=7), planning.filled(earlier(6))):
+        wanted = make_plan(rounds=6, most=16)
+        grown = planning.with_budget(there, wanted, ())
+        begin = planning.steps(there)
+        assert planning.steps(grown)[: len(begin)] == begin
+        assert sorted(planning.steps(grown)) == sorted(planning.steps(wanted))
+        assert planning.validate(grown, experiments.CHANGE) is None
+        assert planning.with_budget(grown, there, ())["order"] == grown["order"], "a plan never becomes shorter"
+    assert planning.with_budget(make_plan(rounds=6, most=8), wanted, ())["order"] == wanted["order"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hosts", "stopped"),
+    [
+        ({"most": 16, "minutes": 30}, (), 8),
+        ({"most": 12, "minutes": 20}, (), 8),
+        ({"most": 24, "minutes": 30}, (), None),
+        ({"most": 16, "minutes": 31}, (), None),
+        ({"most": 16, "minutes": 0}, (), None),
+        ({"most": 16, "minutes": 30}, ("app1", "app3"), None),
+        ({"most": 16, "minutes": 30}, ("app1",), 8),
+    ],
+)
+def test_a_larger_budget_or_a_new_host_opens_a_plan_that_has_stopped(
+    asked: dict[str, Any], hosts: tuple[str, ...], stopped: int | None
+) -> None:
+    there = {**make_plan(most=16, minutes=30), "stopped": 8}
+    assert planning.with_budget(there, make_plan(**asked), hosts)["stopped"] == stopped
+
+
+def test_the_steps_that_are_left_come_in_parts_that_end_at_the_looks() -> None:
+    plan = make_plan(rounds=7, most=12)
+    found = planning.parts(plan, planning.steps(plan))
+    assert [(rounds, len(inside)) for rounds, inside in found] == [(8, 32), (10, 8), (12, 8)]
+    assert [step for _rounds, inside in found for step in inside] == planning.steps(plan)
+    assert [rounds for rounds, _inside in planning.parts(plan, planning.steps(plan)[40:])] == [12]
+    assert [rounds for rounds, _inside in planning.parts({**plan, "stopped": 8}, planning.steps(plan)[:32])] == [8]
+    short = make_plan(rounds=3)
+    assert [rounds for rounds, _inside in planning.parts(short, planning.steps(short))] == [3]
+
+
+def test_the_rounds_that_all_hosts_have_finished() -> None:
+    plan = make_plan(rounds=6, most=8)
+    order = planning.steps(plan)
+    assert planning.rounds_done(plan, {"app1": order, "app2": order[:24]}) == 6
+    assert planning.rounds_done(plan, {"app1": order, "app2": order[:23]}) == 5
+    assert planning.rounds_done(plan, {"app1": order}) == 8
+    assert planning.rounds_done(plan, {"app1": []}) == 0
 
 
 def test_another_baseline() -> None:
@@ -94,7 +178,7 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
         ([changed(levls=[])], "factors\\[0\\] has levls, which means nothing there; it takes levels, name"),
         ([changed(name="a b")], "factors\\[0\\].name is 'a b'; it has to begin with"),
         ([changed(levels=[level("all", 1)])], "factor rps needs a list of at least two levels"),
-        ([changed(levels=[level("all", 1), level("all", 2)])], "factor rps: the name all is there twice"),
+        ([changed(levels=[level("all", 1), level("all", 2)])], "factor rps: the name all is used twice"),
         ([changed(levels=[{"name": False}])], "needs a list of at least two levels"),
         ([changed(levels=[level(False, 1), level("a", 2)])], "YAML takes on, off, yes and no for true and false"),
         ([changed(levels=[level("a", 1), {"name": "b"}])], "level b .* needs either vars, .*, or found: true"),
@@ -122,7 +206,7 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
             ],
             "sets measure_bytes, which is no variable of a tuning: it takes those of the roles cpu_polarization, rps",
         ),
-        ([RPS, changed(levels=ON_OFF)], "factors: the name rps is there twice"),
+        ([RPS, changed(levels=ON_OFF)], "factors: the name rps is used twice"),
         ([RPS, changed(name="again", levels=ON_OFF)], "the factors rps and again both set rps_every"),
         (
             [
@@ -154,12 +238,15 @@ def test_too_many_combinations_and_rounds_are_refused() -> None:
         make_plan(many)
     with pytest.raises(ValueError, match="rounds is 0; it has to lie between 1 and 1000"):
         make_plan(rounds=0)
+    with pytest.raises(ValueError, match=r"max_rounds is 5; it has to lie between rounds \(6\) and 1000"):
+        make_plan(rounds=6, most=5)
+    with pytest.raises(ValueError, match="max_minutes is -1; it takes minutes, or 0 for no limit"):
+        make_plan(minutes=-1)
 
 
 @pytest.mark.parametrize(
     ("other", "name"),
     [
-        ({"rounds": 7}, "its rounds was 6, and is 7 now"),
         ({"seed": 1}, "its seed was "),
         ({"baseline": "all"}, "its baseline was off, and is all now"),
     ],
@@ -191,6 +278,16 @@ def test_a_plan_from_a_file_is_sound_or_told_why_not() -> None:
         lambda plan: plan["cells"][1]["vars"].update(rps_every=9),
         lambda plan: plan["order"][0].append("all"),
         lambda plan: plan["order"].pop(),
+        lambda plan: plan["order"][0].pop(),
+        lambda plan: plan.update(order=[]),
+        lambda plan: plan.update(max_rounds=9),
+        lambda plan: plan.update(max_rounds=None),
+        lambda plan: plan.update(max_minutes=float("nan")),
+        lambda plan: plan.update(stopped=0),
+        lambda plan: plan.update(stopped=9),
+        lambda plan: plan.update(stopped="8"),
+        lambda plan: plan.update(continued=[0]),
+        lambda plan: plan.update(continued=5),
         lambda plan: plan.update(order=5),
         lambda plan: plan.update(rounds=10**9),
         lambda plan: plan.update(seed=None, order=None),

@@ -21,7 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows im
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import Kpi, add, cpu_sum, kpi
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import validate
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import validate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -271,13 +271,13 @@ def test_cpu_time_without_work_is_told_without_rates():
         ({"client": {"utilization_pct": 0}}, "client.utilization_pct is 0; a number above 0"),
         ({"client": "busy"}, "client is 'busy'; a mapping belongs there"),
         ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; a whole number from 1 to"),
-        ({"client": {"cpu_s": 3, "utilization_pct": 3}}, "utilization_pct and client.cpu_s both tell the CPU time"),
-        ({"client": {"cpu_s": 3, "user_s": 1, "system_s": 2}}, "cpu_s and client.user_s both tell the CPU time"),
+        ({"client": {"cpu_s": 3, "utilization_pct": 3}}, "utilization_pct and client.cpu_s both give the CPU time"),
+        ({"client": {"cpu_s": 3, "user_s": 1, "system_s": 2}}, "cpu_s and client.user_s both give the CPU time"),
         ({"server": {"user_s": 3}}, "server.user_s is given without the other one"),
         ({"server": {"cpu_s": 3}, "elapsed_s": None, "latency_us": 3}, "server.cpu_s needs elapsed_s"),
         ({"client": {"machine": "z14"}, "client.machine": "z13"}, "client.machine is given twice"),
-        ({"client.machine": "z14", "client": {"system": "x"}}, "client is given as a whole and part by part"),
-        ({"client": 5, "client.machine": "z14"}, "client is given as a whole and part by part"),
+        ({"client.machine": "z14", "client": {"system": "x"}}, "client is given both as a whole and part by part"),
+        ({"client": 5, "client.machine": "z14"}, "client is given both as a whole and part by part"),
         ({"host": "a\nb"}, "printable characters belong there"),
         ({"host": "x" * 256}, "at most 255 printable characters"),
         ({"host": ["x"]}, "host is a list; text belongs there"),
@@ -288,9 +288,9 @@ def test_cpu_time_without_work_is_told_without_rates():
         ({"ok": True, "error": "x"}, "ok is true, and there is an error"),
         ({"started": "2026-11-20 16:00:00"}, "its time zone is missing"),
         ({"started": "yesterday"}, "a time such as 2026-11-20T16:05:00+01:00 belongs there"),
-        ({"started": "0001-01-01T00:00:00+10:00"}, "that lies outside the calendar"),
+        ({"started": "0001-01-01T00:00:00+10:00"}, "this is outside the calendar"),
         ({"elapsed_s": None}, "there is neither elapsed_s nor latency_us; metric.name has to say which"),
-        ({"metric": "steps"}, "steps decides (metric.name), and the row does not have it"),
+        ({"metric": "steps"}, "steps decides (metric.name), but is missing in the row"),
         ({"metric": "steps", "metrics": {"steps": 1}}, "metric.unit of steps is missing"),
         ({"metric": {"name": "steps", "unit": "1"}, "metrics": {"steps": 1}}, "metric.better of steps is missing"),
         ({"metric": {"name": "elapsed_s", "better": "higher"}}, "metric.better of elapsed_s is higher; less of it is"),
@@ -322,9 +322,9 @@ def test_every_bad_row_is_told_and_the_good_ones_are_no_excuse():
     ("first", "second", "said"),
     [
         ({"round": 1}, {}, "rows[1]: round is missing, and other rows of this state have one."),
-        ({"context": {"a": 1}}, {"context": {"a": 2}}, "rows[1]: context is not that of rows[0]"),
-        ({"client": {"machine": "z14"}}, {}, "rows[1]: client is not that of rows[0]"),
-        ({"unit": "a"}, {"unit": "b"}, "rows[1]: unit is not that of rows[0]"),
+        ({"context": {"a": 1}}, {"context": {"a": 2}}, "rows[1]: context differs from rows[0]"),
+        ({"client": {"machine": "z14"}}, {}, "rows[1]: client differs from rows[0]"),
+        ({"unit": "a"}, {"unit": "b"}, "rows[1]: unit differs from rows[0]"),
         (
             {"started": "2026-11-20T16:00:00Z"},
             {"started": "2026-11-20T17:00:00+01:00"},

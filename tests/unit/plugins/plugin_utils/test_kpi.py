@@ -72,7 +72,7 @@ def test_etr_and_itr_agree_with_the_published_tables(units, elapsed, utilization
         (CpuSum(0.021, None, 1.0, 1.0, 1.0, 1000.0), 0.0, "utilization 2.1 % is under 5 %"),
         (CpuSum(0.0499, None, 1.0, 1.0, 1.0, 1000.0), 0.0, "utilization 4.9 % is under 5 %"),
         (CpuSum(0.1, None, 1.0, 1.0, 1.0, 1000.0), 0.2, "the idle machine used as much CPU time as the runs"),
-        (CpuSum(0.1, None, 1.0, 1.0, 0.0, 1000.0), 0.0, "how long the work took is not known"),
+        (CpuSum(0.1, None, 1.0, 1.0, 0.0, 1000.0), 0.0, "the elapsed time of the work is not known"),
         (CpuSum(0.1, None, 1.0, 0.0, 1.0, 1000.0), 0.0, "the utilization is not known"),
     ],
 )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What to do next: the commands, for whom they are, and what never gets into one."""
+"""Next steps: the commands, who runs them, and the values that never get into one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     Options,
     compare_change,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import command, following
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import command, next_change_name
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as all_steps
 from experiments import make_plan, make_records, make_tunings
 from published_studies import study
@@ -69,13 +69,14 @@ def test_a_change_that_was_none_of_our_tunings_is_no_business_of_our_playbooks(e
     (step,) = steps_of(plan, "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
     assert step.startswith(begin)
     assert commands([step]) == []
-    assert ("goes back the way it was made" in step) == (effect >= 0)
+    assert ("undo it by hand" in step) == (effect >= 0)
 
 
 def test_a_change_measured_by_hand_is_measured_again_by_hand() -> None:
     steps = steps_of(replace(SMALL, rounds=3), "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
     assert steps[0] == (
-        "Measure at least 5 rounds of each state, the state after with measure_phase=after: `ansible-playbook -i inv"
+        "Measure 3 more rounds of each state, 6 in all; for the state after, use measure_phase=after:"
+        " `ansible-playbook -i inv"
         " zpower.sap_tuning.measure -e zpower_change=rps-2026-11-2 -e measure_rounds=6 -e measure_phase=before`."
     )
 
@@ -84,7 +85,7 @@ def test_a_change_measured_by_hand_is_measured_again_by_hand() -> None:
 def test_variables_that_a_command_lacks_are_named_once_below_it(rounds: int) -> None:
     remark = "left out here: they may hold secrets"
     steps = steps_of(replace(SMALL, rounds=rounds, effect=-0.3), f"{REPEAT} of that run, {remark}")
-    assert steps[-1] == f"Type these commands with the other --extra-vars of that run, {remark}."
+    assert steps[-1] == f"Run these commands with the other --extra-vars of that run, {remark}."
     assert sum(remark in step for step in steps) == 1
 
 
@@ -117,19 +118,24 @@ def test_what_cannot_be_declared_is_not_offered() -> None:
 
 def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
     few = commands(steps_of(replace(SMALL, rounds=3)))
-    assert few[0].endswith("zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2 -e measure_rounds=6")
+    assert few[0].endswith(
+        "zpower.sap_tuning.before_after -e zpower_change=rps-2026-11 -e before_after_continue=true"
+        " -e measure_max_rounds=6"
+    )
     noisy = [
-        next(step for step in steps_of(replace(SMALL, session_noise=noise, control=False)) if "noisy" in step)
+        next(step for step in steps_of(replace(SMALL, session_noise=noise, control=False)) if "with this noise" in step)
         for noise in (0.05, 0.2)
     ]
-    assert "would take about 22 rounds" in noisy[0] and noisy[0].endswith(" -e measure_rounds=22`.")
-    assert "would take over 50 rounds" in noisy[1] and "measure_rounds" not in noisy[1]
+    assert noisy[0].startswith("Measure on a quieter system, or with this noise measure ")
+    more, total = (int(word) for word in noisy[0].split() if word.isdigit())
+    assert more == total - 6 and 8 <= total <= 50 and noisy[0].endswith(f" -e measure_max_rounds={total}`.")
+    assert "over 50 rounds" in noisy[1] and "rounds=" not in noisy[1]
 
 
 def test_without_any_record_the_measurement_is_named() -> None:
     report = compare_change(factory.load([]), Expected(hosts=["app1"]))
     assert report["next_steps"] == [
-        "See Not measured for the hosts that are missing, and why.",
+        "See under Not measured which hosts are missing, and why.",
         "Measure both states: `ansible-playbook zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2`.",
     ]
 
@@ -146,13 +152,13 @@ def test_without_any_record_the_measurement_is_named() -> None:
     ],
 )
 def test_only_plain_names_get_into_a_command(hosts: list[str], limit: str) -> None:
-    words = shlex.split(command(REPEAT, "rollback", hosts).strip("`"))
+    words = shlex.split(command(REPEAT, "rollback", hosts))
     assert words == ["ansible-playbook", "-i", "my inventory", "--limit", limit, "zpower.sap_tuning.rollback"]
 
 
 @pytest.mark.parametrize("repeat", ["", "sh -c 'rm'", "ansible-playbook 'open", "ansible-playbook `id` x"])
 def test_a_repeat_that_is_no_command_of_ours_is_not_repeated(repeat: str) -> None:
-    assert command(repeat, "verify") == "`ansible-playbook zpower.sap_tuning.verify`"
+    assert command(repeat, "verify") == "ansible-playbook zpower.sap_tuning.verify"
     assert commands(steps_of(replace(SMALL, rounds=3), repeat))[0].startswith(
         "ansible-playbook zpower.sap_tuning.before_after -e"
     )
@@ -163,20 +169,20 @@ def test_a_repeat_that_is_no_command_of_ours_is_not_repeated(repeat: str) -> Non
     [("rps", "rps-2"), ("rps-2", "rps-3"), ("rps-2026-11", "rps-2026-11-2"), ("rps-2026-11-2", "rps-2026-11-2-2")],
 )
 def test_every_measurement_is_a_change_of_its_own(change: str, after: str) -> None:
-    assert following(change) == after
+    assert next_change_name(change) == after
 
 
 def test_what_was_measured_elsewhere_has_no_command_of_ours() -> None:
     records = study("banking")
     loaded = factory.load(item for item in records if item["change"] == "published-banking-rps-all")
-    assert compare_change(loaded)["next_steps"] == ["Measure at least 5 rounds of each state."]
+    assert compare_change(loaded)["next_steps"] == ["Measure 5 more rounds of each state, 6 in all."]
 
 
 class TestExperiment:
-    def steps(self, done: Any = None, effect: float = -0.2, **session: Any) -> list[str]:
+    def steps(self, done: Any = None, effect: float = -0.2, noise: float = 0.005, **session: Any) -> list[str]:
         plan = make_plan()
         plan["sessions"][0].update(session)
-        records = make_records(plan, {"every-4": effect}, done)
+        records = make_records(plan, {"every-4": effect}, done, noise=noise)
         loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
         repeat = "ansible-playbook -i inv zpower.sap_tuning.experiment"
         found: list[str] = compare_change(loaded, options=Options(repeat=repeat))["next_steps"]
@@ -186,6 +192,13 @@ class TestExperiment:
         (step,) = self.steps(kept="every-4")
         assert step.startswith("Write the settings of every-4 into the inventory")
         assert commands([step]) == ["ansible-playbook -i inv zpower.sap_tuning.verify"]
+
+    def test_undecided_levels_can_be_decided_by_more_rounds(self) -> None:
+        (step,) = self.steps(effect=0.0, noise=0.03)
+        assert step.startswith("Nothing has to be done: the hosts are in the state in which they were found.")
+        (found,) = commands([step])
+        name, _is, rounds = shlex.split(found)[-1].partition("=")
+        assert (name, 8 < int(rounds) <= 50) == ("experiment_max_rounds", True)
 
     def test_a_winner_that_was_not_kept_can_be_set(self) -> None:
         (found,) = commands(self.steps())
@@ -200,7 +213,7 @@ class TestExperiment:
 
     @pytest.mark.parametrize("session", [{"failures": {"app2": "rollback failed"}}, {"ended": None}])
     def test_without_a_winner_hosts_are_as_found_only_where_the_session_ended_well(self, session: Any) -> None:
-        assert self.steps(effect=0.0) == ["Nothing is asked of you: the hosts are as they were found."]
+        assert self.steps(effect=0.0) == ["Nothing to do: the hosts are in the state in which they were found."]
         (found,) = commands(self.steps(effect=0.0, **session))
         assert found == "ansible-playbook -i inv zpower.sap_tuning.rollback -e zpower_checkpoint=rps-2026-11"
 

@@ -11,9 +11,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon_sa
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
     SMC_R_HIDES,
     CpuFileError,
-    Wanted,
-    Window,
-    cpu_seconds,
+    CpuWindow,
+    WindowOptions,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,9 +27,9 @@ def lines_of(name):
 
 
 def window(lines, *wanted, **named):
-    asked = Wanted(*wanted, **named)
+    asked = WindowOptions(*wanted, **named)
     reader = Reader(lines)
-    return Window(reader.about, samples_of(reader, asked.cpus), asked).result()
+    return CpuWindow(reader.about, samples_of(reader, asked.cpus), asked).result()
 
 
 def without(lines, *sections):
@@ -76,7 +75,7 @@ def test_without_shares_of_the_entitlement_it_is_what_was_consumed_and_says_so()
     lines = [line.replace("EC_", "XX_") for line in without(lines_of("aix_shared.nmon"), "PCPU_ALL")]
     found = window(lines)
     assert (found["source"], found["cpu_s"], found["user_s"]) == ("PhysicalCPU", 13.1, None)
-    assert "idle turns" in found["remarks"][0]
+    assert "idle time included" in found["remarks"][0]
 
 
 def test_threads_are_never_taken_for_processors():
@@ -109,7 +108,7 @@ def test_linux_with_steal_a_short_first_snapshot_and_a_line_that_was_cut_off():
     assert (found["begin"], found["end"]) == ("2026-11-20 07:23:04", "2026-11-20 07:23:35")
     assert (found["source"], found["elapsed_s"], found["covered_s"]) == ("CPU_ALL", 31, 21)
     assert (found["cpu_s"], found["steal_s"]) == (28.08, 6)
-    assert found["remarks"] == ["21 s of 31 s are covered, and the figures are about those"]
+    assert found["remarks"] == ["21 s of 31 s are covered, and the figures refer to those"]
     assert found["network"]["interfaces"]["enc600"] == {"read_kb": 400.1, "write_kb": 600.1}
 
 
@@ -184,7 +183,7 @@ TABLE_3 = [
 @pytest.mark.parametrize("user, system, busy, elapsed, cpu_s", TABLE_3)
 def test_table_3_of_the_study(user, system, busy, elapsed, cpu_s):
     """A partition of one processor. The last two rows do not add up in the source: there busy is 100 less idle."""
-    assert cpu_seconds(elapsed, busy) == pytest.approx(cpu_s)
+    assert elapsed * busy / 100 == pytest.approx(cpu_s)
     rows = [f"{user},{system},0.0,{100 - user - system:.1f},,4"] * (elapsed // 10)
     lines = simple(rows, system="AAA,AIX,7.2.2.1", columns="User%,Sys%,Wait%,Idle%,Busy,PhysicalCPUs ")
     found = window(lines, cpus=1)
@@ -237,7 +236,7 @@ def test_where_nmon_did_not_say_when_it_began_the_first_snapshot_has_no_time():
         (["AAA,progname,nmon\n", "ZZZZ,T0001,09:00:00,31-NOV-2026\n"], (), "line 2: ZZZZ"),
         (simple(["1,1,0,98,,1"] * 2) + ["ZZZZ,T0003,08:00:00,20-NOV-2026\n"], (), "clock goes back"),
         (simple(["1,1,0,98,,1"]) + ["AAA,host,h2\n"], (), "line 10: several files in one, of h1 and of h2"),
-        (simple(["1,1,0,98,,1"]), ("10:00",), "the file is about 2026-11-20 09:00:00 to 2026-11-20 09:00:10"),
+        (simple(["1,1,0,98,,1"]), ("10:00",), "the file covers 2026-11-20 09:00:00 to 2026-11-20 09:00:10"),
         (simple(["1,1,0,98,,1"]), ("9 o'clock",), "no time of the file"),
         (simple(["1,1,0,98,,1"]), ("24:00",), "no time of the file"),
         (simple(["1,1,0,98,,1"]), ("2026-11-20T09:00:00+00:00",), "no time of the file"),

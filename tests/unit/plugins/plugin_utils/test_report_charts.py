@@ -11,12 +11,12 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
     charts,
     costs,
     cpu_chart,
-    render,
     run_chart,
     svg,
     text,
     view,
 )
+from rendering import held_runs, render
 from report_samples import sample
 
 
@@ -30,6 +30,25 @@ class TestCharts:
         places = [axis.x(tick) for tick in axis.ticks()]
         assert all(later - earlier >= 43.9 for earlier, later in zip(places, places[1:], strict=False))
 
+    @pytest.mark.parametrize("layout", ["wide", "flat", "narrow"])
+    def test_pooled_rows_are_diamonds_on_top(self, layout: str) -> None:
+        report = sample("improved")
+        drawn = charts.interval_plot("x", report["comparisons"], 5.0, layout, report["pooled"])
+        heading, first = drawn.index(">All workloads together</text>"), drawn.index('class="pooled improved"')
+        assert heading < first < drawn.index('class="mark')
+        assert drawn.count('class="pooled ') == len(report["pooled"]) == 3
+        assert drawn.count('class="mark ') == len(report["comparisons"])
+        diamond = re.search(r'<path d="M([\d.]+) [\d.]+L([\d.]+) [\d.]+L([\d.]+) [^"]*" class="pooled', drawn)
+        low, middle, high = (float(place) for place in diamond.groups())  # type: ignore[union-attr]
+        assert low < middle < high  # as wide as the interval
+
+    def test_a_pooled_row_with_an_open_end_has_its_line_and_no_ratio_has_no_diamond(self) -> None:
+        row = sample("improved")["pooled"][0]
+        open_end = charts.interval_plot("x", [], 5.0, "wide", [{**row, "high": None}])
+        assert 'class="pooled improved"' in open_end and f"H{charts.RIGHT}" in open_end
+        empty = charts.interval_plot("x", [], 5.0, "wide", [{**row, "ratio": None, "low": None, "high": None}])
+        assert 'class="pooled' not in empty
+
     def test_an_interval_without_an_end_is_drawn_to_the_edge(self) -> None:
         item = {**sample("improved")["comparisons"][0], "low": None, "high": None}
         assert 'class="interval' not in charts.interval_plot("x", [item], 5.0)
@@ -40,8 +59,8 @@ class TestCharts:
     def test_without_any_ratio_nothing_is_drawn(self, name: str) -> None:
         page = render(sample(name), "html")
         drawn = name != "incomparable"
-        assert ('id="plot-title"' in page, "There is no ratio to draw" in page) == (drawn, not drawn)
-        assert ("Each mark is the estimated ratio" in page) == drawn
+        assert ('id="plot-wide-title"' in page, "There is no ratio to draw" in page) == (drawn, not drawn)
+        assert ("Each mark is the ratio of after and before" in page) == drawn
 
     def test_long_names_of_hosts_leave_room_for_what_tells_rows_apart(self) -> None:
         items = [
@@ -81,13 +100,13 @@ class TestCharts:
         assert view.common_domain({"host": names[0], "peer": name} for name in names[1:]) == domain
 
     def test_each_verdict_has_a_shape_of_its_own(self) -> None:
-        shapes = {re.search(r' d="([^"]*)"', charts.mark(word, 0, 0))[1] for word in text.VERDICTS}  # type: ignore[index]
-        assert len(shapes) == len(text.VERDICTS)
+        shapes = {re.search(r' d="([^"]*)"', charts.mark(word, 0, 0))[1] for word in text.VERDICT_STYLES}  # type: ignore[index]
+        assert len(shapes) == len(text.VERDICT_STYLES)
 
     def test_every_run_has_its_mark(self) -> None:
         report = sample("regressed")
         item = next(c for c in report["comparisons"] if c["verdict"] == "REGRESSED")
-        runs = view.runs_of(view.held_runs(report), [view.key_of(item)])[view.key_of(item)]
+        runs = view.runs_of(held_runs(report), [view.key_of(item)])[view.key_of(item)]
         drawn = run_chart.run_chart("x", item, runs)
         paths = dict(re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
         marks = {name: path.count("M") for path, name in paths.items()}

@@ -10,10 +10,16 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections import Counter
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, render, to_csv, to_markdown
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
+    RENDERERS,
+    to_csv,
+    to_junit,
+    to_markdown,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import VERDICT_STYLES, verdict_word
+from rendering import render
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
 WARNED = "IMPROVED, WITH WARNINGS"
@@ -119,42 +125,50 @@ class TestCsv:
 
 class TestJunit:
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_case_a_pair_and_the_counts_add_up(self, name: str) -> None:
+    def test_a_case_a_row_and_the_counts_add_up(self, name: str) -> None:
         report = sample(name)
         root = ET.fromstring(render(report, "xml"))
         missing = report["not_measured"]
-        assert {s.get("name") for s in root} == {c["workload"] for c in report["comparisons"]} | (
+        suites = [s.get("name") for s in root]
+        assert suites[0] == to_junit.POOLED
+        assert set(suites[1:]) == {c["workload"] for c in report["comparisons"]} | (
             {"not measured"} if missing else set()
         )
-        assert int(root.get("tests", "")) == len(report["comparisons"]) + len(missing)
+        assert len(root[0]) == len(report["pooled"])
+        assert int(root.get("tests", "")) == len(report["pooled"]) + len(report["comparisons"]) + len(missing)
         for element in (root, *root):
             for attribute, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
                 assert int(element.get(attribute, "")) == len(list(element.iter(tag)))
 
-    def test_only_regressed_fails_and_the_unproven_are_skipped(self) -> None:
-        for name in ("regressed", "mixed"):
-            report = sample(name)
-            root = ET.fromstring(render(report, "xml"))
-            verdicts = Counter(c["verdict"] for c in report["comparisons"] if not c["control"])
-            assert len(list(root.iter("failure"))) == verdicts["REGRESSED"]
-            unproven = verdicts["INCONCLUSIVE"] + verdicts["NOT COMPARABLE"] + verdicts["NO DATA"]
-            assert len(list(root.iter("skipped"))) == unproven + len(report["not_measured"])
+    @pytest.mark.parametrize("verdict", VERDICT_STYLES)
+    def test_only_the_row_that_decides_fails_or_is_skipped(self, verdict: str) -> None:
+        report = sample("mixed")
+        report["not_measured"] = []
+        assert len({row["verdict"] for row in report["pooled"][1:]}) == 4
+        report["pooled"][0].update(verdict=verdict, reason="that is why.")
+        report["pooled"][1]["verdict"] = report["comparisons"][0]["verdict"] = "REGRESSED"
+        root = ET.fromstring(render(report, "xml"))
+        failures, skipped = list(root.iter("failure")), list(root.iter("skipped"))
+        assert [f.get("message") for f in failures] == ["REGRESSED: that is why."] * (verdict == "REGRESSED")
+        undecided = verdict in ("INCONCLUSIVE", "NOT COMPARABLE", "NO DATA")
+        assert [s.get("message") for s in skipped] == [f"{verdict}: that is why."] * undecided
+        assert next(root.iter("testcase")).get("name") == "The workload of 5 hosts"
+
+    def test_single_comparisons_and_hosts_carry_their_word(self) -> None:
+        report = sample("regressed")
+        root = ET.fromstring(render(report, "xml"))
+        told = [case.findtext("system-out", "").partition(":")[0] for case in root.iter("testcase")][1:]
+        rows = [*report["pooled"][1:], *(item for item in report["comparisons"] if not item["control"])]
+        for word in ("REGRESSED", WARNED):
+            assert told.count(word) == sum(verdict_word(row) == word for row in rows) == 2
 
     def test_a_level_of_an_experiment_that_is_worse_fails_no_pipeline(self) -> None:
         report = sample("experiment")
         assert (report["verdict"], report["counts"]["REGRESSED"]) == ("IMPROVED", 2)
         root = ET.fromstring(render(report, "xml"))
         assert not list(root.iter("failure")) and not list(root.iter("skipped"))
-        told = [case.findtext("system-out", "") for case in root.iter("testcase") if ", all" in case.get("name", "")]
-        assert sorted(words.partition(":")[0] for words in told) == ["REGRESSED"] * 2 + ["UNCHANGED"] * 2
-
-    def test_a_control_that_regressed_is_no_failure(self) -> None:
-        report = sample("improved")
-        control = next(c for c in report["comparisons"] if c["control"])
-        control["verdict"] = "REGRESSED"
-        root = ET.fromstring(render(report, "xml"))
-        assert not list(root.iter("failure"))
-        assert [e.get("message", "").split(",")[0] for e in root.iter("skipped")] == ["control workload"]
+        told = [case.findtext("system-out", "") for case in root[0] if case.get("name", "").startswith("all: ")]
+        assert [words.partition(":")[0] for words in told] == ["REGRESSED"] * 3
 
     def test_texts_survive(self) -> None:
         root = ET.fromstring(render(sample("hostile"), "xml"))
@@ -194,7 +208,7 @@ class TestMarkdown:
 
     def test_no_markup_of_a_host_is_left(self) -> None:
         text = render(sample("hostile"), "md")
-        body, command = text.split("\n## To repeat it\n\n")
+        body, command = text.split("\n## How to repeat it\n\n")
         assert "<" not in body
         assert not re.search(r"(?<!\\)(`|\]\()", body)
         assert "\\*\\*bold\\*\\*" in body
@@ -206,6 +220,22 @@ class TestMarkdown:
         assert WARNED in text
         assert "Retransmits rose" in text
         assert "erp7, erp8" in render(sample("mixed"), "md")
+
+    def test_the_pooled_rows_come_before_the_comparisons(self) -> None:
+        report = sample("improved")
+        report["pooled"][0]["deviations"] = [{"kind": "host", "name": "app2", "ratio": 0.9, "p": 0.001}]
+        ticket = render(report, "md")
+        rows = ticket[ticket.index("## All workloads together") : ticket.index("## Single comparisons")].splitlines()[
+            4:
+        ]
+        names = [row.split(" (")[0] for row in rows if row]
+        assert names == [f"| All workloads of {name}" for name in ("2 hosts", "app1", "app2")]
+        assert "app2 differs: 10.0 % worse than the others." in rows[0]
+
+    def test_a_fleet_shows_the_worst_hosts_and_counts_the_others(self) -> None:
+        ticket = render(fleet(300), "md")
+        assert ticket.count("| All workloads of app") == 20
+        assert "300 rows of single hosts: 3 regressed, 297 improved. The first 20 are shown" in ticket
 
     def test_a_fleet_fits_a_ticket_and_says_what_is_left_out(self) -> None:
         text = render(fleet(300), "md")

@@ -8,8 +8,8 @@ import math
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from rendering import render
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
 

@@ -7,54 +7,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render, text, to_html, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, to_html, view
+from pages import Page
+from rendering import render
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
-VOID = {"meta", "br"}
 CSS = (Path(to_html.__file__).parent / "page.css").read_text(encoding="utf-8")
 VERDICT_COLOURS = ("improved", "regressed", "unchanged", "inconclusive", "incomparable", "nodata", "muted", "accent")
-
-
-class Page(HTMLParser):
-    """Elements with their attributes and the text in them; fails on a tag that is not closed where it should be."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.open: list[str] = []
-        self.parents: list[tuple[str, str]] = []
-        self.text: list[tuple[str, str]] = []
-        self.feed(source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _value in attrs}) == len(attrs), f"an attribute of {tag} stands twice"
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        self.parents.append((tag, self.open[-1] if self.open else ""))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open.pop() == tag, f"</{tag}> closes something else"
-
-    def handle_data(self, data: str) -> None:
-        self.text.append((self.open[-1] if self.open else "", data))
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    def words(self) -> str:
-        return " ".join(data for parent, data in self.text if parent != "style")
 
 
 @pytest.fixture(name="page", params=[*NAMES, "fleet"])
@@ -106,6 +68,30 @@ def test_tables_have_captions_and_scopes_and_can_be_scrolled_by_keyboard(page: P
     assert all("aria-label" in a or "aria-labelledby" in a for a in regions)
 
 
+def test_every_cell_of_a_table_names_its_column(page: Page) -> None:
+    """On a small screen the head of a table is hidden, and each cell stands on its own line with this name."""
+    for table in re.findall(r"<table.*?</table>", page.source, re.DOTALL):
+        columns = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", table.partition("</thead>")[0])
+        names = [re.sub(r"<[^>]*>", "", column) for column in columns]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table.partition("</thead>")[2], re.DOTALL):
+            cells = re.findall(r"<(th|td)([^>]*)>", row)
+            if "colspan" in cells[0][1]:
+                continue
+            assert len(cells) == len(names)
+            for (kind, attributes), name in zip(cells, names, strict=True):
+                label = re.search(r'data-label="([^"]*)"', attributes)
+                if 'class="dense"' not in table:  # the style sheet names the columns of this table, to save space
+                    assert kind == "th" or (label and label[1] == name), (row, name)
+
+
+def test_the_columns_of_the_dense_table_are_named_by_the_style_sheet() -> None:
+    table = re.search(r'<table class="dense">.*?</thead>', render(fleet(100), "html"), re.DOTALL)
+    assert table
+    columns = re.findall(r"<th [^>]*>(.*?)</th>", table[0])[1:]
+    named = re.findall(r'\.dense td:nth-of-type\((\d)\)::before \{ content: "([^"]*):"', CSS)
+    assert named == [(str(place), name) for place, name in enumerate(columns, 1)]
+
+
 def test_every_drawing_has_title_and_description_or_is_hidden(page: Page) -> None:
     drawings = page.all("svg")
     assert drawings
@@ -121,7 +107,7 @@ def test_landmarks_and_skip_link(page: Page) -> None:
     assert page.all("a")[0] == {"class": "skip", "href": "#main"}
     sections = [a["id"] for a in page.all("section")]
     assert sections == [ident for ident, _title in to_html.SECTIONS if ident in sections]
-    assert {ident for ident, _title in to_html.SECTIONS} - set(sections) <= {"experiment", "context"}
+    assert {ident for ident, _title in to_html.SECTIONS} - set(sections) <= {"experiment", "context", "distribution"}
     linked = [a["href"][1:] for a in page.all("a") if a["href"][1:] in sections]
     assert "#".join(sections) in "#".join(linked)
 
@@ -139,7 +125,7 @@ def test_verdicts_are_words_and_symbols_and_warnings_are_said() -> None:
     assert "Retransmits rose from 0 to 14" in words
     mixed = Page(render(sample("mixed"), "html")).words()
     for verdict in ("IMPROVED", "UNCHANGED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"):
-        assert text.VERDICTS[verdict].symbol in mixed
+        assert text.VERDICT_STYLES[verdict].symbol in mixed
         assert verdict in mixed
 
 
@@ -147,7 +133,7 @@ def test_what_is_missing_is_never_a_zero() -> None:
     report = sample("mixed")
     source = render({**report, "comparisons": [c for c in report["comparisons"] if c["verdict"] == "NO DATA"]}, "html")
     row = source[source.index('id="cap-pair-1"') :]
-    cells = re.findall(r'<td class="num">(.*?)</td>', row[: row.index("</tbody>")], re.DOTALL)
+    cells = re.findall(r'<td class="num"[^>]*>(.*?)</td>', row[: row.index("</tbody>")], re.DOTALL)
     assert [re.sub(r"\s*<.*", "", cell, flags=re.DOTALL) for cell in cells[1:]] == ["–", "–", "–", "–"]
 
 
@@ -170,8 +156,9 @@ class TestFleet:
         page = Page(source)
         words = " ".join(page.words().split())
         assert "The fleet at a glance" in words
-        assert "The 40 comparisons to look at first, of 5,000." in words
+        assert "Below are the 40 comparisons to look at first, of 5,000." in words
         assert words.count("all 1,000 host pairs") == 5
+        assert "1,000 rows of single hosts: 10 regressed, 990 improved. The first 20 are shown; all are in" in words
         assert "4,960 comparisons more in report.json." in words
         assert len(page.all("tr")) > 5000
 
@@ -185,7 +172,7 @@ class TestFleet:
     def test_more_rows_than_fit_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(to_html, "DENSE_ROWS", 500)
         words = " ".join(Page(render(fleet(200), "html")).words().split())
-        assert words.count("The first 100 of 200 pairs; the others stand in report.json and report.csv.") == 5
+        assert words.count("The first 100 of 200 pairs; the others are in report.json and report.csv.") == 5
 
     def test_charts_are_drawn_for_the_worst_and_the_rest_is_counted(self) -> None:
         report = fleet(100)

@@ -9,8 +9,9 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import costs, render, text, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import costs, text, view
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
+from rendering import render
 from report_samples import fleet, sample
 
 
@@ -26,7 +27,10 @@ class TestDecision:
         [
             ("improved", "Keep the change."),
             ("regressed", "Do not keep the change as it is."),
-            ("unchanged", "This measurement is no reason to keep the change, and none against it."),
+            (
+                "unchanged",
+                "The change makes no material difference here.",
+            ),
             ("incomparable", "Do not decide yet: the two states cannot be compared."),
         ],
     )
@@ -36,27 +40,50 @@ class TestDecision:
         assert f"**{decision}**" in "".join(render(sample(name), "md").split("\n")[:5])
 
     @pytest.mark.parametrize(
-        ("verdict", "decision"),
+        ("cause", "decision"),
         [
-            ("INCONCLUSIVE", "not every comparison allows a conclusion"),
-            ("NOT COMPARABLE", "not every pair could be compared"),
-            ("NO DATA", "not every pair has data"),
+            ("rounds", "there are too few rounds"),
+            ("noise", "the noise is too large"),
+            ("control", "the control workload moved"),
+            ("failed", "too many runs failed"),
+            ("starts", "more starts of the machine"),
+            ("coarse", "the figures are too coarse"),
+            ("lost", "too many hosts or comparisons have no result"),
+            ("", "these data allow no conclusion"),
         ],
     )
-    def test_what_is_decided_beside_is_not_denied(self, verdict: str, decision: str) -> None:
-        report = {**sample("improved"), "verdict": verdict, "counts": {"IMPROVED": 3, verdict: 1}}
-        assert view.decision(report) == f"Do not decide yet: {decision}."
-        assert "not every" not in view.decision({**report, "counts": {verdict: 4}})
+    def test_what_is_undecided_says_why(self, cause: str, decision: str) -> None:
+        report = {**sample("improved"), "verdict": "INCONCLUSIVE"}
+        report["pooled"][0].update(verdict="INCONCLUSIVE", cause=cause)
+        assert view.decision(report).startswith("Do not decide yet: ") and decision in view.decision(report)
+
+    @pytest.mark.parametrize("lost", ["NOT COMPARABLE", "NO DATA"])
+    @pytest.mark.parametrize("verdict", ["IMPROVED", "UNCHANGED", "INCONCLUSIVE"])
+    def test_half_of_the_comparisons_lost_is_no_decision(self, verdict: str, lost: str) -> None:
+        report = {**sample("improved"), "verdict": verdict}
+        report["pooled"][0]["verdict"] = verdict
+        judged = [item for item in report["comparisons"] if not item["control"]]
+        for item in judged[:2]:
+            item["verdict"] = lost
+        assert "have no result" not in view.decision(report)
+        judged[2]["verdict"] = lost
+        assert view.decision(report) == "Do not decide yet: 3 of 6 comparisons have no result."
+        assert "3 of 6 comparisons have no result" in render(report, "md")
+
+    def test_the_row_that_decides_has_to_agree(self) -> None:
+        report = sample("improved")
+        report["pooled"][0]["verdict"] = "INCONCLUSIVE"
+        assert view.decision(report).startswith("Do not decide yet")
 
     def test_weaker_evidence_is_no_plain_yes(self) -> None:
         report = sample("improved")
         report["protocol"]["design"] = "blocks"
-        assert view.decision(report).endswith("the start times do not show that the states took turns.")
+        assert view.decision(report).endswith("the start times do not show that the states alternated.")
 
     def test_better_with_side_effects_is_no_plain_yes(self) -> None:
         report = sample("improved")
-        report["comparisons"][0]["warnings"] = True
-        assert view.decision(report).startswith("Better, but not for nothing")
+        report["pooled"][0]["warnings"] = True
+        assert view.decision(report).startswith("Better, but with side effects")
 
     def test_an_unknown_verdict_is_never_a_yes(self) -> None:
         assert view.decision({**sample("improved"), "verdict": "SPLENDID"}).startswith("Do not decide yet")
@@ -69,8 +96,8 @@ class TestExperiment:
     def test_winner_progress_and_levels(self) -> None:
         words = section(sample("experiment"), "experiment")
         assert "every-4 , kept on the hosts" in words
-        assert "24 of 24 steps" in words
-        assert "6 randomized blocks of 4 levels, seed 1137243539" in words
+        assert "32 of 32 steps" in words
+        assert "8 rounds of each of 4 levels in random order, seed" in words
         assert "rps_every = 4 rps_state = present" in words
         assert "\u25bc REGRESSED 2 regressed" in words
 
@@ -78,17 +105,18 @@ class TestExperiment:
         report = sample("unfinished")
         words = section(report, "experiment")
         assert "Winner none" in words
-        assert "9 of 24 steps, not complete" in words
+        assert "9 of 32 steps, not complete" in words
         assert "app2: the host could not be reached" in words
         told = render(report, "md")
-        assert "9 of 24 steps" in told
+        assert "9 of 32 steps" in told
         assert "- **Ended early:** app2: the host could not be reached\n" in told
         assert "Ended early" not in render(sample("experiment"), "md")
 
-    def test_its_confidence_has_the_same_digits_everywhere(self) -> None:
-        page = render(sample("experiment"), "html")
-        assert "98.3 % interval" in page and "(98.3 %)" in page
-        assert "98.33" not in page
+    def test_each_interval_has_its_level(self) -> None:
+        report = sample("experiment")
+        for row in report["pooled"]:
+            row["confidence_pct"] = 99.93
+        assert section(report, "experiment").count("99.93 % interval") == 3
 
     def test_one_level_beside_the_baseline_has_no_wider_interval(self) -> None:
         report = sample("experiment")
@@ -103,33 +131,54 @@ class TestExperiment:
         judged = [item for item in report["comparisons"] if not item["control"]]
         drawn = [chart for chart in charts if "control" not in chart]
         assert len(drawn) == len(judged) == 6
-        assert all("72 runs in 12 rounds" in chart for chart in drawn)  # the baseline and one level, no other
+        assert all("96 runs in 16 rounds" in chart for chart in drawn)  # the baseline and one level, no other
 
     def test_a_before_after_report_has_no_such_section(self) -> None:
         assert section(sample("improved"), "experiment") == ""
         assert "The experiment" not in render(sample("improved"), "md")
 
-    @pytest.mark.parametrize(
-        ("verdicts", "guards", "word"),
-        [
-            ({"IMPROVED": 2}, [], "IMPROVED"),
-            ({"IMPROVED": 1, "UNCHANGED": 1}, [], "IMPROVED"),
-            ({"UNCHANGED": 2}, [], "UNCHANGED"),
-            ({"IMPROVED": 9, "REGRESSED": 1}, [], "REGRESSED"),
-            ({"IMPROVED": 9, "INCONCLUSIVE": 1}, [], "INCONCLUSIVE"),
-            ({"IMPROVED": 2}, ["retransmits"], "IMPROVED, WITH WARNINGS"),
-            ({}, [], "NO DATA"),
-        ],
-    )
-    def test_a_level_has_the_verdict_to_see_first(self, verdicts: dict[str, int], guards: list[str], word: str) -> None:
-        (level,) = view.levels_of({"levels": [{"name": "x", "verdicts": verdicts, "guards": guards}]})
-        assert text.verdict_word(level) == word
+    def test_a_level_has_the_verdict_of_its_pooled_row(self) -> None:
+        report = sample("experiment")
+        row = next(row for row in report["pooled"] if row["contrast"] == "every-2")
+        row.update(verdict="IMPROVED", warnings=True, ratio=1.5, guards=["retransmits"])
+        levels = {level["name"]: level for level in view.levels_of(report)}
+        assert text.verdict_word(levels["every-2"]) == "IMPROVED, WITH WARNINGS"
+        assert (levels["every-2"]["ratio"], levels["every-2"]["guards"]) == (1.5, ["retransmits"])
+        assert text.verdict_word(levels["every-4"]) == "IMPROVED"
+        (unknown,) = view.levels_of({"experiment": {"levels": [{"name": "x"}]}, "pooled": report["pooled"]})
+        assert text.verdict_word(unknown) == "NO DATA"
+
+    def test_its_warnings_are_those_of_the_winner(self) -> None:
+        report = sample("experiment")
+        assert report["pooled"][0]["contrast"] != report["experiment"]["winner"]
+        report["pooled"][0].update(verdict="IMPROVED", warnings=True)
+        assert text.verdict_word(report) == "IMPROVED"
+        next(row for row in report["pooled"] if row["contrast"] == "every-4")["warnings"] = True
+        assert text.verdict_word(report) == "IMPROVED, WITH WARNINGS"
+
+
+class TestExtent:
+    def test_what_all_comparisons_share_is_said_once(self) -> None:
+        report = sample("improved")
+        words = section(report, "pairs")
+        assert words.count("6 rounds, 30 runs per state") == 2  # once per pair of hosts
+        assert view.common_extent(report["comparisons"]) == "6 rounds, 30 runs per state"
+
+    @pytest.mark.parametrize("difference", [{"rounds": 5, "runs": 25}, {"failed_runs": 1}])
+    def test_a_difference_is_shown_in_each_row(self, difference: dict[str, int]) -> None:
+        report = sample("improved")
+        report["comparisons"][0]["after"].update(difference)
+        assert view.common_extent(report["comparisons"]) == ""
+        words = section(report, "pairs")
+        assert words.count("6 rounds, 30 runs per state") == 1
+        assert "1 failed" in words if "failed_runs" in difference else "5 rounds, 25 runs" in words
+        assert words.count("6 rounds, 30 runs") >= 5
 
 
 class TestContext:
     def test_what_differs_what_is_the_same_and_what_was_declared(self) -> None:
         words = section(sample("incomparable"), "context")
-        assert "Declared beforehand as what may differ: kernel." in words
+        assert "Declared beforehand as allowed to differ: kernel." in words
         assert "packet_size before: 1000 after: 2000 \u2260 differs" in words
         assert "parallel_jobs 32 = the same" in words
         assert "figures source sap_job_log, jobs.csv, transaction SM37" in words
@@ -140,7 +189,7 @@ class TestContext:
     def test_what_one_state_alone_knows_is_not_the_same(self) -> None:
         report = sample("improved")
         report["context"] = [{"kind": "context", "name": "jobs", "values": {"after": ["32"]}}]
-        assert "jobs after: 32 \u2260 known of after only" in section(report, "context")
+        assert "jobs after: 32 \u2260 known only for after" in section(report, "context")
 
     def test_without_any_there_is_no_section(self) -> None:
         assert section(sample("improved"), "context") == ""

@@ -151,7 +151,7 @@ class TestCurves:
         failed["runs"][1].update(ok=False, error="refused", metrics={})
         report = scaling("c", rounds([*made, failed]), "context.guests")
         assert report["problems"] == [
-            "pingpong-onlTrans from app1 to app2: context.guests is 'many', no number above 0.",
+            "pingpong-onlTrans from app1 to app2: context.guests is 'many', which is not a number above 0.",
             "pingpong-onlTrans from app1 to app2: no run succeeded at context.guests 3.",
         ]
         assert [point["x"] for point in report["curves"][0]["points"]] == [2.0]
@@ -193,7 +193,7 @@ def test_another_setting_of_the_application_is_another_curve() -> None:
     found = [[point["value"] for point in item["points"]] for item in report["curves"]]
     assert sorted(found) == [[40.0, 20.0], [80.0, 40.0]]
     assert report["problems"] == [
-        "batch-1 from app1 to app2: context.packet_size differs, and what differs is no point of one curve."
+        "batch-1 from app1 to app2: context.packet_size differs, so these runs are not points of one curve."
     ]
 
 
@@ -207,9 +207,7 @@ def test_a_million_in_the_name_of_a_workload_is_x_as_well() -> None:
 
 def test_one_value_of_x_is_no_scaling() -> None:
     report = scaling("c", rounds(of_jobs({4: 10.0})), "context.jobs")
-    assert report["headline"] == (
-        "There is nothing to compare jobs 4 with: a scaling needs two values of context.jobs or more."
-    )
+    assert report["headline"] == ("The only value of context.jobs is 4: a scaling needs at least two.")
 
 
 def test_the_headline_is_about_curves_that_begin_where_it_says() -> None:

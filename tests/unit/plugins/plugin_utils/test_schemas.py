@@ -11,12 +11,8 @@ from pathlib import Path
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import (
-    VERDICTS,
-    validate,
-    validate_tunings,
-)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS, Reader
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change, validate
 from jsonschema import Draft202012Validator
 
 SCHEMAS = Path(__file__).resolve().parents[4] / "docs" / "schemas"
@@ -26,6 +22,15 @@ def validator(name):
     schema = json.loads((SCHEMAS / f"{name}-1.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
+
+
+def validate_tunings(record):
+    """What is wrong with a tunings file; None if it is sound."""
+    try:
+        Reader().tunings(record)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def changed(record, path, value):
@@ -60,10 +65,20 @@ def aix_round():
     return record
 
 
+def told_round():
+    return factory.make_record([50.0] * 6) | {"histogram_us": "340:1,5,12 412:1"}
+
+
 @pytest.mark.parametrize(
     "record",
-    [factory.make_record([50.0] * 6), factory.make_record([25.0] * 6, control=True), failed_round(), aix_round()],
-    ids=["a round", "a control", "all runs failed", "AIX"],
+    [
+        factory.make_record([50.0] * 6),
+        factory.make_record([25.0] * 6, control=True),
+        failed_round(),
+        aix_round(),
+        told_round(),
+    ],
+    ids=["a round", "a control", "all runs failed", "AIX", "each round trip is known"],
 )
 def test_measurement_records_fit_schema_and_check(record):
     assert validator("measurement").is_valid(record)
@@ -94,6 +109,10 @@ def test_measurement_records_fit_schema_and_check(record):
         (["idle", "client", "idle_s"], [], "idle.client.idle_s"),
         (["fingerprint", "client", "clock_step_s"], "0", "fingerprint.client.clock_step_s"),
         (["fingerprint", "client", "boot_id"], 7, "fingerprint.client.boot_id"),
+        (["histogram_us"], {"340": 1}, "histogram_us"),
+        (["histogram_us"], "340:1,-5", "histogram_us"),
+        (["histogram_us"], "340:1," + "1" * 13, "histogram_us"),
+        (["histogram_us"], "1:1" + " 2:1" * 5000, "histogram_us"),
     ],
 )
 def test_both_turn_away_the_same_measurement_records(path, value, named):

@@ -101,7 +101,7 @@ def test_the_text_of_a_trend_names_what_moved_between_changes() -> None:
     place = cells[0].index("Gap before it")
     assert [row[place] for row in cells[2:]] == ["\u2013", "0.0 %", "0.0 %", "0.0 %", "+0.8 %", "0.0 %", ""]
     assert all(len(row) == len(cells[0]) for row in cells)
-    assert "all changes multiplied" in cells[-1][-1]
+    assert "product of all changes" in cells[-1][-1]
     assert not any("chart" in line for line in lines)
 
 

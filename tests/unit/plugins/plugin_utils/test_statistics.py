@@ -10,6 +10,7 @@ import random
 import statistics
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks, series
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import ranks as stats
 from scipy.stats import kendalltau, mannwhitneyu
 
@@ -29,7 +30,7 @@ def midranks(values):
 
 
 def permutation_p(before, after):
-    """Every split of all values into two groups, ranked anew."""
+    """Every split of all values into two groups, each ranked on its own."""
     together = list(before) + list(after)
     ranks = midranks(together)
     seen = sum(ranks[len(before) :])
@@ -184,20 +185,9 @@ def test_errors_name_what_is_wrong():
         stats.median([])
 
 
-def test_detectable_and_rounds():
+def test_detectable():
     assert stats.detectable(0.9, 1 / 0.9) == pytest.approx(-math.log(0.9))
     assert stats.detectable(0.0, math.inf) is None
-    band = math.log(1.05)
-    assert stats.rounds_needed(3, None, 0.0, band, 5) == 5
-    # an experiment with many levels asks for so much confidence that 5 rounds have no interval
-    assert stats.rounds_needed(5, None, 0.0, band, 5) == 6
-    # Twice too wide: four times the rounds.
-    assert stats.rounds_needed(6, 2 * band, 0.0, band, 5) == 24
-    assert stats.rounds_needed(6, 0.2, 0.1, band, 5) == 24
-    # Already narrow enough for this estimate, and still undecided: at least one more.
-    assert stats.rounds_needed(6, 0.01, 0.0, band, 5) == 7
-    # At the very edge of the band the distance counts as half of it.
-    assert stats.rounds_needed(6, band, band, band, 5) == 24
 
 
 def test_trend_is_kendalls_test():
@@ -227,3 +217,51 @@ def test_variation():
     assert stats.variation_pct([9.0, 11.0]) == pytest.approx(100 * math.sqrt(2) / 10)
     assert stats.variation_pct([9.0]) is None
     assert stats.variation_pct([0.0, 0.0]) is None
+
+
+@pytest.mark.parametrize("most", [1, 40])
+@pytest.mark.parametrize(("n", "m"), [(20, 21), (7, 60), (33, 40)])
+def test_many_differences_are_searched_with_the_result_of_sorting_them(monkeypatch, most, n, m):
+    rng = random.Random(n * m)
+    for digits in (None, None, 0, 1):
+        before, after = sample(rng, n, digits), sample(rng, m, digits, centre=48.0)
+        ratios = stats.Ratios(before, after)
+        wanted = [ratios.middle(), *ratios.interval(0.95), *ratios.interval(0.99)]
+        ordered = stats._differences(before, after)
+        with monkeypatch.context() as patch:
+            patch.setattr(stats, "MOST_SORTED", most)
+            searched = stats.Ratios(before, after)
+            assert [searched.middle(), *searched.interval(0.95), *searched.interval(0.99)] == wanted
+            for place in (0, 1, n * m // 3, n * m - 1):
+                assert searched._at(place) == ordered[place]
+
+
+def test_a_site_of_a_thousand_hosts_needs_no_list_of_all_differences():
+    before, after = ([math.exp(index / 6000 + shift) for index in range(6000)] for shift in (0.0, 0.05))
+    assert stats.hodges_lehmann_ratio(before, after) == pytest.approx(math.exp(0.05))
+    low, high = stats.interval(before, after, 0.99)
+    assert low < math.exp(0.05) < high
+
+
+def test_slope_is_the_median_over_all_pairs_of_the_same_state():
+    rng = random.Random(14)
+    for rounds in (1, 2, 6, 8, 12, 16):
+        for digits in (2, 12):
+            readings = [(state, round(rng.gauss(0.0, 0.03), digits)) for state in looks.order("site", rounds)]
+            slopes = [
+                (later - earlier) / (end - begin)
+                for (begin, (state, earlier)), (end, (other, later)) in itertools.combinations(enumerate(readings), 2)
+                if state == other
+            ]
+            assert series.slope(readings) == (statistics.median(slopes) if slopes else 0.0)
+
+
+def test_an_effect_is_the_estimate_and_both_intervals():
+    rng = random.Random(15)
+    for digits in (None, 0):
+        before, after = sample(rng, 8, digits), sample(rng, 8, digits, centre=47.0)
+        look = looks.look_at(8)
+        found = series.effect(before, after, look)
+        assert found.ratio == stats.hodges_lehmann_ratio(before, after)
+        assert (found.low, found.high) == stats.interval(before, after, look.confidence)
+        assert (found.inner_low, found.inner_high) == stats.interval(before, after, look.inner_confidence)

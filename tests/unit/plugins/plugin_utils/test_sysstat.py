@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files, sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, Wanted, Window
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
+    CpuFileError,
+    CpuWindow,
+    WindowOptions,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,8 +31,8 @@ def captured(name):
 
 
 def window(host, *wanted, day=None, **named):
-    asked = Wanted(*wanted, **named)
-    return Window(sysstat.about(host), sysstat.samples_of(host, asked.cpus, day), asked).result()
+    asked = WindowOptions(*wanted, **named)
+    return CpuWindow(sysstat.about(host), sysstat.samples_of(host, asked.cpus, day), asked).result()
 
 
 def test_mpstat_with_an_interval():
@@ -127,8 +131,8 @@ def broken(change, name="mpstat.json"):
 @pytest.mark.parametrize(
     "host, message",
     [
-        (lambda host: host.update(date="11/20/26"), "its date '11/20/26' can be read in more than one way: give date"),
-        (lambda host: host.update(statistics=host["statistics"][:1]), "one report, which is about the time since"),
+        (lambda host: host.update(date="11/20/26"), "its date '11/20/26' is ambiguous: give date"),
+        (lambda host: host.update(statistics=host["statistics"][:1]), "one report, about the time since"),
         (lambda host: host.update(statistics=[]), "no sample of the CPUs"),
         (lambda host: host["statistics"][1].update(timestamp="25:00:00"), "is no time of day"),
         (lambda host: host["statistics"][1].update(timestamp=None), "is no time of day"),
@@ -163,13 +167,13 @@ def test_reports_of_sadf_have_a_time(change, message):
     "text", ["{}", "[]", "7", '{"sysstat": {"hosts": []}}', '{"sysstat": {"hosts": [{}]}}', "nul", ""]
 )
 def test_other_json(text):
-    with pytest.raises(CpuFileError, match="not sysstat's|no whole JSON"):
+    with pytest.raises(CpuFileError, match="not sysstat's|no complete JSON"):
         sysstat.parse(text)
 
 
 def test_json_that_was_cut_off_is_no_window():
     text = text_of("mpstat.json")
-    with pytest.raises(CpuFileError, match="no whole JSON"):
+    with pytest.raises(CpuFileError, match="no complete JSON"):
         sysstat.parse(text[: len(text) // 2])
 
 
@@ -221,7 +225,7 @@ def test_two_windows_that_meet_are_the_whole(rows, interval, data):
 
 @pytest.mark.skipif(not shutil.which("sadf"), reason="needs sadf of sysstat")
 def test_a_binary_file_of_sar_goes_through_sadf():
-    found = cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", Wanted()).result()
+    found = cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", WindowOptions()).result()
     wanted = window(captured("sadf.json"))
     assert found == wanted and found["format"] == "sadf"
 
@@ -229,9 +233,9 @@ def test_a_binary_file_of_sar_goes_through_sadf():
 def test_a_binary_file_without_sadf_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        CpuFileError, match="the controller has no sadf: make a text of it where it was recorded: sadf -j"
+        CpuFileError, match="the controller has no sadf: convert it to text where it was recorded: sadf -j"
     ):
-        cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", Wanted())
+        cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", WindowOptions())
 
 
 def sadf_that(tmp_path, monkeypatch, script):
@@ -243,21 +247,23 @@ def sadf_that(tmp_path, monkeypatch, script):
 
 def test_what_sadf_says_is_passed_on(tmp_path, monkeypatch):
     sadf_that(tmp_path, monkeypatch, 'echo "Invalid system activity file: $2" >&2; exit 3')
-    with pytest.raises(CpuFileError, match="could not read it .Invalid system activity file: /.*load.sa.: make a text"):
-        cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", Wanted())
+    with pytest.raises(
+        CpuFileError, match="could not read it .Invalid system activity file: /.*load.sa.: convert it to"
+    ):
+        cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", WindowOptions())
 
 
 def test_a_sadf_that_does_not_end_is_one_sentence(tmp_path, monkeypatch):
     sadf_that(tmp_path, monkeypatch, "exec sleep 20")
     monkeypatch.setattr(cpu_files, "SADF_TIMEOUT", 0.2)
     with pytest.raises(CpuFileError, match="did not end within 0.2 s"):
-        cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", Wanted())
+        cpu_files.window_of(str(FIXTURES / "load.sa"), "sar", WindowOptions())
 
 
 def test_a_text_with_everything_in_it_is_not_read_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr(cpu_files, "LARGEST_JSON", 100)
     with pytest.raises(CpuFileError, match="more than 100 bytes: sadf -j FILE -- -u ALL"):
-        cpu_files.window_of(str(FIXTURES / "sadf.json"), "auto", Wanted())
+        cpu_files.window_of(str(FIXTURES / "sadf.json"), "auto", WindowOptions())
 
 
 def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
@@ -266,7 +272,7 @@ def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"sysstat": {"hosts": [host]}}))
     with pytest.raises(CpuFileError, match="its times lie beyond the calendar"):
-        cpu_files.window_of(str(path), "auto", Wanted())
+        cpu_files.window_of(str(path), "auto", WindowOptions())
 
 
 @pytest.mark.parametrize(
@@ -280,4 +286,4 @@ def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
 )
 def test_a_format_that_is_not_so(name, kind, message):
     with pytest.raises(CpuFileError, match=message):
-        cpu_files.window_of(str(FIXTURES / name), kind, Wanted())
+        cpu_files.window_of(str(FIXTURES / name), kind, WindowOptions())

@@ -8,10 +8,11 @@ import json
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.validate import validate
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import render, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import validate
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import view
 from comparing import main, records_of, report_of, spoil
 from jsonschema import Draft202012Validator
+from rendering import render
 
 SCHEMAS = Path(__file__).resolve().parents[4] / "docs" / "schemas"
 NO_SMC = "0x03010000 (the peer does not support SMC)"
@@ -43,7 +44,7 @@ def test_tcp_and_smc_are_compared_and_shown():
     (entry,) = report["comparability"]
     assert (entry["item"], entry["must_match"]) == ("pingpong-1000B.transport", False)
     assert (entry["before"], entry["after"]) == ("tcp", "smc: SMCR")
-    assert not any("was to use SMC" in flag for flag in found["flags"])
+    assert not any("should use SMC" in flag for flag in found["flags"])
     schema("report").validate(report)
     assert view.ways(found) == "tcp \u2192 smc: SMCR"
 
@@ -60,8 +61,8 @@ def test_tcp_and_smc_are_compared_and_shown():
 def test_connections_that_did_not_become_smc_are_a_flag_and_no_verdict(links, told):
     found = main(report_of(spoil(records_of(), smc(*links), "after")))
     assert found["verdict"] == "IMPROVED"
-    flags = [flag for flag in found["flags"] if "was to use SMC" in flag]
-    assert flags == [f"the state after was to use SMC, and connections of it did not ({told})."]
+    flags = [flag for flag in found["flags"] if "should use SMC" in flag]
+    assert flags == [f"the state after should use SMC, but some of its connections did not ({told})."]
 
 
 def test_both_states_over_smc_differ_in_nothing():

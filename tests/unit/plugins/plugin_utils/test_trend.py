@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, Wanted, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
 from series_samples import BANKING, banking, comparison
 
 
@@ -81,7 +81,7 @@ def test_a_state_without_data_is_null_everywhere() -> None:
     report = trend("t", [Step("a", "a", [comparison([], [90], verdict="NO DATA")])])
     (series,) = report["series"]
     assert series["whole"] == dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high", "steps_ratio"))
-    assert report["headline"] == "Nothing is known over 1 change: no comparison of them has data."
+    assert report["headline"] == "There is no result over 1 change: no comparison has data."
 
 
 def test_patterns_choose_and_controls_are_in_no_trend() -> None:
@@ -92,10 +92,10 @@ def test_patterns_choose_and_controls_are_in_no_trend() -> None:
     ]
     everything = trend("t", [Step("a", "a", entries)])
     assert [item["workload"] for item in everything["series"]] == ["pingpong-1B", "settlement"]
-    chosen = trend("t", [Step("a", "a", entries)], Wanted("pingpong-*"))
+    chosen = trend("t", [Step("a", "a", entries)], "pingpong-*")
     assert [item["workload"] for item in chosen["series"]] == ["pingpong-1B"]
-    nothing = trend("t", [Step("a", "a", entries)], Wanted("*", "max_us"))
-    assert (nothing["series"], nothing["problems"]) == ([], ["The change a has no comparison that fits."])
+    nothing = trend("t", [Step("a", "a", entries)], "*", "max_us")
+    assert (nothing["series"], nothing["problems"]) == ([], ["The change a has no matching comparison."])
 
 
 def test_several_series_are_summed_up_by_their_range() -> None:

@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run reports: one tuning record per subject, the diff, and a sentence for each difference."""
+
+from .tuning import RUNNING, STORED, Subject
+
+_AFTER = {
+    "device": "once the device is configured again",
+    "instance": "after a restart of the instance",
+    "reboot": "after a reboot",
+}
+
+
+class Recorder:
+    """Makes the tuning records and the diff of one run. restoring: the run is on the way back."""
+
+    def __init__(self, tuning, check_mode, restoring):
+        self.tuning = tuning
+        self.check_mode = check_mode
+        self.restoring = restoring
+
+    def result(self, subjects, after, errors, changed=False, acted=False):
+        """The result of the run. after: the subjects after it; errors: {subject name: sentence}."""
+        records = [self.record(subject, then, errors) for subject, then in zip(subjects, after)]
+        return {
+            "changed": changed,
+            "failed": bool(errors),
+            "msg": "; ".join(errors[name] for name in sorted(errors)) or summary(records),
+            "tuning": records,
+            "diff": self.diff(subjects, after, acted),
+        }
+
+    def record(self, subject, then, errors):
+        """The tuning record of one subject. then: the subject after the run; errors: {subject name: sentence}.
+
+        In check mode "after" has the predicted values.
+        """
+        changing = self.tuning.changes(subject) if then is subject else []
+        predicted = [(knob, knob.wanted if knob in changing else knob.now) for knob in then.knobs]
+        after, lost = self._values(subject, predicted)
+        verdict, reason = self._verdict(subject, then, [] if self.restoring else lost, errors)
+        return {
+            "name": self.tuning.name,
+            "subject": subject.name,
+            "wanted": subject.wanted,
+            "before": self._values(subject, [(knob, knob.now) for knob in subject.knobs])[0],
+            "after": after,
+            "verdict": verdict,
+            "reason": reason,
+            "restart": then.restart or self.tuning.restart,
+            "conflicts": subject.conflicts,
+            "remarks": then.remarks,
+            "sources": list(self.tuning.sources),
+            "undo": "ansible-playbook zpower.sap_tuning.rollback, or state: restored of %s" % self.tuning.name,
+        }
+
+    def _values(self, subject, pairs):
+        values = {RUNNING: {}, STORED: {}}
+        for knob, text in pairs:
+            if text is not None:
+                values[knob.place][knob.item] = self.tuning.value(knob, text)
+        stored = {knob.item: text for knob, text in pairs if knob.place == STORED}
+        boot, lost = self.tuning.boot(subject, stored) if stored else ({}, [])
+        return {RUNNING: values[RUNNING] or None, STORED: values[STORED] or None, "next_boot": boot or None}, lost
+
+    def _verdict(self, subject, then, lost, errors):
+        if subject.name in errors:
+            return "failed", errors[subject.name]
+        if subject.verdict is not None:
+            return subject.verdict, subject.reason
+        changes = self.tuning.changes(subject)
+        reasons = list(subject.notes)
+        if self.check_mode:
+            reasons += differences(self.tuning, subject, changes)
+        reasons += lost
+        waiting = self.tuning.lacking(then) if subject.knobs and not self.restoring else []
+        if reasons:
+            return "drifted", "; ".join(reasons + waiting)
+        pending = self.tuning.pending(then)
+        if pending:
+            sentence = "%s: %s is in force, %s " + _AFTER[then.restart or self.tuning.restart]
+            waiting = waiting + differences(self.tuning, then, pending, sentence)
+        if waiting:
+            return "pending_restart", "; ".join(waiting)
+        if changes:
+            return "changed", "%d value%s set and read back" % (len(changes), "" if len(changes) == 1 else "s")
+        return "compliant", subject.reason
+
+    def diff(self, subjects, after, acted):
+        """Values before and after, one line per changing knob, in the user's terms."""
+        lines = {"before": [], "after": []}
+        for subject, then in zip(subjects, after):
+            found = then.values() if acted else {}
+            for knob in self.tuning.changes(subject):
+                title = "%s (%s): " % (subject.title(knob.item), knob.place)
+                lines["before"].append(title + self.tuning.show(knob, knob.now))
+                lines["after"].append(title + self.tuning.show(knob, found.get(knob.key, knob.wanted)))
+        return {side: "".join(line + "\n" for line in texts) for side, texts in lines.items()}
+
+
+def nothing_to_take_back(why="is empty"):
+    """The subject of a way back that has none. why: what the journal lacks."""
+    return Subject("all", reason="nothing to take back: the journal %s" % why)
+
+
+def differences(tuning, subject, knobs, sentence="%s: %s, wanted %s"):
+    """One sentence for all knobs that have the same difference; the first sentence names the subject."""
+    alike = {}
+    for knob in knobs:
+        words = (tuning.show(knob, knob.now), tuning.show(knob, knob.wanted))
+        alike.setdefault(words, []).append(knob.item)
+    named = [subject.title(*items) if not at else ", ".join(items) for at, items in enumerate(alike.values())]
+    return [sentence % (name, *words) for name, words in zip(named, alike)]
+
+
+def summary(records):
+    """One sentence: the number of records per verdict."""
+    counts = {}
+    for record in records:
+        counts[record["verdict"]] = counts.get(record["verdict"], 0) + 1
+    return ", ".join("%d %s" % (counts[verdict], verdict) for verdict in sorted(counts))

@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a record says of its tuning. It is here, because a tuning that was never used on a host is not imported."""
+
+_STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
+_CRM = "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), %s"
+_SMC_R = "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)"
+
+# {tuning: Tuning.sources}
+SOURCES = {
+    "aix_device_attributes": ("AIX commands reference: lsattr, chdev",),
+    "cpu_polarization": (_STUDY % "5.6", _CRM % "4.2.1", "Linux kernel, arch/s390/kernel/topology.c"),
+    "cpu_topology": (
+        _STUDY % "5.4",
+        "Linux kernel, commit 1b25fda05334 (s390/topology: alternative topology for topology-less machines)",
+    ),
+    "rps": (_STUDY % "5.8", _CRM % "4.2.2", "Linux kernel, Documentation/networking/scaling.rst"),
+    "sap_profile": (
+        _STUDY % "5.7",
+        _CRM % "2.2.3",
+        "Performance & Scalability of Virtualized SAP Servers on RHEL (Red Hat, March 2008), 6.2",
+        _SMC_R,
+    ),
+    "smc_r": (
+        _SMC_R,
+        "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)",
+        "SAP Note 2699513",
+    ),
+    "smc_sysctls": ("Linux kernel, Documentation/networking/smc-sysctl.rst",),
+}
+# {tuning: Tuning.restart}, if it is not none
+RESTART = {"aix_device_attributes": "device", "sap_profile": "instance", "smc_r": "device"}

@@ -1,0 +1,84 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name."""
+
+DOCUMENTATION = r"""
+---
+module: calibrate
+short_description: What measurements on these hosts can show
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - A part of the role C(calibrate), which measures. Use that role.
+  - Reads the rounds of the phase C(calibration) of a change, in which nothing was changed, and says for each host and
+    workload how much runs, rounds and boots vary, the smallest change that a planned measurement can show, how many
+    rounds other changes take, how often a verdict would be false, and why a measurement is pointless.
+  - Writes C(calibration.json) and C(calibration.md) into the folder of the change. The same records give the same
+    bytes.
+  - It needs no connection to any host. Run it once per play, with C(run_once).
+extends_documentation_fragment:
+  - zpower.sap_tuning.controller
+options:
+  state:
+    description:
+      - V(planned) returns the number of the first round and of the session, before the rounds are measured.
+      - V(written) writes the calibration from all rounds so far.
+    type: str
+    choices: [planned, written]
+    default: written
+  change:
+    description: The change that holds the calibration, the name of its folder below O(results).
+    type: str
+    default: calibration
+  rounds:
+    description:
+      - With O(state=planned) the rounds to measure, at least 8.
+      - With O(state=written) the rounds per state of the measurements that are planned.
+    type: int
+    default: 6
+  material_pct:
+    description: Differences up to this many percent are not material, as in M(zpower.sap_tuning.report).
+    type: float
+    default: 5.0
+seealso:
+  - module: zpower.sap_tuning.report
+"""
+
+EXAMPLES = r"""
+- name: What a measurement with 8 rounds per state can show
+  zpower.sap_tuning.calibrate:
+    rounds: 8
+  run_once: true
+"""
+
+RETURN = r"""
+first_round:
+  description: The number of the first round to measure.
+  returned: state=planned
+  type: int
+  sample: 1
+session:
+  description: The number of this session of the calibration, from 1.
+  returned: state=planned
+  type: int
+  sample: 1
+headline:
+  description: The calibration in one or two sentences.
+  returned: state=written
+  type: str
+  sample: '2 hosts calibrated. 6 rounds per state can show a change of 8.3 %, about 12 min.'
+lines:
+  description: The headline, the table and all sentences, for a terminal.
+  returned: state=written
+  type: list
+  elements: str
+  sample: ['2 hosts calibrated. 6 rounds per state can show a change of 8.3 %, about 12 min.']
+paths:
+  description: The file of each format, also in check mode.
+  returned: state=written
+  type: dict
+  sample: {"json": "results/calibration/calibration.json", "md": "results/calibration/calibration.md"}
+"""

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of a tuning's module, from the variables of its role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ansible.module_utils.parsing.convert_bool import boolean
+
+from . import shared_profiles
+
+# Options that name subjects. A rollback leaves them out, so that it takes back the whole journal.
+SUBJECTS = {"interfaces", "device", "devices", "profiles"}
+
+
+def module_options(
+    tuning: str, specs: Mapping[str, Mapping[str, Any]], value_of: Callable[[str], Any]
+) -> dict[str, Any]:
+    """The options of one call of the tuning's module.
+
+    specs: the role's variables, from its argument_specs.yml; value_of: the value of a variable, None if it is not set.
+    A variable with two underscores in front comes first: a role has it for an option that it computes.
+    """
+    rollback = boolean(value_of("zpower_rollback"), strict=False)
+    left_out = {"shared", "profiles", *shared_profiles.PROFILE} if tuning == "sap_profile" else set()
+    left_out |= SUBJECTS if rollback else set()
+    given = {}
+    for variable, spec in specs.items():
+        option = variable.removeprefix(f"{tuning}_")
+        computed = value_of(f"__{variable}")
+        value = value_of(variable) if computed is None else computed
+        if option not in left_out and _given(value, spec):
+            given[option] = value
+    if tuning == "sap_profile" and not rollback:
+        given["profiles"] = shared_profiles.profiles(value_of)
+    given |= {"state": "restored"} if rollback else {}
+    given |= {"checkpoint": checkpoint} if (checkpoint := value_of("zpower_checkpoint")) else {}
+    given |= {"lease": lease} if (lease := value_of("zpower_lease")) is not None else {}
+    return {**given, "complete": True}
+
+
+@contextmanager
+def scope(templar: Any, variables: Mapping[str, Any]) -> Iterator[Callable[[str], Any]]:
+    """value_of() as templated() returns it, for templates that see these variables instead of those of the task."""
+    # copies of a Templar are not native in ansible-core 2.16, whatever the original is
+    kept = templar.available_variables
+    templar.available_variables = variables
+    try:
+        yield templated(templar, variables)
+    finally:
+        templar.available_variables = kept
+
+
+def templated(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any]:
+    """value_of() for module_options(), from the raw variables of a task. Its ValueError names the variable."""
+    placeholder = variables.get("omit", templar)
+
+    def value_of(variable: str) -> Any:
+        if variable not in variables:
+            return None
+        try:
+            # in a dictionary: from 2.19 on, Ansible drops its omitted entries and raises for an omitted value alone
+            found = templar.template({variable: variables[variable]})
+        except Exception as error:  # ansible-core 2.16 lets errors of Jinja and Python through
+            raise ValueError(f"{variable}: {error}") from error
+        return _without(placeholder, found).get(variable)
+
+    return value_of
+
+
+def _without(placeholder: object, value: Any) -> Any:
+    """The value without the entries that ansible-core before 2.19 has in the place of omitted ones."""
+    if isinstance(value, dict):
+        return {key: _without(placeholder, item) for key, item in value.items() if item != placeholder}
+    if isinstance(value, list):
+        return [_without(placeholder, item) for item in value if item != placeholder]
+    return value
+
+
+def _given(value: Any, spec: Mapping[str, Any]) -> bool:
+    """Whether the module gets an option: not if it is unset, or "none" if that is a choice, which only a role has."""
+    unset = (None,) if "default" in spec else (None, "")
+    return value not in unset and not (value == "none" and value in spec.get("choices", ()))

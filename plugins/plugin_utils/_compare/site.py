@@ -1,0 +1,325 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pooled rows of a report: one verdict for the site, or for its only host, and one per host.
+
+The first row decides. A comparison that cannot be used (no data, states that differ, a tuning that was not in force,
+too many failed runs) is turned away, and so is a host whose control changed. If half of them are turned away, the rest
+decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from .._statistics import gates
+from .._statistics.gates import Control, Deviation, Longer
+from .._statistics.hosts import FEWEST_HOSTS
+from .._statistics.looks import LOOKS
+from .._statistics.ranks import short
+from .._statistics.series import Reading
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, Cause, Verdict, beyond
+from . import pooled
+from .pair import Comparison, order_flags
+from .pooled import Line, Pooled
+from .wording import control_text, deciding, gain, more_rounds, verdict_on
+
+TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "tuning", "failed")
+FEWEST_TO_NAME = 3
+"""With two series nobody can say which of them differs."""
+MOST_NAMED = 0.25
+"""If more of the hosts differ from the site, the site is two groups."""
+
+
+class Host(NamedTuple):
+    """One host in one contrast: its comparisons without controls, and what its usable ones say together."""
+
+    name: str
+    comparisons: Sequence[Comparison]
+    usable: Sequence[Comparison]
+    line: Line
+    material: float
+    asked: float
+    control: Control | None
+    longer: Longer | None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether its control moved, so that nothing may be concluded."""
+        return self.control is not None and self.control.moved
+
+    @property
+    def few(self) -> bool:
+        """Whether it has fewer rounds than any verdict needs."""
+        return self.line.starts is None and pooled.fewest(self.line) < LOOKS[0].rounds
+
+    @property
+    def lost(self) -> int:
+        """How many of its comparisons are turned away."""
+        return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
+
+
+def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1) -> list[dict[str, Any]]:
+    """The rows of one contrast, the deciding one first; empty without comparisons.
+
+    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate.
+    """
+    hosts = _hosts([item for item in comparisons if item.entry["contrast"] == contrast])
+    of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
+    return [_site_row(contrast, hosts, absent, contrasts), *of_hosts] if len(hosts) > 1 else of_hosts
+
+
+def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
+    by_host: dict[str, list[Comparison]] = {}
+    for item in comparisons:
+        if not item.control:
+            by_host.setdefault(item.entry["host"], []).append(item)
+    found = []
+    for name, ours in sorted(by_host.items()):
+        usable = [item for item in ours if item.cause not in TURNED_AWAY]
+        rounds = [item for comparison in usable for item in comparison.rounds]
+        found.append(
+            Host(
+                name,
+                ours,
+                usable,
+                usable[0].line if len(usable) == 1 else pooled.line(name, rounds),
+                mean_material(usable or ours),
+                _mean([item.asked for item in usable or ours]),
+                ours[0].judged,
+                _longer(pooled.longest_line(name, rounds)),
+            )
+        )
+    return found
+
+
+def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[str, Any]:
+    found = pooled.of_host(host.line, host.material, contrasts)
+    decided = _unless_lost(verdict_on(found, host.material, host.asked), [host], absent)
+    verdict = _turned_away([host]) or _control_verdict(host) or decided
+    named = [_named("workload", item) for item in _workloads([host], host.material)]
+    guards = [_longer_text(host.longer)] if host.longer is not None and host.longer.sure else []
+    return _row(
+        contrast,
+        host.name,
+        found,
+        verdict,
+        host.material,
+        guards=guards,
+        flags=[*_order_flags([host]), *_control_flags([host])],
+        named=named,
+        comparisons=host.comparisons,
+        control=host.control,
+    )
+
+
+def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int) -> dict[str, Any]:
+    able = [host for host in hosts if host.usable and not host.blocked]
+    enough = [host for host in able if not host.few]
+    # among hosts with enough rounds, a host with fewer has lost its records
+    few = {host.name for host in able if host.few} if enough else set()
+    able = enough or able
+    material, asked = _mean([host.material for host in able or hosts]), _mean([host.asked for host in able or hosts])
+    found = pooled.of_site([host.line for host in able], material, contrasts)
+    verdict = _unless_lost(verdict_on(found, material, asked), hosts, absent, few)
+    if not able:
+        moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
+        verdict = _turned_away(hosts) or moved
+    flags = [*_order_flags(able), *_control_flags(hosts)]
+    named: list[dict[str, Any]] = []
+    if found.effect is not None:
+        apart = _different_hosts(able, found.effect.ratio, material)
+        if len(apart) > MOST_NAMED * len(able):
+            flags.append("the hosts form more than one group: look at the row of each host.")
+        else:
+            named += [_named("host", item) for item in apart]
+        named += [_named("workload", item) for item in _workloads(able, material)]
+        if found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
+            flags.append(
+                f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others."
+            )
+    return _row(
+        contrast,
+        None,
+        found,
+        verdict,
+        material,
+        guards=_site_guards(able),
+        flags=flags,
+        named=named,
+        comparisons=[item for host in hosts for item in host.comparisons],
+        control=None,
+        hosts=len(hosts),
+    )
+
+
+def _row(
+    contrast: str,
+    host: str | None,
+    found: Pooled,
+    verdict: Verdict,
+    material: float,
+    *,
+    guards: Sequence[str],
+    flags: Sequence[str],
+    named: Sequence[dict[str, Any]],
+    comparisons: Sequence[Comparison],
+    control: Control | None,
+    hosts: int = 1,
+) -> dict[str, Any]:
+    effect = found.effect if verdict.cause not in TURNED_AWAY else None
+    low, high, level = (None, None, None) if effect is None else deciding(verdict.word, effect)
+    guards = [*guards, *(_worse(effect.ratio, named, material) if effect else ())]
+    guarded = bool(guards) or any(item.entry["guards"] for item in comparisons)
+    return {
+        "contrast": contrast,
+        "scope": "site" if host is None else "host",
+        "host": host,
+        "hosts": hosts,
+        "workloads": len(comparisons) if host is not None else len({item.entry["workload"] for item in comparisons}),
+        "unit": found.unit,
+        "rounds": found.rounds,
+        "ratio": short(effect.ratio) if effect else None,
+        "low": _end(low),
+        "high": _end(high),
+        "confidence_pct": None if level is None else short(100.0 * level),
+        "material_pct": short(100.0 * material),
+        "verdict": verdict.word,
+        "reason": f"{verdict.reason}.",
+        "cause": verdict.cause,
+        "guards": list(guards),
+        "warnings": verdict.word == IMPROVED and guarded,
+        "flags": list(flags),
+        "deviations": list(named),
+        "control_ratio": short(control.ratio) if control else None,
+        "control_low": _end(control.low) if control else None,
+        "control_high": _end(control.high) if control else None,
+        "more_rounds": more_rounds(found, verdict.cause, material),
+    }
+
+
+def _end(value: float | None) -> float | None:
+    return None if value is None or value <= 0.0 or math.isinf(value) else short(value)
+
+
+def mean_material(comparisons: Sequence[Comparison]) -> float:
+    """The smallest change that counts for several comparisons together."""
+    return _mean([item.material for item in comparisons])
+
+
+def _mean(materials: Sequence[float]) -> float:
+    """The geometric mean, because values are pooled on logarithms."""
+    return math.expm1(math.fsum(map(math.log1p, materials)) / len(materials))
+
+
+def _turned_away(hosts: Sequence[Host]) -> Verdict | None:
+    """The verdict if no comparison can be used: that of the comparisons, the most telling first."""
+    if any(host.usable for host in hosts):
+        return None
+    known = [item for host in hosts for item in host.comparisons]
+    for word in (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA):
+        same = [item for item in known if item.verdict == word]
+        if same:
+            number = "" if len(same) == 1 else f" ({len(same)} of {len(known)} comparisons; this is the first reason)"
+            return Verdict(word, same[0].entry["reason"].rstrip(".") + number, same[0].cause)
+    raise AssertionError("a comparison that was turned away has one of these verdicts")
+
+
+def _control_verdict(host: Host) -> Verdict | None:
+    if host.control is None or not host.control.moved:
+        return None
+    return Verdict(INCONCLUSIVE, control_text(host.control), "control")
+
+
+def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Collection[str] = ()) -> Verdict:
+    """INCONCLUSIVE if half of the comparisons, or of the hosts, say nothing."""
+    if verdict.cause:
+        return verdict
+    total = sum(len(host.comparisons) for host in hosts)
+    lost = sum(len(host.comparisons) if host.name in few else host.lost for host in hosts)
+    silent = sum(host.name in few or host.lost == len(host.comparisons) for host in hosts) + absent
+    if 2 * lost >= total > 0 and lost:
+        what = f"{lost} of {total} comparisons were turned away"
+    elif 2 * silent >= len(hosts) + absent and silent:
+        what = f"{silent} of {len(hosts) + absent} hosts have no usable measurement"
+    else:
+        return verdict
+    return Verdict(INCONCLUSIVE, f"{what}, so the rest decides nothing ({verdict.reason})", "lost")
+
+
+def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
+    """The workloads that differ from the others; on several hosts a workload is named by itself."""
+    found: dict[str, list[Sequence[Sequence[Reading]]]] = {}
+    for host in hosts:
+        if len(host.usable) < FEWEST_TO_NAME or host.line.starts is not None:
+            continue
+        series = {}
+        for item in host.usable:
+            name = item.entry["workload"]
+            if len(hosts) == 1:
+                name = f"{item.entry['host']} \u2192 {item.entry['peer']}, {name}"
+            by_slot = dict(zip(item.line.slots, item.line.readings, strict=True))
+            # every workload has these slots, unless it was left without one of the states in a session
+            if by_slot.keys() >= set(host.line.slots):
+                series[name, item.entry["peer"]] = [by_slot[slot] for slot in host.line.slots]
+        for (name, _peer), readings in gates.from_the_others(series).items():
+            line = host.line._replace(readings=tuple(readings))
+            found.setdefault(name, []).append(pooled.sessions(line))
+    return gates.deviations(found, material)
+
+
+def _different_hosts(hosts: Sequence[Host], ratio: float, material: float) -> list[Deviation]:
+    if len(hosts) < FEWEST_TO_NAME:
+        return []
+    values = {host.name: pooled.sides(host.line) for host in hosts if host.line.starts is None}
+    return gates.differing({name: both for name, both in values.items() if all(both)}, ratio, material)
+
+
+def _named(kind: str, item: Deviation) -> dict[str, Any]:
+    return {"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)}
+
+
+def _worse(ratio: float, named: Sequence[dict[str, Any]], material: float) -> list[str]:
+    """What got worse by more than material, while the rest did not."""
+    worse = [(item["name"], ratio * item["ratio"]) for item in named]
+    return [f"{name} got worse: {gain(alone)}." for name, alone in worse if alone < 1.0 and beyond(alone, material)]
+
+
+def _longer(line: Line) -> Longer | None:
+    before, after = pooled.sides(line)
+    return gates.longer(before, after) if before and after else None
+
+
+def _longer_text(longer: Longer) -> str:
+    return f"the longest round trip of a run rose to {longer.times:.1f} times (rank test over the rounds)."
+
+
+def _site_guards(hosts: Sequence[Host]) -> list[str]:
+    """The hosts whose longest round trip rose; of many hosts a few reach any level by chance."""
+    known = [(host, host.longer) for host in hosts if host.longer is not None]
+    named = gates.benjamini_hochberg([longer.p for _host, longer in known], gates.NAMED_P)
+    sure = [host for (host, longer), counts in zip(known, named, strict=True) if counts and longer.sure]
+    if not sure:
+        return []
+    names = ", ".join(host.name for host in sure[:5]) + (f" and {len(sure) - 5} more" if len(sure) > 5 else "")
+    return [f"the longest round trip of a run rose on {len(sure)} of {len(hosts)} hosts ({names})."]
+
+
+def _order_flags(hosts: Sequence[Host]) -> list[str]:
+    """Each remark on the order of the rounds once; where starts are compared, the order says nothing."""
+    known = {
+        flag: None
+        for host in hosts
+        if host.line.starts is None
+        for flag in order_flags(host.line.alternates, [item for found in host.usable for item in found.rounds])
+    }
+    return list(known)
+
+
+def _control_flags(hosts: Sequence[Host]) -> list[str]:
+    blocked = [host.name for host in hosts if host.blocked]
+    if not blocked or len(hosts) == 1:
+        return []
+    more = f" and {len(blocked) - 5} more" if len(blocked) > 5 else ""
+    return [f"left out, because the control changed there: {', '.join(blocked[:5])}{more}."]

@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The run that a user means by a word, a day, a time or a path, found among the folders of the evidence."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path
+
+from .._records.checks import show
+from .._report.text import listed
+from . import files
+from .document import KINDS, Document
+
+LATEST, PREVIOUS = "latest", "previous"
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+NAME = re.compile(r"(\d{8}T\d{6})Z(?:-(\d{1,6}))?", re.ASCII)
+BEGINNING = re.compile(r"\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}Z?", re.ASCII)
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+NEAREST = 4
+RIGHT = (
+    f"{LATEST}, {PREVIOUS}, a weekday such as monday, a day such as 2026-11-16, a time such as 20261116T100000Z or its"
+    " beginning, or the path of a folder or file belongs there"
+)
+
+Order = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One finished run with its file; ``notes``: what was left out on the way to it."""
+
+    path: Path
+    document: Document
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.path.parent.name
+
+    @property
+    def order(self) -> Order:
+        """When it began, also if its folder was renamed."""
+        begun = self.document["run"]["begun"][:19].replace("-", "").replace(":", "")
+        return _order(self.name) if NAME.fullmatch(self.name) else (begun, 1)
+
+
+class Runs:
+    """The finished runs of one kind below a results folder. Days are those of UTC, as in the names of the folders."""
+
+    def __init__(self, results: Path, kind: str, today: date) -> None:
+        self.folder = results / kind
+        self.kind = kind
+        self.today = today
+        entries = os.scandir(self.folder) if self.folder.is_dir() else ()
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and NAME.fullmatch(entry.name)]
+        self.names = sorted(names, key=_order, reverse=True)
+        """The newest first."""
+
+    def pair(self, start: str, end: str) -> tuple[Found, Found]:
+        """Two different runs. ``previous`` as start is the last run before the end. Errors as :meth:`find`."""
+        second = self.find("to", end)
+        first = self.find("from", start, second)
+        if first.path == second.path:
+            raise ValueError(
+                f"from ({start}) and to ({end}) are the same run, {first.path}, so there is nothing to compare; "
+                f"{self._nearest(first.name)}"
+            )
+        return first, second
+
+    def find(self, option: str, wanted: str, later: Found | None = None) -> Found:
+        """The run that ``wanted`` names. OSError as the system gives it; ValueError says what would be right."""
+        wanted = wanted.strip()
+        word = wanted.lower()
+        if word == LATEST:
+            return self._last(option, wanted, lambda name: True)
+        if word == PREVIOUS:
+            limit = (later or self._last(option, LATEST, lambda name: True)).order
+            return self._last(option, wanted, lambda name: _order(name) < limit)
+        if word in WEEKDAYS or DAY.fullmatch(word):
+            day = self._day(option, word).strftime("%Y%m%d")
+            return self._last(option, wanted, lambda name: name[:8] <= day)
+        if wanted in self.names:
+            return self._read(self.folder / wanted)
+        if BEGINNING.fullmatch(wanted):
+            return self._last(option, wanted, lambda name: name.startswith(wanted))
+        path = Path(wanted).expanduser()
+        if not wanted or not os.path.lexists(path):
+            raise ValueError(f"{option} is {show(wanted)}, which is no run and no path; {RIGHT}; {self._nearest('')}")
+        return self._read(path)
+
+    def _day(self, option: str, word: str) -> date:
+        """A day; of a weekday the last one before today."""
+        if word in WEEKDAYS:
+            return self.today - timedelta(days=(self.today.weekday() - WEEKDAYS.index(word) - 1) % 7 + 1)
+        try:
+            return date.fromisoformat(word)
+        except ValueError:
+            raise ValueError(f"{option} is {word}, which is no day; a day such as 2026-11-16 belongs there") from None
+
+    def _last(self, option: str, wanted: str, fits: Callable[[str], bool]) -> Found:
+        """The newest finished run whose name fits; unfinished ones are left out and noted."""
+        unfinished: list[str] = []
+
+        def notes() -> list[str]:
+            return [f"left out, because it did not end: {listed(unfinished, NEAREST)}"] if unfinished else []
+
+        for name in filter(fits, self.names):
+            try:
+                return replace(self._read(self.folder / name), notes=notes())
+            except Unfinished:
+                unfinished.append(name)
+        if not self.names:
+            raise ValueError(
+                f"{self.folder} holds no run; ansible-playbook zpower.sap_tuning.{self.kind} writes one. If the runs"
+                " are elsewhere, name their results folder"
+            )
+        sentence = f"{option} is {show(wanted)}, which fits no finished run"
+        raise ValueError("; ".join([sentence, *notes(), self._nearest(wanted)]))
+
+    def _read(self, path: Path) -> Found:
+        if path.is_dir():
+            places = [path / f"{kind}.json" for kind in dict.fromkeys((self.kind, *KINDS))]
+            there = [place for place in places if os.path.lexists(place)]
+            if not there:
+                raise Unfinished(f"{path} holds no {self.kind}.json")
+            path = there[0]
+        document = files.read(path)
+        if document["run"].get("ended") is None:
+            raise Unfinished(f"the run of {path} did not end, so its values are not known")
+        return Found(path, document)
+
+    def _nearest(self, wanted: str) -> str:
+        """The runs around a time, the newest ones without one."""
+        digits = wanted.replace("-", "") if DAY.fullmatch(wanted) else wanted
+        place = sum(name > digits for name in self.names) if digits[:1].isdigit() else 0
+        first = max(0, min(place - NEAREST // 2, len(self.names) - NEAREST))
+        names = self.names[first : first + NEAREST]
+        return f"the nearest runs in {self.folder} are {', '.join(reversed(names))}" if names else "there is no run"
+
+
+class Unfinished(ValueError):
+    """A run without an end: its controller was stopped, or it still runs."""
+
+
+def _order(name: str) -> Order:
+    """The place of a folder in time; empty text for a folder of no run."""
+    match = NAME.fullmatch(name)
+    return (match[1], int(match[2] or 1)) if match else ("", 0)

@@ -1,0 +1,141 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table at the end of a run: what it says, line by line, without colour and without a terminal.
+
+Failing rows come first, every host is counted, and a reason that many hosts share stands once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._report.text import listed, natural, one_line, plural, shorten
+from . import waiving
+from .document import OUTCOMES, lost_hosts, nothing_used
+from .values import LONGEST_CELL, NOTHING, conflicts, places
+
+COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
+FOLDED = ("compliant", "not_applicable")
+ORDER = ("failed", "drifted", "pending_restart", "changed", "unsupported", "waived", *FOLDED)
+NAMED = 6  # hosts that a note names
+LONGEST_NOTE = 2000
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. ``tone`` is the verdict or outcome by which a caller colours it, "" for plain text."""
+
+    text: str
+    tone: str = ""
+
+
+def lines(document: Mapping[str, Any], verbose: bool = False) -> list[Line]:
+    """The whole table; ``verbose`` shows compliant and not applicable rows, too."""
+    shown, folded = _rows(document, verbose)
+    found = [Line(text, tone) for text, tone in _columns([*_lost(document), *shown])]
+    found += [Line(text) for text in _notes(document, [(host, row) for host, row, _cells in _keyed(document, verbose)])]
+    found += [Line(text, tone) for text, tone in _waivers(document)]
+    if folded:
+        words = " and ".join(f"{folded[name]:,} {word(name)}" for name in FOLDED if folded.get(name))
+        found.append(Line(f"{words} {'row is' if sum(folded.values()) == 1 else 'rows are'} not shown; -v shows them"))
+    tone = {"compliant": "compliant", "drift": "drifted", "nothing": "skipped"}.get(document["result"], "failed")
+    return [*found, Line(totals(document), tone)]
+
+
+def totals(document: Mapping[str, Any]) -> str:
+    """``12 hosts: 9 ok, 1 failed, 2 unreachable. 84 rows: 3 drifted, 1 waived, 80 compliant.``"""
+    counts = document["totals"]
+    hosts = ", ".join(f"{counts['outcomes'][name]:,} {word(name)}" for name in OUTCOMES if counts["outcomes"][name])
+    rows = ", ".join(f"{counts['verdicts'][name]:,} {word(name)}" for name in ORDER if counts["verdicts"][name])
+    unfinished = "Unfinished. " if document["run"]["ended"] is None else ""
+    return (
+        f"{unfinished}{plural(counts['hosts'], 'host')}{f': {hosts}' if hosts else ''}."
+        f" {plural(counts['rows'], 'row')}{f': {rows}' if rows else ''}."
+    )
+
+
+def word(name: str) -> str:
+    """A verdict or outcome as it is written for people."""
+    return name.replace("_", " ")
+
+
+def _keyed(document: Mapping[str, Any], verbose: bool) -> list[tuple[str, dict[str, Any], int]]:
+    """The rows that are shown, in their order."""
+    rank = {name: place for place, name in enumerate(ORDER)}
+    found = [
+        (host["host"], row, rank[row["verdict"]])
+        for host in document["hosts"]
+        for row in host["rows"]
+        if verbose or row["verdict"] not in FOLDED
+    ]
+    return sorted(found, key=lambda item: item[2])
+
+
+def _rows(document: Mapping[str, Any], verbose: bool) -> tuple[list[tuple[str, ...]], dict[str, int]]:
+    shown = []
+    for host, row, _rank in _keyed(document, verbose):
+        cells = [host, row["name"], row["subject"], *places(row), word(row["verdict"])]
+        shown.append((*(shorten(one_line(cell), LONGEST_CELL) or NOTHING for cell in cells), row["verdict"]))
+    verdicts = document["totals"]["verdicts"]
+    return shown, {} if verbose else {name: verdicts[name] for name in FOLDED if verdicts[name]}
+
+
+def _lost(document: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The rows of hosts that were not checked to the end, with their outcome as verdict and tone."""
+    blank = [NOTHING] * (len(COLUMNS) - 2)
+    return [
+        (shorten(one_line(host["host"]), LONGEST_CELL), *blank, word(host["outcome"]), host["outcome"])
+        for host in lost_hosts(document)
+    ]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Each row, whose last item is its tone, in columns below the header."""
+    if not rows:
+        return
+    table = [(*COLUMNS, ""), *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(COLUMNS))]
+    for row in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip(), row[-1]
+
+
+def _notes(document: Mapping[str, Any], shown: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Reasons, conflicts and remarks, each once with its hosts: first those of lost hosts."""
+    notes: dict[str, dict[str, None]] = {}
+    for host in lost_hosts(document):
+        if host["message"]:
+            notes.setdefault(host["message"], {})[host["host"]] = None
+    for name, row in shown:
+        for note in row_notes(row):
+            notes.setdefault(note, {})[name] = None
+    idle = [host["host"] for host in document["hosts"] if host["outcome"] == "ok" and not host["rows"]]
+    if idle:
+        what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
+        notes[what] = dict.fromkeys(idle)
+    for host in document["hosts"]:
+        if unused := [row["name"] for row in host["rows"] if nothing_used(row)]:
+            notes.setdefault(f"nothing to take back of {', '.join(sorted(unused))}", {})[host["host"]] = None
+    for note, hosts in notes.items():
+        names = listed(sorted(map(one_line, hosts), key=natural), NAMED)
+        yield shorten(f"{names}: {one_line(note)}", LONGEST_NOTE)
+
+
+def row_notes(row: Mapping[str, Any]) -> list[str]:
+    """The sentences on one row: reason unless it is as requested, waiver, conflicts, remarks."""
+    reason = "" if row["verdict"] in ("compliant", "changed") else row["reason"]
+    said = ["; ".join(part for part in (reason, waiving.words(row)) if part)]
+    title = f"{row['name']} {row['subject']}"
+    said += [f"{title}: also set elsewhere: {conflict}" for conflict in conflicts(row)]
+    said += [f"{title}: {remark}" for remark in row["remarks"]]
+    return [one_line(sentence) for sentence in said if sentence]
+
+
+def _waivers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for sentence in document["problems"]:
+        yield one_line(sentence), "failed"
+    for waiver in sorted(document["waivers"], key=lambda item: waiving.STATES.index(item["state"])):
+        sentence = waiving.sentence(waiver)
+        if sentence:
+            yield shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else ""

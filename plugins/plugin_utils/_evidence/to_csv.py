@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A row of CSV for each row of the evidence, and one for each host without rows; safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._report.text import opaque
+from .._report.to_csv import cells
+from .rows import PLACES
+from .values import conflicts, current
+
+HEADER = (
+    "kind",
+    "begun",  # UTC, ISO 8601
+    "host",
+    "outcome",
+    "tuning",
+    "subject",
+    "verdict",
+    *PLACES,  # the values that the host has; those of a check are not predictions
+    "wanted",
+    "reason",
+    "waived_by",
+    "waived_until",
+    "waived_because",
+    "conflicts",
+    "remarks",
+    "message",  # of the host
+)
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Header and rows, one host per piece."""
+    yield cells(HEADER)
+    run = document["run"]
+    for host in document["hosts"]:
+        head = [run["kind"], run["begun"], host["host"], host["outcome"]]
+        rows = [_row(row, run["check"]) for row in host["rows"]] or [[None] * (len(HEADER) - len(head) - 1)]
+        yield "".join(cells([*head, *row, host["message"]]) for row in rows)
+
+
+def _row(row: Mapping[str, Any], check: bool) -> list[object]:
+    values = current(row, check)
+    waiver = row.get("waiver") or {}
+    return [
+        row["name"],
+        row["subject"],
+        row["verdict"],
+        *(_text(values.get(place)) for place in PLACES),
+        _text(row["wanted"]),
+        row["reason"],
+        *(waiver.get(key) for key in ("owner", "until", "reason")),
+        "; ".join(conflicts(row)),
+        "; ".join(row["remarks"]),
+    ]
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else "; ".join(opaque(value))

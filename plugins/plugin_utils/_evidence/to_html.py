@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The evidence as one page in the style of the report: hosts by tunings, with filters that need no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._report.html import page
+from . import view
+from .document import OUTCOMES, WANTED, failing
+from .table import ORDER, word
+
+ROWS = 200  # of each table beside the matrix
+FILTERED = 20  # tunings with a box of their own, as many as page.css has rules
+SECTIONS = (
+    ("failing", "Not {}"),
+    ("lost", "Hosts that were not checked"),
+    ("hosts", "Hosts and tunings"),
+    ("waivers", "Waivers"),
+    ("files", "Files"),
+)
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The page in pieces."""
+    kind, totals = document["run"]["kind"], document["totals"]
+    names = view.tunings(document)
+    lost = view.lost_groups(document)
+    rows = view.matrix(document, names)
+    bad = {*failing(kind, document["run"]["check"]), "unreachable", "not_reached"}
+    values = {
+        "document": document,
+        "title": view.title(document),
+        "sections": [(ident, title.format(WANTED[kind])) for ident, title in SECTIONS if ident != "lost" or lost],
+        "facts": view.facts(document),
+        "hero": {"compliant": "compliant", "drift": "drifted"}.get(document["result"], "failed"),
+        "result": {"compliant": WANTED[kind], "nothing": "nothing checked"}.get(document["result"], document["result"]),
+        "tally": [(view.STYLES[name], totals["verdicts"][name]) for name in ORDER if totals["verdicts"][name]],
+        "outcomes": [(word(name), totals["outcomes"][name]) for name in OUTCOMES if totals["outcomes"][name]],
+        "expected": WANTED[kind],
+        "failing": view.failing_groups(document),
+        "lost": lost,
+        "tunings": names,
+        "boxes": names[:FILTERED],
+        "matrix": rows,
+        "bad": bad,
+        "choices": _choices(rows, bad),
+        "idle": view.groups_of(document, ["unsupported", "not_applicable"]),
+        "waived": view.groups_of(document, ["waived"]),
+        "sentences": view.waiver_sentences(document),
+        "limit": ROWS,
+        "styles": view.STYLES,
+        "functions": {"extent": view.extent, "reason": view.reason, "waiver": view.waiver_cells},
+        "stem": kind,
+    }
+    yield from page("evidence.html.j2", values, Path(__file__).parent)
+
+
+def _choices(rows: list[view.MatrixRow], bad: set[str]) -> list[tuple[str, str, int]]:
+    """Filters with the number of hosts that each shows, only of what occurs."""
+    counts = {name: sum(name in row.marks for row in rows) for name in dict.fromkeys((*ORDER, *OUTCOMES))}
+    failed = sum(not bad.isdisjoint(row.marks) for row in rows)
+    found = [("bad", "any trouble", failed)] if failed else []
+    return found + [(name, word(name), count) for name, count in counts.items() if count and name != "ok"]

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The evidence as Prometheus text 0.0.4 for the textfile collector of the node exporter.
+
+Only gauges without timestamps, and ``# EOF`` at the end: so the file is valid OpenMetrics, too. Two samples with equal
+labels would spoil the whole file; of such, only the first is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .._records.reading import VERDICTS
+from .._report.to_openmetrics import family, joined, seconds
+from .document import OUTCOMES, RESULTS, failing
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """One family of metrics per piece."""
+    run, totals = document["run"], document["totals"]
+    kind = {"kind": run["kind"]}
+    about = {key: run[key] for key in ("collection", "ansible_core", "inventory", "limit")}
+    yield _gauge("zpower_run", "The run of which these figures are.", [({**kind, **about}, 1)])
+    for name, key, words in (
+        ("zpower_run_begun_timestamp_seconds", "begun", "When the run began."),
+        ("zpower_run_ended_timestamp_seconds", "ended", "When the run ended; absent until then."),
+    ):
+        yield _gauge(name, words, [(kind, seconds(run[key]))])
+    results = [({**kind, "result": name}, int(name == document["result"])) for name in RESULTS]
+    yield _gauge("zpower_run_result", "1 for the result of the run, 0 for the others.", results)
+    outcomes = [({**kind, "outcome": name}, totals["outcomes"][name]) for name in OUTCOMES]
+    yield _gauge("zpower_hosts", "Hosts of the play by outcome.", outcomes)
+    verdicts = [({**kind, "verdict": name}, totals["verdicts"][name]) for name in VERDICTS]
+    yield _gauge("zpower_rows", "Subjects of tunings by verdict.", verdicts)
+    hosts = [({**kind, "host": host["host"]}, host) for host in document["hosts"]]
+    checked = [(labels, int(host["outcome"] == "ok")) for labels, host in hosts]
+    yield _gauge("zpower_host_checked", "1 for a host that was checked to the end.", checked)
+    bad = failing(run["kind"], run["check"])
+    failed = [(labels, sum(row["verdict"] in bad for row in host["rows"])) for labels, host in hosts if host["rows"]]
+    yield _gauge("zpower_host_failing_rows", "Subjects of a host that are not as requested.", failed)
+    yield _gauge("zpower_tuning_failing_hosts", "Hosts on which a tuning is not as requested.", _tunings(document, bad))
+    waivers = [
+        ({**{key: item[key] for key in ("tuning", "subject", "owner")}, "hosts": ",".join(item["hosts"])}, item)
+        for item in sorted(document["waivers"], key=lambda item: int(item["days_left"]))
+    ]
+    left = [(labels, item["days_left"]) for labels, item in waivers]
+    yield _gauge("zpower_waiver_days_left", "Days until the last day of a waiver; below 0 it has expired.", left)
+    yield "# EOF\n"
+
+
+def _tunings(document: Mapping[str, Any], bad: tuple[str, ...]) -> list[tuple[dict[str, Any], int]]:
+    counts: dict[str, int] = {}
+    for host in document["hosts"]:
+        for name in {row["name"] for row in host["rows"]}:
+            counts.setdefault(name, 0)
+            counts[name] += any(row["name"] == name and row["verdict"] in bad for row in host["rows"])
+    return [({"kind": document["run"]["kind"], "tuning": name}, counts[name]) for name in sorted(counts)]
+
+
+def _gauge(name: str, words: str, samples: Iterable[tuple[Mapping[str, object], object]]) -> str:
+    unique: dict[str, object] = {}
+    for labels, value in samples:
+        unique.setdefault(joined(labels), value)
+    return family(name, "gauge", words, unique.items())

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the formats for people show of the evidence: groups of equal rows, and hosts by tunings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._report.text import DASH, moment, natural
+from . import waiving
+from .document import LOST, failing_rows, lost_hosts
+from .table import ORDER, word
+from .values import places
+
+
+@dataclass
+class Group:
+    """Equal rows of several hosts."""
+
+    row: Mapping[str, Any]
+    places: list[str]
+    members: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Lost:
+    """Hosts that were not checked to the end, for the same reason."""
+
+    outcome: str
+    message: str
+    members: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Style:
+    """A verdict or outcome on the page: symbol and word, because colour alone is not enough."""
+
+    word: str
+    symbol: str
+    css: str
+
+
+STYLES = {
+    name: Style(word(name), symbol, css)
+    for name, symbol, css in (
+        ("failed", "\u2716", "regressed"),
+        ("drifted", "\u25bc", "regressed"),
+        ("pending_restart", "\u21bb", "inconclusive"),
+        ("changed", "\u25b2", "improved"),
+        ("unsupported", "\u2260", "unchanged"),
+        ("waived", "\u25cb", "incomparable"),
+        ("compliant", "\u2713", "improved"),
+        ("not_applicable", DASH, "nodata"),
+        ("unreachable", "\u2205", "regressed"),
+        ("not_reached", "?", "inconclusive"),
+        ("skipped", "\u00bb", "nodata"),
+        ("ok", "\u2713", "improved"),
+    )
+}
+
+
+def title(document: Mapping[str, Any]) -> str:
+    """``Check of 2026-11-20 10:00:00 UTC``."""
+    run = document["run"]
+    words = {"verify": "Check", "site": "Tuning", "rollback": "Rollback"}[run["kind"]]
+    return f"{words}{' in check mode' if run['check'] and run['kind'] != 'verify' else ''} of {moment(run['begun'])}"
+
+
+def facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What identifies the run."""
+    run = document["run"]
+    return [
+        ("Begun", moment(run["begun"])),
+        ("Ended", moment(run["ended"]) if run["ended"] else "not ended"),
+        ("Collection", f"zpower.sap_tuning {run['collection']}"),
+        ("Ansible", f"ansible-core {run['ansible_core']}"),
+        ("Inventory", run["inventory"] or DASH),
+        ("Limit", run["limit"] or "none"),
+        ("Tags", ", ".join([*run["tags"], *(f"without {tag}" for tag in run["skip_tags"])]) or "none"),
+    ]
+
+
+def failing_groups(document: Mapping[str, Any]) -> list[Group]:
+    """The failing rows, the gravest and then the most frequent first."""
+    groups = _groups(failing_rows(document))
+    return sorted(groups, key=lambda group: (ORDER.index(group.row["verdict"]), -len(group.members)))
+
+
+def groups_of(document: Mapping[str, Any], verdicts: Collection[str]) -> list[Group]:
+    """The rows with one of these verdicts."""
+    rows = ((host["host"], row) for host in document["hosts"] for row in host["rows"])
+    return _groups((host, row) for host, row in rows if row["verdict"] in verdicts)
+
+
+def _groups(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Group]:
+    groups: dict[tuple[str, ...], Group] = {}
+    for host, row in rows:
+        cells = places(row)
+        key = (row["verdict"], row["name"], row["subject"], *cells, reason(row))
+        groups.setdefault(key, Group(row, cells)).members.append(host)
+    return list(groups.values())
+
+
+def lost_groups(document: Mapping[str, Any]) -> list[Lost]:
+    """The hosts that were not checked to the end, by outcome and message."""
+    groups: dict[tuple[str, str], Lost] = {}
+    for host in lost_hosts(document):
+        lost = Lost(host["outcome"], host["message"])
+        groups.setdefault((lost.outcome, lost.message), lost).members.append(host["host"])
+    return list(groups.values())
+
+
+def reason(row: Mapping[str, Any]) -> str:
+    """The reason of a row, and what its waiver says."""
+    return "; ".join(part for part in (row["reason"], waiving.words(row)) if part)
+
+
+def waiver_cells(waiver: Mapping[str, Any]) -> list[str]:
+    """Owner, last day and reason."""
+    return [waiver["owner"], waiver["until"], waiver["reason"]]
+
+
+def waiver_sentences(document: Mapping[str, Any]) -> list[str]:
+    """Mistakes in the variable, then the waivers that need attention."""
+    waivers = sorted(document["waivers"], key=lambda item: waiving.STATES.index(item["state"]))
+    return [*document["problems"], *filter(None, map(waiving.sentence, waivers))]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One tuning on one host: its gravest verdict, and how many of its rows have it."""
+
+    verdict: str
+    count: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One host with a cell for each tuning, None for one without rows. ``marks``: all its verdicts and its outcome."""
+
+    host: str
+    outcome: str
+    message: str
+    cells: list[Cell | None]
+    marks: list[str]
+
+
+def tunings(document: Mapping[str, Any]) -> list[str]:
+    """The names of all tunings of the run; ``platform`` last."""
+    names = {row["name"] for host in document["hosts"] for row in host["rows"]}
+    return sorted(names, key=lambda name: (name == "platform", natural(name)))
+
+
+def matrix(document: Mapping[str, Any], names: list[str]) -> list[MatrixRow]:
+    """Hosts with the gravest trouble first, then by name."""
+    rank = {name: place for place, name in enumerate(("lost", *ORDER))}
+    rows = []
+    for host in document["hosts"]:
+        verdicts: dict[str, list[str]] = {}
+        for row in host["rows"]:
+            verdicts.setdefault(row["name"], []).append(row["verdict"])
+        cells = [_cell(verdicts[name], rank) if name in verdicts else None for name in names]
+        marks = sorted({verdict for found in verdicts.values() for verdict in found}, key=lambda name: rank[name])
+        lost = host["outcome"] in LOST
+        gravest = "lost" if lost else (*marks, "not_applicable")[0]
+        marks = list(dict.fromkeys([*marks, host["outcome"]]))
+        rows.append((rank[gravest], MatrixRow(host["host"], host["outcome"], host["message"], cells, marks)))
+    return [row for _rank, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+def _cell(verdicts: list[str], rank: Mapping[str, int]) -> Cell:
+    gravest = min(verdicts, key=lambda verdict: rank[verdict])
+    return Cell(gravest, verdicts.count(gravest), len(verdicts))
+
+
+def extent(cell: Cell) -> str:
+    """``2 of 5`` if not all rows of the cell have its verdict, the number of rows if there are several."""
+    if cell.count == cell.rows:
+        return "" if cell.rows == 1 else f"{cell.rows}"
+    return f"{cell.count} of {cell.rows}"

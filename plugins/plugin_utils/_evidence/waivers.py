@@ -1,0 +1,141 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The inventory variable ``zpower_waivers``: accepted differences, each with reason, owner and last day.
+
+Every mistake is one sentence; an entry with a mistake waives nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import fnmatch
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._records.checks import show
+
+VARIABLE = "zpower_waivers"
+KEYS = ("tuning", "subject", "hosts", "reason", "owner", "until")
+LONGEST = 500
+SOON_DAYS = 30
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """One accepted difference. Patterns are those of a shell; ``until`` is the last day on which it holds."""
+
+    tuning: str
+    subject: str
+    hosts: tuple[str, ...]
+    reason: str
+    owner: str
+    until: datetime.date
+
+    def fits_host(self, host: str, groups: Iterable[str]) -> bool:
+        """Whether a pattern fits the host's name or one of its groups."""
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.hosts for name in (host, *groups))
+
+    def fits(self, row: Mapping[str, Any]) -> bool:
+        return row["name"] == self.tuning and fnmatch.fnmatchcase(row["subject"], self.subject)
+
+
+def gather(values: Mapping[str, object], tunings: Collection[str] = ()) -> tuple[dict[str, list[Waiver]], list[str]]:
+    """The waivers of each host from the variable of each host, and the mistakes, each told once.
+
+    ``tunings``: the known names, to tell misspelt ones; empty if unknown. Most hosts have the same variable, so it is
+    read once for each distinct value.
+    """
+    seen: list[tuple[object, list[Waiver]]] = []
+    found: dict[str, list[Waiver]] = {}
+    mistakes: dict[str, None] = {}
+    for host, value in values.items():
+        waivers = next((known for other, known in seen if other is value or other == value), None)
+        if waivers is None:
+            waivers, wrong = parse(value, tunings)
+            mistakes.update(dict.fromkeys(wrong))
+            seen.append((value, waivers))
+        found[host] = waivers
+    return found, list(mistakes)
+
+
+def parse(value: object, tunings: Collection[str] = ()) -> tuple[list[Waiver], list[str]]:
+    """The waivers of one value of the variable, and one sentence for each mistake."""
+    if value is None:
+        return [], []
+    if not isinstance(value, (list, tuple)):
+        return [], [f"{VARIABLE} is {show(value)}; a list of waivers belongs there"]
+    waivers: list[Waiver] = []
+    mistakes: list[str] = []
+    for number, item in enumerate(value, 1):
+        where = f"{VARIABLE}, entry {number}"
+        waiver, wrong = _waiver(item, tunings)
+        if waiver is None:
+            mistakes += [f"{where}: {sentence}" for sentence in wrong]
+        elif waiver in waivers:
+            mistakes.append(f"{where} is the same as entry {list(waivers).index(waiver) + 1}; remove one of them")
+        else:
+            waivers.append(waiver)
+    return waivers, mistakes
+
+
+def _waiver(item: object, tunings: Collection[str]) -> tuple[Waiver | None, list[str]]:
+    if not isinstance(item, Mapping):
+        return None, [f"it is {show(item)}; an object with {', '.join(KEYS)} belongs there"]
+    wrong = [_unknown(str(key)) for key in item if key not in KEYS]
+    missing = [key for key in KEYS if item.get(key) is None]
+    if missing:
+        wrong.append(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    texts = {}
+    for key in ("tuning", "subject", "reason", "owner"):
+        value = item.get(key)
+        if value is None:
+            continue
+        if not isinstance(value, str) or not value.strip() or len(value) > LONGEST:
+            wrong.append(f"{key} is {show(value)}; a text of 1 to {LONGEST} characters belongs there")
+        else:
+            texts[key] = str.__str__(value).strip()
+    name = texts.get("tuning", "")
+    if name and tunings and name not in tunings:
+        near = difflib.get_close_matches(name, tunings, 1)
+        meant = f"is {near[0]} meant? " if near else ""
+        wrong.append(f"tuning is {show(name)}; {meant}known: {', '.join(sorted(tunings))}")
+    hosts = _hosts(item.get("hosts"), wrong)
+    until = _day(item.get("until"), wrong)
+    if wrong or until is None:
+        return None, wrong
+    return Waiver(hosts=hosts, until=until, **texts), []
+
+
+def _unknown(key: str) -> str:
+    near = difflib.get_close_matches(key, KEYS, 1)
+    return f"{show(key)} is no field of a waiver; " + (f"is {near[0]} meant?" if near else f"known: {', '.join(KEYS)}")
+
+
+def _hosts(value: object, wrong: list[str]) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    patterns: Sequence[object] = value if isinstance(value, (list, tuple)) else [value]
+    if not patterns or not all(isinstance(pattern, str) and pattern.strip() for pattern in patterns):
+        wrong.append(f"hosts is {show(value)}; a name or pattern of hosts or groups, or a list of them, belongs there")
+        return ()
+    for pattern in patterns:
+        if str(pattern).startswith(("!", "&", "~")) or "," in str(pattern):
+            wrong.append(f"hosts has {show(pattern)}; only names and shell patterns (*, ?, [0-9]) work here, as a list")
+    return tuple(str.__str__(str(pattern)).strip() for pattern in patterns)
+
+
+def _day(value: object, wrong: list[str]) -> datetime.date | None:
+    """YAML gives a date for 2027-01-31 without quotes, and text with them."""
+    if value is None:
+        return None
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, str) and len(value.strip()) == 10:
+        try:
+            return datetime.date.fromisoformat(value.strip())
+        except ValueError:
+            pass
+    wrong.append(f"until is {show(str(value))}; the last day of the waiver, such as 2027-01-31, belongs there")
+    return None

@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waivers applied to the rows of a run: a waived row says so and by whom, and every waiver says how it was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from .._report.text import plural
+from .waivers import SOON_DAYS, Waiver
+
+WAIVABLE = ("drifted", "pending_restart")
+"""An error is never accepted: nobody knows the value."""
+
+STATES = ("expired", "unused", "needless", "applied", "not_checked")
+"""``needless``: all rows are compliant without it. ``not_checked``: nothing it fits was checked in this run."""
+
+
+def apply(
+    hosts: Sequence[dict[str, Any]],
+    by_host: Mapping[str, Sequence[Waiver]],
+    groups: Mapping[str, Sequence[str]],
+    today: date,
+    partial: bool,
+) -> list[dict[str, Any]]:
+    """Waive rows of ``hosts`` in place; return each waiver with its state, in the order of the inventory.
+
+    Of several waivers for one row, the first that has not expired counts. ``partial``: a limit or tags left something
+    out, so a waiver without a row proves nothing.
+    """
+    uses: dict[Waiver, _Use] = {}
+    for host in hosts:
+        name = host["host"]
+        known = by_host.get(name, ())
+        uses.update({waiver: _Use() for waiver in known if waiver not in uses})
+        fitting = [waiver for waiver in known if waiver.fits_host(name, groups.get(name, ()))]
+        for waiver in fitting:
+            uses[waiver].lost |= host["outcome"] != "ok"
+        for row in host["rows"] if fitting else ():
+            _waive(row, [waiver for waiver in fitting if waiver.fits(row)], uses, today)
+    return [_told(waiver, use, today, partial) for waiver, use in uses.items()]
+
+
+class _Use:
+    def __init__(self) -> None:
+        self.applied = self.expired = self.other = 0
+        self.lost = False
+
+
+def _waive(row: dict[str, Any], fitting: list[Waiver], uses: dict[Waiver, _Use], today: date) -> None:
+    if row["verdict"] not in WAIVABLE:
+        for waiver in fitting:
+            uses[waiver].other += row["verdict"] != "failed"
+            uses[waiver].lost |= row["verdict"] == "failed"
+        return
+    valid = next((waiver for waiver in fitting if waiver.until >= today), None)
+    for waiver in fitting:
+        if waiver is valid:
+            uses[waiver].applied += 1
+        elif waiver.until < today and valid is None:
+            uses[waiver].expired += 1
+        else:
+            uses[waiver].other += 1
+    named = valid or next(iter(fitting), None)
+    if named:
+        row["waiver"] = {
+            "owner": named.owner,
+            "reason": named.reason,
+            "until": named.until.isoformat(),
+            "expired": valid is None,
+            "verdict": row["verdict"],
+        }
+    if valid:
+        row["verdict"] = "waived"
+
+
+def _told(waiver: Waiver, use: _Use, today: date, partial: bool) -> dict[str, Any]:
+    if use.expired:
+        state = "expired"
+    elif use.applied:
+        state = "applied"
+    elif use.other:
+        state = "needless"
+    else:
+        state = "not_checked" if partial or use.lost else "unused"
+    left = (waiver.until - today).days
+    return {
+        "tuning": waiver.tuning,
+        "subject": waiver.subject,
+        "hosts": list(waiver.hosts),
+        "reason": waiver.reason,
+        "owner": waiver.owner,
+        "until": waiver.until.isoformat(),
+        "days_left": left,
+        "soon": 0 <= left <= SOON_DAYS,
+        "state": state,
+        "rows": use.applied or use.expired or use.other,
+    }
+
+
+def sentence(waiver: Mapping[str, Any]) -> str:
+    """What there is to say about a waiver; empty if it is applied and lasts for long."""
+    left = waiver["days_left"]
+    what = f"waiver of {waiver['owner']} for {waiver['tuning']} {waiver['subject']} on {', '.join(waiver['hosts'])}"
+    last = f"its last day {'was' if left < 0 else 'is'} {waiver['until']}"
+    if waiver["state"] == "expired":
+        return f"{what}: expired, {last}; the rows count as drift"
+    if waiver["state"] == "unused":
+        return f"{what}: fits nothing on the checked hosts; remove it, or correct its pattern"
+    if waiver["state"] == "needless":
+        return f"{what}: no row needs it; remove it if this is to stay so"
+    if waiver["soon"]:
+        return f"{what}: {last}, {'in ' + plural(left, 'day') if left else 'today'}"
+    return ""
+
+
+def words(row: Mapping[str, Any]) -> str:
+    """``waived by NAME until 2027-01-31: reason`` of a row; empty without a waiver."""
+    waiver = row.get("waiver")
+    if not waiver:
+        return ""
+    if waiver["expired"]:
+        return f"the waiver of {waiver['owner']} expired after {waiver['until']}"
+    return f"waived by {waiver['owner']} until {waiver['until']}: {waiver['reason']}"

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON that anybody may have written, read field by field; ValueError says in one sentence what is wrong and where."""
+
+# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MOST_ROUNDS = 1_000
+LONGEST_NAME = 255
+LARGEST = 1e18
+"""Larger than any figure of a record, and small enough that sums of squares stay finite."""
+
+NUMBERS = frozenset({int, float})
+"""Exact types, because True is an int as well."""
+
+
+def check_slug(what: str, value: object) -> str:
+    """``value`` if it can name a folder or a part of a file name, else ValueError that says what would be right."""
+    if isinstance(value, str) and SLUG.fullmatch(value):
+        return value
+    raise ValueError(
+        f"{what} is {show(value)}; it has to begin with a letter or digit and to hold at most 64 letters, digits,"
+        " points, underscores and hyphens"
+    )
+
+
+def wrong(where: str, value: object, right: str) -> ValueError:
+    """The error for a value that is not ``right``."""
+    return ValueError(f"{where} is {show(value)}; {right} belongs there")
+
+
+def check_numbers(item: Mapping[str, Any], where: str) -> None:
+    """ValueError unless every value is null or a number within bounds: no infinity, no NaN."""
+    for name, value in item.items():
+        if value is not None and not (type(value) in NUMBERS and -LARGEST < value < LARGEST):
+            raise wrong(f"{where}.{name}", value, "a number or null")
+
+
+class Fields:
+    """A JSON object; each method returns a field that it has checked. ``prefix`` precedes the names in sentences."""
+
+    __slots__ = ("item", "prefix")
+
+    def __init__(self, value: object, where: str, prefix: str | None = None) -> None:
+        if not isinstance(value, dict):
+            raise wrong(where, value, "an object")
+        self.item: dict[str, Any] = value
+        self.prefix = f"{where}." if prefix is None else prefix
+
+    def text(self, name: str) -> str:
+        value = self.item.get(name)
+        if isinstance(value, str):
+            return value
+        raise wrong(self.prefix + name, value, "text")
+
+    def optional_text(self, name: str) -> str | None:
+        return None if self.item.get(name) is None else self.text(name)
+
+    def name(self, name: str) -> str:
+        value = self.item.get(name)
+        if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME:
+            return value
+        raise wrong(self.prefix + name, value, f"a name of 1 to {LONGEST_NAME} characters")
+
+    def flag(self, name: str) -> bool:
+        value = self.item.get(name)
+        if isinstance(value, bool):
+            return value
+        raise wrong(self.prefix + name, value, "true or false")
+
+    def count(self, name: str) -> int:
+        value = self.item.get(name)
+        if type(value) is int and 0 <= value <= LARGEST:
+            return value
+        raise wrong(self.prefix + name, value, "a whole number from 0")
+
+    def optional_count(self, name: str) -> int:
+        return 0 if self.item.get(name) is None else self.count(name)
+
+    def required_object(self, name: str) -> Fields:
+        return Fields(self.item.get(name), self.prefix + name)
+
+    def optional_object(self, name: str) -> Fields:
+        """An optional object; empty if it is missing."""
+        value = self.item.get(name)
+        return Fields({} if value is None else value, self.prefix + name)
+
+    def optional_list(self, name: str) -> list[Any]:
+        """An optional list; empty if it is missing."""
+        value = self.item.get(name)
+        if value is None or isinstance(value, list):
+            return value or []
+        raise wrong(self.prefix + name, value, "a list")
+
+    def scalars(self, name: str) -> dict[str, Any]:
+        """An optional object of texts, numbers, true and false."""
+        inner = self.optional_object(name)
+        check_numbers(
+            {key: value for key, value in inner.item.items() if not isinstance(value, (str, bool))}, self.prefix + name
+        )
+        return inner.item
+
+    def number_objects(self, name: str) -> dict[str, Any]:
+        """An optional object of optional objects of numbers, such as the two ends of a run."""
+        both = self.optional_object(name)
+        for key, value in both.item.items():
+            if value is not None:
+                check_numbers(both.required_object(key).item, both.prefix + key)
+        return both.item
+
+
+def show(value: object) -> str:
+    """A value out of a file, for a sentence."""
+    if value is None:
+        return "missing"
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+        return "a number beyond all bounds"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

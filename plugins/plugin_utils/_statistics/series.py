@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict on a series of rounds of two states in the order in which they were measured.
+
+A slow drift is estimated from pairs of rounds of the same state and taken out, so that only the change is left between
+the states. The interval is the rank interval of _statistics.ranks, because a t interval misses most true changes once a
+tenth of the rounds are disturbed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from . import ranks
+from .looks import AFTER, BEFORE, Look, look_at
+from .verdict import IMPROVED, INCONCLUSIVE, REGRESSED, UNCHANGED, beyond
+
+Reading = tuple[str, float]
+"""State (BEFORE or AFTER) and logarithm of the round's value, turned so that a larger one is better."""
+
+
+class Effect(NamedTuple):
+    """Ratio after / before (above 1 is better), its interval, and the narrower inner one, each with its level."""
+
+    ratio: float
+    low: float
+    high: float
+    inner_low: float
+    inner_high: float
+    confidence: float
+    inner_confidence: float
+
+
+def slope(readings: Sequence[Reading], times: Sequence[float] = ()) -> float:
+    """Median of the slopes of all pairs of the same state, in logarithm per unit of time; 0 without such a pair.
+
+    Without ``times`` the readings are one unit apart. Readings of one moment have no slope.
+    """
+    moments = times or range(len(readings))
+    values = [value for _state, value in readings]
+    pairs = _pairs(tuple([state for state, _value in readings]))
+    slopes = [
+        (values[end] - values[begin]) / (moments[end] - moments[begin])
+        for begin, end in pairs
+        if moments[end] != moments[begin]
+    ]
+    return ranks.median(slopes) if slopes else 0.0
+
+
+@lru_cache(maxsize=1024)
+def _pairs(states: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Both places of all pairs of the same state; kept, because all workloads of a host share them."""
+    return tuple(
+        (begin, end)
+        for begin, state in enumerate(states)
+        for end, other in enumerate(states[begin + 1 :], begin + 1)
+        if state == other
+    )
+
+
+def levelled(readings: Sequence[Reading], times: Sequence[float] = ()) -> list[Reading]:
+    """The readings of one session without their slope, around a median of 0."""
+    moments = times or range(len(readings))
+    steepness = slope(readings, times)
+    begin = moments[0] if readings else 0.0
+    straight = [
+        (state, value - steepness * (moment - begin)) for moment, (state, value) in zip(moments, readings, strict=True)
+    ]
+    centre = ranks.median([value for _state, value in straight])
+    return [(state, value - centre) for state, value in straight]
+
+
+def split(sessions: Iterable[Sequence[Reading]]) -> tuple[list[float], list[float]]:
+    """Values before and after, as positive ratios to their session. Each session has its own slope and level."""
+    flat = [reading for session in sessions if session for reading in levelled(session)]
+    before = [math.exp(value) for state, value in flat if state == BEFORE]
+    after = [math.exp(value) for state, value in flat if state == AFTER]
+    return before, after
+
+
+def effect(before: Sequence[float], after: Sequence[float], look: Look) -> Effect:
+    """Estimate and intervals at the levels of a look."""
+    ratios = ranks.Ratios(before, after)
+    return Effect(
+        ratios.middle(),
+        *ratios.interval(look.confidence),
+        *ratios.interval(look.inner_confidence),
+        look.confidence,
+        look.inner_confidence,
+    )
+
+
+def word(found: Effect, material: float) -> str:
+    """IMPROVED, REGRESSED, UNCHANGED or INCONCLUSIVE; ``material`` as a fraction."""
+    if (found.low > 1.0 or found.high < 1.0) and beyond(found.ratio, material):
+        return IMPROVED if found.ratio > 1.0 else REGRESSED
+    if not beyond(found.inner_low, material) and not beyond(found.inner_high, material):
+        return UNCHANGED
+    return INCONCLUSIVE
+
+
+def judge_sessions(sessions: Sequence[Sequence[Reading]], material: float) -> tuple[str, Effect | None]:
+    """The verdict of one series at its last look; no effect before the first look."""
+    before, after = split(sessions)
+    look = look_at(min(len(before), len(after)))
+    if look is None:
+        return INCONCLUSIVE, None
+    found = effect(before, after, look)
+    return word(found, material), found

@@ -1,0 +1,225 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write the variables of a tuning's role from the documentation of its module.
+
+`make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into the
+role's README.md and docs/tunings/<name>.md. A test compares these files with the documentation. A tuning that has no
+role yet gets one.
+
+In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
+role has, or one with another default or other choices than the module's option.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).resolve().parents[1]
+MODULES, ROLES, PAGES = HERE / "plugins" / "modules", HERE / "roles", HERE / "docs" / "tunings"
+FRAGMENT = HERE / "plugins" / "doc_fragments" / "tuning.py"
+TUNINGS = [path.stem for path in (HERE / "plugins" / "module_utils" / "_tunings").glob("[!_]*.py")]
+MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_check"}
+# The roles set these themselves.
+INTERNAL = ("checkpoint", "lease", "complete", "left_to")
+LAST = ("state", "force")
+MARK = "# below: from the documentation of the module, by make generate\n"
+BEGIN, END = "<!-- variables: begin, by make generate -->\n", "<!-- variables: end -->"
+WIDTH = 124
+# A new file has the licence of this one.
+LICENCE = "".join(f"{line[2:]}\n" for line in Path(__file__).read_text("utf-8").splitlines()[:2])
+YAML_HEAD = "---\n" + re.sub("^", "# ", LICENCE, flags=re.MULTILINE).rstrip("# ")
+NEW_ROLE = {
+    "tasks/main.yml": YAML_HEAD
+    + """\
+- name: {title}
+  zpower.sap_tuning.tuning:
+    name: {role}
+  become: true
+  register: __{role}_result
+  tags: [{role}]
+""",
+    "meta/main.yml": YAML_HEAD
+    + """\
+galaxy_info:
+  author: The zpower.sap_tuning authors
+  description: {title}
+  license: GPL-3.0-or-later
+  standalone: false
+""",
+    "defaults/main.yml": YAML_HEAD + MARK,
+    "meta/argument_specs.yml": YAML_HEAD
+    + """\
+argument_specs:
+  main:
+    short_description: {title}
+    description:
+      - Sets the tuning now and for the next boot, in one module call.
+      - Takes it back if C(zpower_rollback) is true, as in the playbook C(zpower.sap_tuning.rollback).
+    options:
+      """
+    + MARK,
+    "README.md": f"""\
+<!--
+{LICENCE}-->
+
+# Role {{role}}
+
+{{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
+
+{BEGIN}{END}
+
+**Taken back** by the playbook `zpower.sap_tuning.rollback` or with `{{role}}_state: restored`, to the values
+found first.
+""",
+}
+
+
+def documentation(path: Path) -> dict[str, Any]:
+    """The DOCUMENTATION of a module or of a fragment."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == "DOCUMENTATION"
+        ):
+            return dict(yaml.safe_load(ast.literal_eval(node.value)))
+    raise ValueError(f"{path} has no DOCUMENTATION")
+
+
+def options_of(module: str) -> dict[str, dict[str, Any]]:
+    """The options that users set, in the order of the tables."""
+    found = documentation(MODULES / f"{module}.py")
+    shared = documentation(FRAGMENT)["options"] if "extends_documentation_fragment" in found else {}
+    options = {**shared, **found["options"]}
+    names = [name for name in found["options"] if name not in LAST] + [name for name in LAST if name in options]
+    return {name: options[name] for name in names if name not in INTERNAL}
+
+
+def paragraphs(option: dict[str, Any]) -> list[str]:
+    text = option["description"]
+    return [text] if isinstance(text, str) else list(text)
+
+
+def of_role(text: str, role: str, options: dict[str, Any]) -> str:
+    """The text with the role's variables in the place of the module's options."""
+    return re.sub(r"O\((\w+)", lambda found: f"O({role}_{found[1]}" if found[1] in options else found[0], text)
+
+
+def as_markdown(text: str, role: str, options: dict[str, Any]) -> str:
+    text = of_role(text, role, options).replace("|", "\\|")
+    text = re.sub(r"O\((\w+)=(\w+)\)", r"`\1: \2`", text)
+    return re.sub(r"\b(?:[VCO]|RV)\(([^()]*(?:\([^()]*\))?[^()]*)\)", r"`\1`", text)
+
+
+def spec_of(option: dict[str, Any], role: str, options: dict[str, Any]) -> dict[str, Any]:
+    """An option as an entry of argument_specs.yml, with the first paragraph of its description.
+
+    A variable that is null by default cannot have choices, and defaults of suboptions would have no effect.
+    """
+    spec = {"description": of_role(paragraphs(option)[0], role, options), "type": option["type"]}
+    kept = ("elements", "choices", "default") if "default" in option else ("elements",)
+    spec |= {key: option[key] for key in kept if key in option}
+    if "suboptions" in option:
+        parts = {name: part for name, part in option["suboptions"].items() if name not in INTERNAL}
+        spec["options"] = {name: spec_of(part, role, options) for name, part in parts.items()}
+        for part in spec["options"].values():
+            part.pop("default", None)
+    return spec
+
+
+def flow(value: Any) -> str:
+    """A value in one line of YAML; nothing for null."""
+    return "" if value is None else yaml.safe_dump([value], default_flow_style=True, width=1000).strip()[1:-1]
+
+
+class Dumper(yaml.SafeDumper):
+    """Lists in one line, dictionaries in a line per key."""
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
+        return super().represent_sequence(tag, sequence, flow_style=True)
+
+
+def indented(value: Any, blanks: int) -> str:
+    text = yaml.dump(value, Dumper=Dumper, sort_keys=False, width=WIDTH - blanks, default_flow_style=False)
+    return "".join(f"{' ' * blanks}{line}\n" for line in text.splitlines())
+
+
+def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable[[str], str], names: list[str]) -> str:
+    """The file with the generated variables below its mark, without those that stand above it."""
+    by_hand, mark, _old = path.read_text("utf-8").partition(MARK)
+    if not mark:
+        raise ValueError(f"{path} has no line '{MARK.strip()}'")
+    given = read(yaml.safe_load(by_hand)) or {}
+    return by_hand + MARK + "".join(made(name) for name in names if name not in given)
+
+
+def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any], full: bool) -> str:
+    """The variables of a role as a Markdown table, with the first paragraph of each description or with all."""
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    order = [f"{role}_{name}" for name in options]
+    last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
+    order[last:last] = [variable for variable in specs if variable not in order]
+    for variable in order:
+        spec = specs[variable]
+        default = (
+            re.sub(r"^\{\{ (\w+).*\}\}$", r"\1", str(defaults[variable])) if isinstance(defaults[variable], str) else ""
+        )
+        shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
+        option = options.get(variable.removeprefix(f"{role}_"), {})
+        texts = paragraphs(spec) + (paragraphs(option)[1:] if full and option else [])
+        lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
+    return "\n".join(lines) + "\n"
+
+
+def between_marks(path: Path, text: str) -> str:
+    before, _begin, rest = path.read_text("utf-8").partition(BEGIN)
+    if END not in rest:
+        raise ValueError(f"{path} has no lines '{BEGIN.strip()}' and '{END}'")
+    return before + BEGIN + text + rest[rest.index(END) :]
+
+
+def files(role: str) -> Iterator[tuple[Path, str]]:
+    """The generated files of a role with their texts."""
+    options, folder = options_of(MODULE_OF[role]), ROLES / role
+    names = [f"{role}_{name}" for name in options]
+
+    def default(variable: str) -> str:
+        return f"{variable}: {flow(options[variable.removeprefix(f'{role}_')].get('default'))}".rstrip() + "\n"
+
+    def spec(variable: str) -> str:
+        return indented({variable: spec_of(options[variable.removeprefix(f"{role}_")], role, options)}, 6)
+
+    path = folder / "defaults" / "main.yml"
+    text = below_mark(path, lambda given: given, default, names)
+    yield path, text
+    defaults = yaml.safe_load(text)
+    path = folder / "meta" / "argument_specs.yml"
+    text = below_mark(path, lambda given: given["argument_specs"]["main"]["options"], spec, names)
+    yield path, text
+    specs = yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    for path, full in ((folder / "README.md", False), (PAGES / f"{role}.md", True)):
+        if path.exists():
+            yield path, between_marks(path, table(role, defaults, specs, options, full))
+
+
+def new_role(role: str) -> None:
+    """Write the role of a tuning that has none."""
+    for name, text in NEW_ROLE.items():
+        path = ROLES / role / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        title = documentation(MODULES / f"{MODULE_OF[role]}.py")["short_description"]
+        path.write_text(text.format(role=role, title=title), "utf-8")
+
+
+if __name__ == "__main__":
+    for name in MODULE_OF:
+        if not (ROLES / name).is_dir():
+            new_role(name)
+        for place, content in files(name):
+            place.write_text(content, "utf-8")

@@ -1,0 +1,264 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A site of twelve hosts as its administrators see it: codes, tables and evidence of a rollout, of drift and of the way
+back. One story, told once; each test reads a part of it. The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the
+session `installed`, the installed archive and nothing else.
+"""
+
+import csv
+import datetime
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft202012Validator
+
+HERE = Path(__file__).parents[2]
+PROGRAM = HERE / "molecule" / "shared" / "lab"
+NAME = "site"
+HOSTS = [f"app{number}" for number in range(1, 13)]
+SCHEMA = json.loads((HERE / "docs" / "schemas" / "evidence-1.schema.json").read_text())
+TODAY = datetime.datetime.now(datetime.timezone.utc).date()
+REFUSED = 9  # a port on which no host listens
+CHOSEN = {"zpower_tunings": ["cpu_topology", "rps"], "rps_interfaces": ["hsi*"], "rps_cpus": "all"}
+DRIFTED, WAIVED, EXPIRED, LOST = "app2", "app3", "app4", "app5"
+
+
+def waiver(hosts, days, owner):
+    until = (TODAY + datetime.timedelta(days)).isoformat()
+    return {"tuning": "rps", "subject": "hsi*", "hosts": hosts, "reason": "on trial", "owner": owner, "until": until}
+
+
+WAIVERS = [waiver(WAIVED, 20, "Ada Byron"), waiver(EXPIRED, -1, "Carl Gauss"), waiver("elsewhere", 400, "Emmy Noether")]
+
+
+def run(*command, check=True, **environment):
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, input="", env={**os.environ, **environment}
+    )
+    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
+    return done
+
+
+class Run:
+    """What a playbook said, its exit code, and the one folder of evidence that it wrote."""
+
+    def __init__(self, done, folders):
+        self.code, self.said = done.returncode, done.stdout + done.stderr
+        assert len(folders) <= 1, folders
+        self.folder = folders[0] if folders else None
+
+    @property
+    def evidence(self):
+        return json.loads((self.folder / f"{self.folder.parent.name}.json").read_text())
+
+    @property
+    def hosts(self):
+        return {host["host"]: host for host in self.evidence["hosts"]}
+
+    def verdicts(self, tuning="rps"):
+        """The verdicts of a tuning by host, without the hosts that have none."""
+        found = {name: [r["verdict"] for r in host["rows"] if r["name"] == tuning] for name, host in self.hosts.items()}
+        return {name: verdicts for name, verdicts in found.items() if verdicts}
+
+    def lines(self, pattern):
+        """The lines of the table that begin so."""
+        return [line for line in self.said.partition("\nTUNINGS ")[2].splitlines() if re.match(pattern, line)]
+
+
+class Site:
+    """The hosts and an empty folder to work in, with an inventory and nothing else."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
+        self.hosts, self.connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
+        self.write_inventory()
+
+    def write_inventory(self, **lost):
+        hosts = {name: {**given, **lost.get(name, {})} for name, given in self.hosts.items()}
+        group = {"hosts": hosts, "vars": {**self.connection, **CHOSEN, "zpower_waivers": WAIVERS}}
+        (self.folder / "hosts.json").write_text(json.dumps({"erp": group}))
+
+    def on(self, host, command):
+        """What a shell command prints on a host."""
+        arguments = shlex.split(self.connection["ansible_ssh_common_args"])
+        key, address = self.connection["ansible_ssh_private_key_file"], self.hosts[host]["ansible_host"]
+        return run("ssh", "-n", "-i", key, *arguments, f"root@{address}", command).stdout
+
+    def folders(self):
+        return sorted(self.folder.glob("results/*/*"))
+
+    def play(self, playbook, *options, **environment):
+        """Run a playbook of the collection in the folder."""
+        before = self.folders()
+        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+        command = [program, "-i", "hosts.json", f"zpower.sap_tuning.{playbook}", *options]
+        # the user's own settings must not change the table
+        done = run("env", "-C", str(self.folder), *command, check=False, ANSIBLE_NOCOLOR="1", **environment)
+        return Run(done, [folder for folder in self.folders() if folder not in before])
+
+
+@pytest.fixture(scope="module", name="story")
+def fixture_story(tmp_path_factory):
+    """The whole story, run by run."""
+    run(str(PROGRAM), "down", "--name", NAME)
+    run(str(PROGRAM), "up", "--name", NAME, "--hosts", str(len(HOSTS)))
+    try:
+        yield dict(told(Site(tmp_path_factory.mktemp("site"))))
+    finally:
+        run(str(PROGRAM), "down", "--name", NAME)
+
+
+def told(site):
+    twenty = {"ANSIBLE_FORKS": "20"}
+    back = ("-e", "zpower_rollback=true")
+    yield "untuned", site.play("verify", "--limit", "app1,app12")
+    yield "rollout", site.play("site", **twenty)
+    yield "not back", site.play("verify", *back, "--limit", f"app1,{WAIVED}")
+    for host in (DRIFTED, WAIVED, EXPIRED):
+        site.on(host, "for mask in /sys/class/net/hsi0/queues/rx-*/rps_cpus; do echo 0 >$mask; done")
+    site.write_inventory(**{LOST: {"ansible_port": REFUSED}})
+    drift = site.play("verify")
+    yield "drift", drift
+    yield "drift of twenty", site.play("verify", **twenty)
+    yield "warned", site.play("verify", "--limit", f"app1,{DRIFTED},{WAIVED}", "-e", "zpower_drift=warn")
+    yield "limited", site.play("verify", "--limit", DRIFTED, "--tags", "rps")
+    yield "other tags", site.play("verify", "--limit", DRIFTED, "--tags", "cpu_topology")
+    site.write_inventory()
+    yield "way back", site.play("rollback")
+    taken_back = site.play("verify", *back)
+    yield "back", taken_back
+    yield (
+        "what changed",
+        site.play("diff", "-e", f"zpower_from={drift.folder.name}", "-e", f"zpower_to={taken_back.folder}"),
+    )
+    two = ("-e", f"zpower_to={drift.folder.name}", "-e", "zpower_host=app1", "-e", f"zpower_other_host={DRIFTED}")
+    yield "two hosts", site.play("diff", *two)
+    yield "nothing left", site.play("rollback", **twenty)
+    yield "files", [site.on(host, "find / -xdev -name '*zpower[_-]sap[_-]tuning*'") for host in ("app1", LOST)]
+
+
+RUNS = {
+    "untuned": (2, "drift"),
+    "rollout": (0, "compliant"),
+    "not back": (2, "drift"),
+    "drift": (4, "error"),
+    "drift of twenty": (4, "error"),
+    "warned": (0, "drift"),
+    "limited": (2, "drift"),
+    "other tags": (0, "compliant"),
+    "way back": (0, "compliant"),
+    "back": (0, "compliant"),
+    "nothing left": (0, "compliant"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_code_and_evidence_agree(story, name):
+    made = story[name]
+    assert (made.code, made.evidence["result"]) == RUNS[name], made.said
+    assert not list(Draft202012Validator(SCHEMA).iter_errors(made.evidence))
+    assert made.evidence["run"]["ended"]
+    assert "[WARNING]" not in made.said
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_format_has_every_host(story, name):
+    made = story[name]
+    kind, names = made.folder.parent.name, list(made.hosts)
+    text = {path.suffix: path.read_text() for path in made.folder.iterdir()}
+    assert {path.name for path in made.folder.iterdir()} == {f"{kind}{suffix}" for suffix in text}
+    assert set(text) == {".json", ".csv", ".md", ".html", ".xml", ".prom"}
+    assert {row["host"] for row in csv.DictReader(io.StringIO(text[".csv"]))} == set(names)
+    ElementTree.fromstring(text[".xml"])
+    assert re.search(rf"^{len(names)} hosts?: ", text[".md"], re.MULTILINE)  # it names only hosts with trouble
+    for form in (".html", ".xml", ".prom"):
+        assert [host for host in names if not re.search(rf"\b{host}\b", text[form])] == [], form
+    assert str(made.folder / f"{kind}.html").endswith(made.lines("Evidence: ")[0].partition(": ")[2])
+
+
+def test_a_rollout_reaches_every_host(story):
+    made = story["rollout"]
+    assert made.verdicts() == dict.fromkeys(HOSTS, ["changed"])
+    assert made.evidence["totals"]["outcomes"]["ok"] == 12
+    assert made.evidence["run"]["collection"] and not made.evidence["run"]["check"]
+
+
+def test_drift_is_told_host_by_host(story):
+    made = story["drift"]
+    states = {WAIVED: ["waived"], DRIFTED: ["drifted"], EXPIRED: ["drifted"]}
+    assert made.verdicts() == {h: states.get(h, ["compliant"]) for h in HOSTS if h != LOST}
+    assert {name for name, host in made.hosts.items() if host["outcome"] != "ok"} == {LOST}
+    assert made.hosts[LOST]["outcome"] == "unreachable" and "refused" in made.hosts[LOST]["message"]
+    assert (made.evidence["totals"]["hosts"], made.evidence["totals"]["drifting_hosts"]) == (12, 2)
+    assert made.evidence["totals"]["outcomes"] == {
+        "ok": 11, "unreachable": 1, "failed": 0, "skipped": 0, "not_reached": 0
+    }  # fmt: skip
+
+
+def test_waivers_are_told_with_their_owners(story):
+    states = {waiver["owner"]: (waiver["state"], waiver["soon"]) for waiver in story["drift"].evidence["waivers"]}
+    assert states["Ada Byron"] == ("applied", True)
+    assert states["Carl Gauss"][0] == "expired"
+    assert states["Emmy Noether"] == ("unused", False)
+    (row,) = [row for row in story["drift"].hosts[WAIVED]["rows"] if row["verdict"] == "waived"]
+    assert row["waiver"]["owner"] == "Ada Byron" and row["waiver"]["reason"] == "on trial"
+
+
+def test_the_table_counts_every_host_and_shows_only_what_matters(story):
+    made = story["drift"]
+    rows = [line.split()[0] for line in made.lines(r"app\d+ ")]
+    assert rows[0] == LOST and set(rows) == {LOST, DRIFTED, EXPIRED, WAIVED}
+    assert made.lines(rf"{LOST} .*unreachable$") and made.lines(rf"{WAIVED} .*waived$")
+    (totals,) = made.lines("12 hosts: ")
+    assert all(part in totals for part in ("11 ok", "1 unreachable", "2 drifted", "1 waived"))
+    for owner in ("Ada Byron", "Carl Gauss", "Emmy Noether"):
+        assert made.lines(f".*{owner}"), owner
+
+
+def test_twenty_at_a_time_give_the_same_evidence(story):
+    one, other = (story[name].evidence for name in ("drift", "drift of twenty"))
+    for document in (one, other):
+        del document["run"]["begun"], document["run"]["ended"]
+        for host in document["hosts"]:
+            host.pop("platform")  # it has counters
+    assert one == other
+
+
+def test_a_part_of_the_site(story):
+    limited, other = story["limited"], story["other tags"]
+    assert limited.verdicts() == {DRIFTED: ["drifted"]} and limited.verdicts("cpu_topology") == {}
+    assert other.verdicts("cpu_topology") == {DRIFTED: ["not_applicable"]} and other.verdicts() == {}
+    assert (limited.evidence["run"]["limit"], limited.evidence["run"]["tags"]) == (DRIFTED, ["rps"])
+    assert {waiver["state"] for waiver in limited.evidence["waivers"]} == {"not_checked"}
+    assert story["warned"].verdicts() == {"app1": ["compliant"], DRIFTED: ["drifted"], WAIVED: ["waived"]}
+
+
+def test_everything_is_taken_back_once(story):
+    assert story["not back"].verdicts() == {"app1": ["drifted"], WAIVED: ["drifted"]}
+    assert set(story["way back"].verdicts()) == set(HOSTS)
+    assert not story["back"].evidence["waivers"] and not story["back"].lines(".*waiver")
+    assert story["nothing left"].evidence["totals"]["verdicts"]["changed"] == 0
+    assert [line for line in story["nothing left"].said.splitlines() if re.search(r"changed=[1-9]", line)] == []
+    assert story["files"] == ["", ""]
+
+
+def test_what_changed_since_then_and_how_two_hosts_differ(story):
+    since, two = story["what changed"], story["two hosts"]
+    assert (since.code, two.code, since.folder, two.folder) == (0, 0, None, None)
+    for words in (
+        f"outcome: unreachable → ok ({LOST})",
+        f"drifted → not checked ({DRIFTED}, {EXPIRED})",
+        "12 hosts with differences, 0 without",
+    ):
+        assert words in since.said
+    for words in (f"app1 → {DRIFTED} in verify of", "verdict: compliant → drifted"):
+        assert words in two.said

@@ -1,0 +1,399 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tables of docs/measuring.md that the simulation fills, each a function that asks for what it shows.
+
+``ask(function of trials, arguments …, experiments=n)`` returns its Outcome. A table is made twice: first to know what
+has to be played, then to be written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import trials
+from noise import NOISES
+from trials import MOST, Outcome, Site, Together
+
+Ask = Callable[..., Outcome]
+Lines = Iterator[str]
+
+FASTER = {5: -math.log(0.95), 10: -math.log(0.9)}
+"""Logarithm of a change by so many percent less time."""
+
+SITES = {
+    "1 comparison": (Site(1), 2000),
+    "14": (Site(2, 7, 0.0, 2), 1000),
+    "14, 70 % shared": (Site(2, 7, 0.7, 2), 1000),
+    "700": (Site(100, 7, 0.0, 100), 200),
+    "700, 70 % shared": (Site(100, 7, 0.7, 100), 200),
+}
+"""Shape, and experiments per cell. Hosts have orders of their own."""
+
+CHANGES = ("IMPROVED", "REGRESSED")
+ORDINARY = ("runs 2 %", "rounds 2 %")
+NOISY = "rounds 5 %"
+DRIFTS = [name for name in NOISES if name.startswith("drift")]
+SQUARES = [name for name in NOISES if name.startswith("square")]
+
+
+def table(head: list[str], rows: Iterator[list[str]]) -> Lines:
+    """A table in Markdown."""
+    yield f"| {' | '.join(head)} |"
+    yield "|---" * len(head) + "|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def site(ask: Ask, noise: str, place: str, change: float) -> Outcome:
+    """A cell of the large tables."""
+    shape, experiments = SITES[place]
+    return ask(trials.site, noise, shape, change, MOST, "random", experiments=experiments)
+
+
+def played(what: str, outcome: Outcome) -> str:
+    """The head of a column, with the number of its experiments per cell."""
+    return f"{what} ({outcome.experiments:,})"
+
+
+def counts(*outcomes: Outcome) -> str:
+    """The experiments behind a row."""
+    return " / ".join(f"{number:,}" for number in dict.fromkeys(outcome.experiments for outcome in outcomes))
+
+
+def with_places(ask: Ask, change: float, shown: Callable[[Outcome], str]) -> Lines:
+    """One row per noise, one column per shape of site."""
+    heads = [played(place, site(ask, "runs 2 %", place, change)) for place in SITES]
+    rows = ([noise, *(shown(site(ask, noise, place, change)) for place in SITES)] for noise in NOISES)
+    return table(["noise", *heads], rows)
+
+
+def unchanged(ask: Ask) -> Lines:
+    """Nothing changed."""
+    return with_places(ask, 0.0, lambda found: f"{found.wrong:.1f} / {found.pct('UNCHANGED'):.0f} / {found.rounds:.0f}")
+
+
+def found(outcome: Outcome) -> str:
+    """Share that is IMPROVED, and median rounds."""
+    return f"{outcome.pct('IMPROVED'):.0f} / {outcome.rounds:.0f}"
+
+
+def five(ask: Ask) -> Lines:
+    """A true -5 %."""
+    return with_places(
+        ask, FASTER[5], lambda outcome: f"{outcome.pct('IMPROVED'):.0f} / {outcome.pct('UNCHANGED'):.1f}"
+    )
+
+
+def ten(ask: Ask) -> Lines:
+    """A true -10 %."""
+    return with_places(ask, FASTER[10], found)
+
+
+def share(outcome: Outcome, *words: str) -> str:
+    """A share with its standard error."""
+    return f"{outcome.pct(*words):.1f} ± {outcome.error(*words):.1f} %"
+
+
+CONTROLS = [("rounds 2 %", 6), ("rounds 3 %", 6), (NOISY, 6), (NOISY, 8), (NOISY, 12), ("drift 0.5 % per run", 6)]
+
+
+def held(ask: Ask, noise: str, rounds: int, moved: float) -> Outcome:
+    """A control."""
+    return ask(trials.control, noise, moved, rounds, experiments=500 if moved else 2000)
+
+
+def control(ask: Ask) -> Lines:
+    """How often the control blocks."""
+
+    def rows() -> Iterator[list[str]]:
+        for noise, rounds in CONTROLS:
+            still, moved = (held(ask, noise, rounds, change) for change in (0.0, FASTER[10]))
+            what = f"{noise}, {rounds} rounds per state"
+            yield [what, share(still, "blocked"), share(moved, "blocked"), counts(still, moved)]
+
+    return table(["control", "blocks, nothing moved", "blocks, moved by 10 %", "experiments"], rows())
+
+
+def tail(ask: Ask, name: str, workloads: int, times: float) -> Outcome:
+    """Longest round trips."""
+    return ask(trials.guard, name, workloads, times, experiments=1000)
+
+
+def guard(ask: Ask) -> Lines:
+    """How often the guard of the longest round trip fires."""
+
+    def rows() -> Iterator[list[str]]:
+        for name in trials.TAILS:
+            cells = [tail(ask, name, *case) for case in ((1, 1.0), (7, 1.0), (7, 2.0), (7, 3.0))]
+            yield [name, *(share(cell, "fires") for cell in cells), counts(*cells)]
+
+    head = ["longest round trips", "unchanged, 1 workload", "unchanged, 7", "twice as long, 7", "three times, 7"]
+    return table([*head, "experiments"], rows())
+
+
+STARTS = [(1, 6), (2, 3), (4, 2), (5, 2), (6, 2), (8, 2)]
+
+
+SPREADS = (0.02, 0.03)
+
+
+def restart(ask: Ask, shape: tuple[int, int], spread: float, change: float, known: bool) -> Outcome:
+    """States that are reached by a restart."""
+    return ask(trials.starts, *shape, spread, change, known, experiments=1000)
+
+
+def starts(ask: Ask) -> Lines:
+    """States that are reached by a restart."""
+
+    def rows() -> Iterator[list[str]]:
+        for spread in SPREADS:
+            for shape in STARTS:
+                unit = [restart(ask, shape, spread, 0.0, known) for known in (False, True)]
+                ten_less = restart(ask, shape, spread, FASTER[10], True)
+                yield [
+                    f"{100 * spread:.0f} %",
+                    f"{shape[0]} × {shape[1]}",
+                    *(share(outcome, *CHANGES) for outcome in unit),
+                    f"{unit[1].pct('UNCHANGED'):.0f} %",
+                    f"{ten_less.pct('IMPROVED'):.0f} %",
+                    counts(*unit, ten_less),
+                ]
+
+    head = ["spread of starts", "starts × rounds per state", "rounds as unit: wrong", "starts as unit: wrong"]
+    return table([*head, "UNCHANGED", "−10 % found", "experiments"], rows())
+
+
+def levels(ask: Ask) -> Lines:
+    """Experiments with several levels."""
+
+    def rows() -> Iterator[list[str]]:
+        for noise in ("rounds 2 %", NOISY, "drift 0.2 % per run", "drift 0.5 % per run", "square wave of 4 rounds"):
+            for count in (2, 4, 8):
+                none = ask(trials.levels, noise, count, 0.0, experiments=300)
+                ten_less = ask(trials.levels, noise, count, FASTER[10], experiments=150)
+                yield [
+                    noise,
+                    f"{count}",
+                    share(none, "wrong"),
+                    f"{none.pct('same'):.0f} % / {none.rounds:.0f}",
+                    f"{ten_less.pct('found'):.0f} % / {ten_less.rounds:.0f}",
+                    counts(none, ten_less),
+                ]
+
+    head = ["noise", "levels", "any level wrong", "all UNCHANGED / rounds", "one at −10 %: found / rounds"]
+    return table([*head, "experiments"], rows())
+
+
+MIXES = {
+    "1 host": Site(1, 7, 0.7),
+    "2 hosts, one order": Site(2, 7, 0.7),
+    "2 hosts, own orders": Site(2, 7, 0.7, 2),
+    "5 hosts, one order": Site(5, 7, 0.7),
+    "5 hosts, three orders": Site(5, 7, 0.7, 3),
+    "5 hosts, own orders": Site(5, 7, 0.7, 5),
+    "6 hosts, one order": Site(6, 7, 0.7),
+    "6 hosts, own orders": Site(6, 7, 0.7, 6),
+    "10 hosts, one order": Site(10, 7, 0.7),
+    "10 hosts, own orders": Site(10, 7, 0.7, 10),
+    "2 hosts, own orders, each keeps an effect of 3 %": Site(2, 7, 0.7, 2, 0.03),
+    "5 hosts, own orders, each keeps an effect of 3 %": Site(5, 7, 0.7, 5, 0.03),
+    "10 hosts, own orders, each keeps an effect of 3 %": Site(10, 7, 0.7, 10, 0.03),
+}
+
+
+def mix(ask: Ask, shape: Site, change: float) -> Outcome:
+    """Some hosts."""
+    return ask(trials.site, NOISY, shape, change, MOST, "random", experiments=200 if change else 1000)
+
+
+def mixes(ask: Ask) -> Lines:
+    """Few and many hosts, with one order and with several."""
+
+    def rows() -> Iterator[list[str]]:
+        for name, shape in MIXES.items():
+            none, ten_less = (mix(ask, shape, change) for change in (0.0, FASTER[10]))
+            yield [
+                name,
+                share(none, *CHANGES),
+                f"{none.pct('UNCHANGED'):.0f} % / {none.rounds:.0f}",
+                f"{ten_less.pct('IMPROVED'):.0f} % / {ten_less.rounds:.0f}",
+                counts(none, ten_less),
+            ]
+
+    return table(["hosts", "wrong", "UNCHANGED / rounds", "−10 % found / rounds", "experiments"], rows())
+
+
+LONG = [NOISY, "runs lognormal, sigma 0.15", "AR(1) 0.8", "bimodal: 15 % in 15 % of the rounds", *SQUARES[:6:2]]
+
+
+def longer(ask: Ask) -> Lines:
+    """A budget of 32 rounds per state."""
+
+    def rows() -> Iterator[list[str]]:
+        for noise in LONG:
+            none = ask(trials.site, noise, Site(1), 0.0, 32, "random", experiments=800)
+            five_less = ask(trials.site, noise, Site(1), FASTER[5], 32, "random", experiments=200)
+            ten_less = ask(trials.site, noise, Site(1), FASTER[10], 32, "random", experiments=200)
+            yield [
+                noise,
+                share(none, *CHANGES),
+                f"{none.pct('UNCHANGED'):.0f} % / {none.rounds:.0f}",
+                f"{five_less.pct('IMPROVED'):.0f} % / {five_less.pct('UNCHANGED'):.1f} %",
+                f"{ten_less.pct('IMPROVED'):.0f} % / {ten_less.rounds:.0f}",
+                counts(none, ten_less),
+            ]
+
+    head = ["noise", "wrong", "UNCHANGED / rounds", "−5 %: found / called UNCHANGED", "−10 % found / rounds"]
+    return table([*head, "experiments"], rows())
+
+
+PARTS = {
+    "2 hosts, nothing changed": Together(NOISY, Site(2, 7, 0.7, 2)),
+    "10 hosts, nothing changed": Together(NOISY, Site(10, 7, 0.7, 10)),
+    "2 hosts, −10 %": Together(NOISY, Site(2, 7, 0.7, 2), FASTER[10]),
+    "2 hosts, one of 7 workloads −10 %": Together(NOISY, Site(2, 7, 0.7, 2), 0.0, FASTER[10]),
+    "2 hosts, one of 7 workloads −10 %, rounds 2 %": Together("rounds 2 %", Site(2, 7, 0.7, 2), 0.0, FASTER[10]),
+    "2 hosts, nothing changed, control of 5 %": Together(NOISY, Site(2, 7, 0.7, 2), control=NOISY),
+    "2 hosts, nothing changed, drift": Together(
+        "drift 0.5 % per run", Site(2, 7, 0.7, 2), control="drift 0.5 % per run"
+    ),
+}
+
+
+def parts(ask: Ask) -> Lines:
+    """Everything beside the verdict together."""
+
+    def rows() -> Iterator[list[str]]:
+        for name, plan in PARTS.items():
+            seen = ask(trials.together, plan, experiments=300)
+            right = "IMPROVED" if plan.change else "UNCHANGED"
+            wrong = [word for word in ("IMPROVED", "REGRESSED", "UNCHANGED") if word != right]
+            yield [
+                name,
+                share(seen, *wrong),
+                f"{seen.pct(right):.0f} % / {seen.rounds:.0f}",
+                *(f"{seen.pct(word):.1f} %" for word in ("blocked", "guard")),
+                f"{seen.pct('named'):.0f} %" if plan.odd else "–",
+                share(seen, "misnamed"),
+                counts(seen),
+            ]
+
+    head = ["site", "wrong", "right / rounds", "blocked", "guard fires", "odd workload named", "another named"]
+    return table([*head, "experiments"], rows())
+
+
+def sessions(ask: Ask) -> Lines:
+    """Measurements that are continued."""
+
+    def rows() -> Iterator[list[str]]:
+        for noise in ("rounds 2 %", NOISY, "drift 0.2 % per run"):
+            for shift in (0.0, 0.05, 0.15):
+                none = ask(trials.continued, noise, shift, 0.0, experiments=500)
+                ten_less = ask(trials.continued, noise, shift, FASTER[10], experiments=200)
+                yield [
+                    noise,
+                    f"{100.0 * shift:.0f} %",
+                    share(none, *CHANGES),
+                    f"{none.pct('UNCHANGED'):.0f} %",
+                    f"{ten_less.pct('IMPROVED'):.0f} %",
+                    counts(none, ten_less),
+                ]
+
+    return table(["noise", "shift between sessions", "wrong", "UNCHANGED", "−10 % found", "experiments"], rows())
+
+
+def why(ask: Ask) -> Lines:
+    """What other protocols would do."""
+
+    def rows() -> Iterator[list[str]]:
+        for what, noise, order in (
+            ("before, after, after, before, … under a square wave of 4 rounds", "square wave of 4 rounds", "ABBA"),
+            ("the same in random order", "square wave of 4 rounds", "random"),
+            ("all before, then all after, under a drift of 0.2 % per run", "drift 0.2 % per run", "blocks"),
+            ("the same in random order", "drift 0.2 % per run", "random"),
+        ):
+            seen = ask(trials.site, noise, Site(1), 0.0, 6, order, experiments=500)
+            yield [what, share(seen, *CHANGES), counts(seen)]
+
+    return table(["protocol, nothing changed, 6 rounds per state", "wrong", "experiments"], rows())
+
+
+class Goals:
+    """The goals of the method beside what was reached in the worst of the cells that they are about."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+
+    def cells(self, noises: Iterable[str], places: Iterable[str], change: float) -> list[Outcome]:
+        """Cells of the large tables."""
+        return [site(self.ask, noise, place, change) for noise in noises for place in places]
+
+    def rows(self) -> Iterator[list[str]]:
+        """One row per goal."""
+        ask, places = self.ask, list(SITES)
+        others = [noise for noise in NOISES if noise not in SQUARES]
+        quiet, quiet_ten = (self.cells(ORDINARY, places, change) for change in (0.0, FASTER[10]))
+        wrong = "nothing changed, any number of comparisons: wrong"
+        yield self.most(wrong, 3, self.cells(others, places, 0.0), *CHANGES)
+        groups = [mix(ask, shape, 0.0) for shape in MIXES.values() if not shape.kept]
+        yield self.most("nothing changed, 1 to 10 hosts with one order or several: wrong", 3, groups, *CHANGES)
+        yield self.least("nothing changed, 2 % noise: UNCHANGED", 80, quiet, "UNCHANGED")
+        many = self.cells([NOISY], places[1:3], FASTER[10])
+        yield self.least("−10 %, rounds 5 %, 14 comparisons: IMPROVED", 90, many, "IMPROVED")
+        drifting = self.cells(DRIFTS, places, FASTER[10])
+        yield self.least("−10 %, drift up to 0.5 % per run: IMPROVED", 95, drifting, "IMPROVED")
+        drifting = self.cells(DRIFTS, places, 0.0)
+        yield self.least("nothing changed, drift up to 0.5 % per run: UNCHANGED", 90, drifting, "UNCHANGED")
+        yield self.most("square waves of 2 to 8 rounds: wrong", 5, self.cells(SQUARES, places, 0.0), *CHANGES)
+        restarted = [restart(ask, shape, spread, 0.0, True) for shape in STARTS for spread in SPREADS]
+        yield self.most("states reached by restarts: wrong", 5, restarted, *CHANGES)
+        yield self.most("a control that did not move blocks", 2, [held(ask, *row, 0.0) for row in CONTROLS], "blocked")
+        guards = [tail(ask, name, workloads, 1.0) for name in trials.TAILS for workloads in (1, 7)]
+        yield self.most("the guard of the longest round trip fires without a cause", 2, guards, "fires")
+        yield self.rounds("−10 %, 2 % noise: median rounds", 6, quiet_ten)
+        yield self.rounds("nothing changed, 2 % noise: median rounds", 8, quiet)
+
+    @staticmethod
+    def most(goal: str, limit: float, cells: list[Outcome], *words: str) -> list[str]:
+        """A share that should not be larger."""
+        worst = max(cells, key=lambda cell: cell.pct(*words))
+        return [goal, f"≤ {limit} %", share(worst, *words), counts(worst), _met(worst.pct(*words) <= limit)]
+
+    @staticmethod
+    def least(goal: str, limit: float, cells: list[Outcome], *words: str) -> list[str]:
+        """A share that should not be smaller."""
+        worst = min(cells, key=lambda cell: cell.pct(*words))
+        return [goal, f"≥ {limit} %", share(worst, *words), counts(worst), _met(worst.pct(*words) >= limit)]
+
+    @staticmethod
+    def rounds(goal: str, limit: int, cells: list[Outcome]) -> list[str]:
+        """Rounds per state that should not be more."""
+        most = max(cells, key=lambda cell: cell.rounds)
+        return [goal, f"≤ {limit}", f"{most.rounds:g}", counts(most), _met(most.rounds <= limit)]
+
+
+def _met(met: bool) -> str:
+    return "met" if met else "**missed**"
+
+
+def goals(ask: Ask) -> Lines:
+    """The goals."""
+    return table(["goal", "limit", "reached in the worst case", "experiments", ""], Goals(ask).rows())
+
+
+TABLES: dict[str, Callable[[Ask], Lines]] = {
+    "goals": goals,
+    "why": why,
+    "unchanged": unchanged,
+    "five": five,
+    "ten": ten,
+    "longer": longer,
+    "mixes": mixes,
+    "levels": levels,
+    "sessions": sessions,
+    "starts": starts,
+    "control": control,
+    "guard": guard,
+    "parts": parts,
+}

@@ -1,0 +1,396 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulated experiments: the rounds are drawn, the order, the looks and the verdicts are the collection's own.
+
+Values are logarithms, and above 0 is better. What several workloads of a host measured is pooled before it becomes a
+round here, as the mean of the logarithms; pooled.line() does the same with the rounds of single workloads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import (
+    SHOWN,
+    End,
+    Layout,
+    Protocol,
+    Round,
+    Workload,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import INCONCLUSIVE
+from noise import NOISES, RUNS, Logs
+
+MATERIAL = 0.05
+MOST = 16
+"""The budget of rounds per state, as measure_max_rounds has it."""
+FIRST_SESSION = 8
+"""Rounds per state before a measurement is continued."""
+BEFORE, AFTER = looks.BEFORE, looks.AFTER
+
+WORKLOAD = Workload("ping", "ping", None, 1, 1, 1, False, "tcp", "av2_us", "µs", "lower", "round trip", (), "network")
+CONTROL = WORKLOAD._replace(name="control", control=True)
+RECORD = Round(
+    host="app1",
+    peer="app2",
+    phase=BEFORE,
+    number=1,
+    workload=Workload(
+        "ping", "ping", None, 1, 1, 1, False, "tcp", "av2_us", "µs", "lower", "round trip", (), "network"
+    ),
+    protocol=Protocol("full", 6, 5, 1, "alternate"),
+    started=0,
+    finished=None,
+    layout=Layout(tuple((run, False, True, None) for run in range(RUNS)), tuple(range(RUNS)), RUNS),
+    times=(None,) * RUNS,
+    values=(1.0,) * RUNS,
+    median=1.0,
+    throughput=None,
+    longest=None,
+    cpu=(None, None),
+    idle=(None, None),
+    retransmits=None,
+    retransmit_runs=0,
+    ends=(None, None),
+    links=(),
+    clock_step_s=0.0,
+)
+
+
+class Outcome(NamedTuple):
+    """How often each word was seen in how many experiments, and the median of the rounds per state."""
+
+    seen: Counter[str]
+    rounds: float
+    experiments: int
+
+    def pct(self, *words: str) -> float:
+        """Share of the experiments with one of these words, which exclude each other."""
+        return 100.0 * sum(self.seen[word] for word in words) / self.experiments
+
+    def error(self, *words: str) -> float:
+        """The standard error of this share."""
+        share = self.pct(*words) / 100.0
+        return 100.0 * math.sqrt(share * (1.0 - share) / self.experiments)
+
+    @property
+    def wrong(self) -> float:
+        """Share of the verdicts that would be wrong if nothing changed."""
+        return self.pct("IMPROVED", "REGRESSED")
+
+
+def collect(experiments: Iterable[tuple[Iterable[str], int]]) -> Outcome:
+    """The words and the rounds of all experiments."""
+    seen: Counter[str] = Counter()
+    rounds = []
+    for words, used in experiments:
+        seen.update(words)
+        rounds.append(used)
+    return Outcome(seen, float(np.median(rounds)), len(rounds))
+
+
+class Host:
+    """The rounds of one host, pooled over its workloads, made when they are needed."""
+
+    def __init__(self, name: str, order: Sequence[str], values: Sequence[float]) -> None:
+        self.name, self.order, self.values = name, order, values
+        self.starts: Sequence[str] = ()
+        self.sessions: Sequence[int] = [1] * len(order)
+        self.places: Sequence[int] = range(len(order))
+        self.rounds: list[Round] = []
+
+    def line(self, positions: int) -> pooled.Line:
+        """The collection's own view of the rounds in the first positions of the order."""
+        return pooled.line(self.name, self.records(positions))
+
+    def records(self, positions: int) -> list[Round]:
+        """The rounds in the first positions of the order."""
+        for place in range(len(self.rounds), positions):
+            item = replace(
+                RECORD,
+                phase=self.order[place],
+                number=1 + self.order[:place].count(self.order[place]),
+                started=1_000_000 * self.places[place],
+                median=math.exp(-self.values[place]),
+                protocol=RECORD.protocol._replace(session=self.sessions[place]),
+                ends=(_end(self.starts[place]), None) if self.starts else (None, None),
+            )
+            self.rounds.append(item)
+        return self.rounds[:positions]
+
+
+def _end(boot_id: str) -> End:
+    return End((), tuple(boot_id if item == "boot_id" else None for item in SHOWN))
+
+
+def until_decided(judge: Callable[[int], str], most: int = MOST) -> tuple[str, int]:
+    """Judge at each look until there is a verdict or the budget is spent: the verdict, and the rounds per state."""
+    word, used = INCONCLUSIVE, most
+    for look in looks.LOOKS:
+        if look.rounds <= most and word == INCONCLUSIVE:
+            word, used = judge(look.rounds), look.rounds
+    return word, used
+
+
+def changed(order: Sequence[str], values: Iterable[float], change: float) -> list[float]:
+    """The values with the change in the state after."""
+    return [value + (change if state == AFTER else 0.0) for state, value in zip(order, values, strict=True)]
+
+
+def generator(seed: str) -> np.random.Generator:
+    """The same numbers for the same text."""
+    return np.random.default_rng([*seed.encode()])
+
+
+class Site(NamedTuple):
+    """Hosts that measure the same workloads.
+
+    ``shared``: share of the variance that all comparisons have in common. ``orders``: how many orders there are; hosts
+    take them in turns. ``kept``: spread of what each host keeps of the state after besides the change.
+    """
+
+    hosts: int
+    workloads: int = 1
+    shared: float = 0.0
+    orders: int = 1
+    kept: float = 0.0
+
+
+def site(noise: str, plan: Site, change: float, most: int, order: str, experiments: int) -> Outcome:
+    """The verdict of a site in which the change is worth ``change`` on every host."""
+    return collect(_site(noise, plan, change, most, order, number) for number in range(experiments))
+
+
+def _site(noise: str, plan: Site, change: float, most: int, order: str, number: int) -> tuple[list[str], int]:
+    seed = f"{noise} {number}"
+    rng = generator(seed)
+    hosts = drawn(rng, noise, plan, change, [ORDERS[order](f"{seed} {name}", most) for name in range(plan.orders)])
+    word, used = until_decided(
+        lambda rounds: pooled.of_site([host.line(2 * rounds) for host in hosts], MATERIAL).word, most
+    )
+    return [word], used
+
+
+def drawn(
+    rng: np.random.Generator, noise: str, plan: Site, change: float, orders: Sequence[Sequence[str]]
+) -> list[Host]:
+    """The hosts of a site with what they will measure."""
+    length = len(orders[0])
+    values = NOISES[noise].draw(rng, plan.hosts * plan.workloads, length, plan.shared)
+    means = values.reshape(plan.hosts, plan.workloads, length).mean(axis=1).tolist()
+    kept = rng.normal(0.0, plan.kept, plan.hosts).tolist() if plan.kept else [0.0] * plan.hosts
+    return [
+        Host(f"app{number}", order, changed(order, line, change + kept[number]))
+        for number, (line, order) in enumerate(
+            zip(means, (orders[number % len(orders)] for number in range(plan.hosts)), strict=True)
+        )
+    ]
+
+
+def abba(_seed: str, most: int) -> list[str]:
+    """Before, after, after, before and again."""
+    return ([BEFORE, AFTER, AFTER, BEFORE] * most)[: 2 * most]
+
+
+def in_blocks(_seed: str, most: int) -> list[str]:
+    """All rounds of one state, then all of the other."""
+    return [BEFORE] * most + [AFTER] * most
+
+
+ORDERS: dict[str, Callable[[str, int], list[str]]] = {"random": looks.order, "ABBA": abba, "blocks": in_blocks}
+
+
+def control(noise: str, moved: float, rounds: int, experiments: int) -> Outcome:
+    """One look at a control that is worth ``moved`` more in the state after: how often it blocks the verdict."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"control {noise} {number}"
+        order = looks.order(seed, rounds)
+        (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
+        sides = pooled.sides(Host("app1", order, changed(order, values, moved)).line(len(order)))
+        return ["blocked"] * gates.control(*sides, MATERIAL).moved, rounds
+
+    return collect(map(one, range(experiments)))
+
+
+TAILS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    "lognormal, sigma 1": lambda rng, size: rng.normal(0.0, 1.0, size),
+    "Pareto 1.5": lambda rng, size: np.log1p(rng.pareto(1.5, size)),
+    "Pareto 1": lambda rng, size: np.log1p(rng.pareto(1.0, size)),
+    "a tenth of the runs 20 times as long": lambda rng, size: (
+        rng.normal(0.0, 0.3, size) + math.log(20.0) * (rng.random(size) < 0.1)
+    ),
+}
+"""Logarithms of the longest round trip of a run."""
+
+
+def guard(tail: str, workloads: int, times: float, experiments: int) -> Outcome:
+    """How often the first look says that the longest round trip rose if it is ``times`` as long after the change."""
+    rounds = looks.LOOKS[0].rounds
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"guard {tail} {number}"
+        order = looks.order(seed, rounds)
+        values = longest(generator(seed), tail, workloads, len(order)).mean(axis=0).tolist()
+        sides = pooled.sides(Host("app1", order, changed(order, values, math.log(times))).line(len(order)))
+        return ["fires"] * gates.longer(*sides).sure, rounds
+
+    return collect(map(one, range(experiments)))
+
+
+def longest(rng: np.random.Generator, tail: str, series: int, rounds: int) -> Logs:
+    """Logarithms of the longest round trip, the median of the runs of each round."""
+    return np.median(TAILS[tail](rng, (series, rounds, RUNS)), axis=-1)
+
+
+def starts(per_state: int, rounds: int, spread: float, change: float, known: bool, experiments: int) -> Outcome:
+    """States that are reached by a restart; each start is worth something of its own.
+
+    ``per_state`` starts of ``rounds`` rounds each, in random order; ``known``: the records name the starts.
+    """
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"starts {per_state} {spread} {number}"
+        rng = generator(seed)
+        states = [str(state) for state in rng.permutation([BEFORE, AFTER] * per_state)]
+        order = [state for state in states for _round in range(rounds)]
+        boots = [f"{place}" for place in range(len(states)) for _round in range(rounds)]
+        worth = np.repeat(rng.normal(0.0, spread, len(states)), rounds)
+        (values,) = NOISES["runs 2 %"].draw(rng, 1, len(order), 0.0)
+        host = Host("app1", order, changed(order, (values + worth).tolist(), change))
+        host.starts = boots if known else ()
+        return [pooled.of_site([host.line(len(order))], MATERIAL).word], per_state * rounds
+
+    return collect(map(one, range(experiments)))
+
+
+def continued(noise: str, shift: float, change: float, experiments: int) -> Outcome:
+    """A measurement of 8 rounds per state that is continued on another day, when everything is ``shift`` faster.
+
+    The verdicts at the looks before that are left aside.
+    """
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"continued {noise} {number}"
+        order = looks.order(seed, MOST)
+        (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
+        later = [value + (shift if place >= 2 * FIRST_SESSION else 0.0) for place, value in enumerate(values)]
+        host = Host("app1", order, changed(order, later, change))
+        host.sessions = [1 if place < 2 * FIRST_SESSION else 2 for place in range(len(order))]
+        word, used = until_decided(
+            lambda rounds: (
+                pooled.of_host(host.line(2 * rounds), MATERIAL).word if rounds > FIRST_SESSION else INCONCLUSIVE
+            )
+        )
+        return [word], used
+
+    return collect(map(one, range(experiments)))
+
+
+def levels(noise: str, count: int, change: float, experiments: int) -> Outcome:
+    """An experiment with ``count`` levels beside the baseline, of which the last one is worth ``change``.
+
+    ``found``: that level is IMPROVED. ``wrong``: any other level is IMPROVED or REGRESSED.
+    """
+    names = [f"level{number}" for number in range(1, count + 1)]
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"levels {noise} {count} {number}"
+        order = looks.order(seed, MOST, ["baseline", *names])
+        (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
+        words = {}
+        rounds = 0
+        for name in names:
+            places = [place for place, state in enumerate(order) if state in ("baseline", name)]
+            states = [BEFORE if order[place] == "baseline" else AFTER for place in places]
+            worth = change if name == names[-1] else 0.0
+            host = Host("app1", states, changed(states, [values[place] for place in places], worth))
+            host.places = places
+            words[name], used = until_decided(
+                lambda rounds, host=host: pooled.of_host(host.line(2 * rounds), MATERIAL, count).word
+            )
+            rounds = max(rounds, used)
+        last = words.pop(names[-1]) if change else ""
+        wrong = any(word in ("IMPROVED", "REGRESSED") for word in words.values())
+        same = [word for word in words.values() if word == "UNCHANGED"]
+        return ["wrong"] * wrong + ["found"] * (last == "IMPROVED") + ["same"] * (len(same) == len(words)), rounds
+
+    return collect(map(one, range(experiments)))
+
+
+class Together(NamedTuple):
+    """A site with everything that stands beside its verdict. ``odd``: what the last workload is worth beside that."""
+
+    noise: str
+    site: Site
+    change: float = 0.0
+    odd: float = 0.0
+    control: str = "rounds 2 %"
+    tail: str = "lognormal, sigma 1"
+
+
+def together(plan: Together, experiments: int) -> Outcome:
+    """The whole report under stopping: control, guard and the tests of single workloads beside the verdict.
+
+    ``blocked``: a control moved. ``guard``: the one of the longest round trip fires. ``named``: the odd workload
+    differs from the others. ``misnamed``: another workload or a host does.
+    """
+    return collect(_together(plan, number) for number in range(experiments))
+
+
+def _together(plan: Together, number: int) -> tuple[list[str], int]:
+    seed = f"together {number}"
+    rng = generator(seed)
+    hosts, workloads = plan.site.hosts, plan.site.workloads
+    orders = [looks.order(f"{seed} {name % plan.site.orders}", MOST) for name in range(hosts)]
+    length = 2 * MOST
+    values = NOISES[plan.noise].draw(rng, hosts * workloads, length, plan.site.shared)
+    values = values.reshape(hosts, workloads, length)
+    after = np.array([[state == AFTER for state in order] for order in orders])
+    values += plan.change * after[:, None, :]
+    values[:, -1] += plan.odd * after
+    controls = NOISES[plan.control].draw(rng, hosts, length, 0.0)[:, None, :]
+    worst = longest(rng, plan.tail, hosts * (workloads + 1), length).reshape(hosts, workloads + 1, length)
+    measured = np.concatenate([values, controls], axis=1).tolist()
+    records: list[list[Round]] = [[] for _place in range(length)]
+    for name, order in enumerate(orders):
+        for place, item in enumerate(Host(f"app{name}", order, [0.0] * length).records(length)):
+            for series, line in enumerate(measured[name]):
+                value = math.exp(-line[place])
+                records[place].append(
+                    replace(
+                        item,
+                        host=f"app{name}",
+                        workload=CONTROL if series == workloads else item.workload._replace(name=f"{series}"),
+                        values=(value,) * RUNS,
+                        median=value,
+                        longest=math.exp(worst[name, series, place]),
+                    )
+                )
+    reports = []
+
+    def judge(rounds: int) -> str:
+        known = [item for found in records[: 2 * rounds] for item in found]
+        reports.append(compare_change(Loaded("simulated", known)))
+        return str(reports[-1]["verdict"])
+
+    word, used = until_decided(judge)
+    rows = reports[-1]["pooled"]
+    named = [item["name"] for item in rows[0]["deviations"]]
+    odd = [name for name in named if plan.odd and name.endswith(f"{workloads - 1}")]
+    seen = {
+        "blocked": any(row["cause"] == "control" for row in rows),
+        "guard": any("longest round trip" in sentence for row in rows for sentence in row["guards"]),
+        "named": bool(odd),
+        "misnamed": len(odd) < len(named),
+    }
+    return [word, *(name for name, so in seen.items() if so)], used

@@ -1,0 +1,333 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action before_after: one plan for a play, when it ends, and how a change is continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from actions import run_action
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import before_after as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
+from records_factory import Plan, change_tunings, make_change, write_change
+
+CHANGE = "rps-2026-11"
+BETTER = Plan(effect=-0.10)
+NOISY = Plan(session_noise=0.06)
+
+
+def ready(host: str, *peers: str, **more: Any) -> dict[str, Any]:
+    """What measurement_check says of a host."""
+    found = {"host": host, "measures": bool(peers), "peers": [*peers], "rounds": 6, "most": 16, "minutes": 0.0}
+    workloads = [{"name": "niping", "tasks": "niping"}] if peers else []
+    return {
+        **found,
+        "runs": 5,
+        "throttle": 1,
+        "seconds": 10.0,
+        "calibration": "calibration",
+        "workloads": workloads,
+        **more,
+    }
+
+
+PLAY = {"app1": ready("app1", "app2"), "app2": ready("app2", "app1")}
+SESSION = {
+    **{"rounds": 6, "most": 16, "minutes": 0.0, "session": 1, "done": 0, "last": 0},
+    **{"over": False, "said": "", "unlike": ""},
+}
+
+
+def run(
+    folder: Path, state: str, host: str = "app1", hosts: dict[str, dict[str, Any]] | None = None, **arguments: Any
+) -> dict[str, Any]:
+    """The action on a host; ``hosts``: the variables of the hosts of the play."""
+    variables = hosts or {name: {"__measure_ready": found} for name, found in PLAY.items()}
+    given = {"state": state, "change": CHANGE, "results": str(folder), **arguments}
+    play = {"inventory_hostname": host, "ansible_play_batch": list(variables), "hostvars": variables}
+    return run_action(action, given, variables={**variables[host], **play})
+
+
+def measured(folder: Path, plan: Plan = BETTER, session: int = 1, first: int = 1, **ends: Any) -> None:
+    """Records as the role leaves them; ``ends``: other items of the client."""
+    records = list(make_change(plan))
+    for record in records:
+        record["round"] += first - 1
+        record["protocol"]["session"] = session
+        record["fingerprint"]["client"].update(ends)
+    tunings = [{**file, "round": file["round"] + first - 1} for file in change_tunings(plan)]
+    write_change(folder, records, tunings)
+
+
+def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **session: Any) -> dict[str, dict[str, Any]]:
+    """The plans of all hosts of a play, which have no tuning."""
+    play = play or PLAY
+    found = {"tunings": [], "design": "auto", "untouched": []}
+    hosts = {
+        name: {
+            "__measure_ready": item,
+            "__before_after_found": {**found, "design": item.get("design", "auto")},
+            "__before_after_session": {**SESSION, **session},
+        }
+        for name, item in play.items()
+    }
+    return {name: run(folder, "planned", name, hosts, seed="s") for name in play}
+
+
+def looked(
+    folder: Path, step: int, behind: tuple[str, ...] = (), minutes: float = 0.0, **session: Any
+) -> dict[str, Any]:
+    """A look after a step; the hosts ``behind`` have failed before."""
+    hosts = {
+        name: {
+            "__before_after_session": {**SESSION, "minutes": minutes, **session},
+            "__before_after_plan": {**plan, "at": time.time() - 60.0 * (step + 1)},
+            # ansible-core 2.16 keeps a text
+            "__before_after_at": "1" if name in behind else str(step),
+        }
+        for name, plan in planned(folder, **session).items()
+    }
+    return run(folder, "looked", "app1", hosts, step=step)
+
+
+def refused(folder: Path, state: str = "begun", **arguments: Any) -> str:
+    with pytest.raises(AnsibleActionFail) as caught:
+        run(folder, state, **arguments)
+    return str(caught.value)
+
+
+def test_hosts_have_orders_of_their_own_unless_they_measure_against_each_other(tmp_path: Path) -> None:
+    play = {**PLAY, "web1": ready("web1", "db1"), "web2": ready("web2", "db1")}
+    plans = planned(tmp_path, play)
+    assert plans["app1"]["steps"] == plans["app2"]["steps"] != plans["web1"]["steps"] != plans["web2"]["steps"]
+    assert [plans[name]["record"] for name in play] == [
+        {"session": 1, "seed": f"s {first}"} for first in ("app1", "app1", "web1", "web2")
+    ]
+    # otherwise Ansible would run the steps of one host after those of another
+    for name in ("blocks", "looks"):
+        assert [plan[name] for plan in plans.values()] == [plans["app1"][name]] * 4
+    assert plans["app1"]["looks"] == [11, 15, 19, 23]
+
+
+def test_a_play_has_one_plan(tmp_path: Path) -> None:
+    for name, variable in [
+        ("rounds", "measure_rounds"),
+        ("most", "measure_max_rounds"),
+        ("minutes", "measure_max_minutes"),
+    ]:
+        hosts = {"app1": PLAY["app1"], "app2": {**PLAY["app2"], name: 99}}
+        sentence = refused(tmp_path, hosts={host: {"__measure_ready": found} for host, found in hosts.items()})
+        assert sentence.startswith(f"{variable} is {PLAY['app1'][name]} on app1 and 99 on app2: all hosts of a play")
+    with pytest.raises(AnsibleActionFail, match="before_after_design is auto on app1 and blocks on app2"):
+        planned(tmp_path, {**PLAY, "app2": {**PLAY["app2"], "design": "blocks"}})
+
+
+def test_blocks_have_no_looks(tmp_path: Path) -> None:
+    plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
+    assert (plan["looks"], len(plan["steps"]), len(plan["blocks"])) == ([], 12, 1)
+
+
+def test_a_certain_verdict_ends_the_measurement(tmp_path: Path) -> None:
+    measured(tmp_path)
+    result = looked(tmp_path, 11)
+    assert result["over"] and result["said"].startswith("6 rounds of each state: IMPROVED. ")
+    assert {name: result[name] for name in SESSION} == {**SESSION, "over": True, "said": result["said"]}
+
+
+def test_an_uncertain_one_goes_on(tmp_path: Path) -> None:
+    measured(tmp_path, NOISY)
+    result = looked(tmp_path, 11)
+    assert not result["over"] and result["said"].startswith("6 rounds of each state: INCONCLUSIVE. ")
+    assert result["said"].endswith(" 2 more rounds of each state follow.")
+    # 12 steps took 12 minutes, so the next look is 16 minutes after the beginning
+    assert not looked(tmp_path, 11, minutes=16.1)["over"]
+    result = looked(tmp_path, 11, minutes=15.5)
+    assert result["over"]
+    assert result["said"].endswith("would end after 16 minutes (measure_max_minutes is 15.5): the time is spent.")
+
+
+def test_a_host_that_failed_keeps_nobody_from_a_verdict(tmp_path: Path) -> None:
+    measured(tmp_path)
+    for path in (tmp_path / CHANGE / "app2").glob("*-[3-6]*"):
+        path.unlink()
+    assert looked(tmp_path, 11, behind=("app2",))["said"].startswith("6 rounds of each state: IMPROVED. ")
+
+
+def test_the_plan_in_words(tmp_path: Path) -> None:
+    hosts = {
+        name: {"__before_after_session": SESSION, "__before_after_plan": plan, "__measure_ready": PLAY[name]}
+        for name, plan in planned(tmp_path).items()
+    }
+    lines = run(tmp_path, "described", hosts=hosts)["lines"]
+    assert lines[0] == "At most 16 rounds of each state; it ends after 6, 8, 10 or 12 if the verdict is certain then."
+    assert lines[1].startswith("app1, app2: ") and lines[1].endswith(" and 20 more")
+    assert lines[2] == (
+        "About 4 minutes to the first look and 11 minutes at most for 2 hosts, plus the time to set the states."
+    )
+    assert lines[3].endswith("ansible-playbook zpower.sap_tuning.calibrate") and len(lines) == 4
+    calibrated(tmp_path)
+    lines = run(tmp_path, "described", hosts=hosts)["lines"]
+    assert lines[3].startswith("6 rounds per state can show a change of 6")
+
+
+def calibrated(folder: Path, **more: Any) -> None:
+    spreads = {"runs_pct": 2.0, "rounds_pct": 1.0, "medians_pct": 1.5, "upper_pct": 2.0}
+    one = {"pooled": spreads, "seconds_per_round": 10.0, "seconds_per_run": 1.0, "pointless": [], **more}
+    found = {"schema": "zpower.sap_tuning/calibration/1", "change": "calibration", "hosts": {"app1": one, "app2": one}}
+    (folder / "calibration").mkdir(exist_ok=True)
+    (folder / "calibration" / "calibration.json").write_text(json.dumps({**found, "site": {"upper_pct": 2.0}}))
+
+
+def test_a_pointless_measurement_is_refused(tmp_path: Path) -> None:
+    calibrated(tmp_path)
+    assert not run(tmp_path, "begun")["over"]
+    calibrated(tmp_path, pointless=["The hypervisor took 20 % of the CPU time."])
+    sentence = refused(tmp_path)
+    assert sentence.startswith(
+        "measuring on app1 is pointless, according to the calibration calibration: The hypervisor"
+    )
+    assert "-e before_after_force=true" in sentence
+    assert not run(tmp_path, "begun", force=True)["over"]
+
+
+def test_an_undecided_change_is_continued(tmp_path: Path) -> None:
+    measured(tmp_path, NOISY)
+    result = run(tmp_path, "begun", **{"continue": True})
+    assert {name: result[name] for name in ("session", "done", "last", "most", "over")} == {
+        **{"session": 2, "done": 6, "last": 6, "most": 16},
+        "over": False,
+    }
+    plan = planned(tmp_path, session=2, done=6, last=6)["app1"]
+    assert plan["record"] == {"session": 2, "seed": "s app1 session 2"}
+    assert [block["rounds"] for block in plan["blocks"]] == [8, 10, 12, 16] and plan["blocks"][0]["end"] == 4
+    assert {step["round"] for step in plan["steps"]} == set(range(7, 17)) and plan["looks"] == [3, 7, 11, 0]
+    assert plan["steps"] != schedules.steps("alternate", "s app1", 16, 6, 6)
+    with pytest.raises(AnsibleActionFail, match="cannot be continued in blocks"):
+        planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()}, session=2)
+
+
+def test_a_round_without_its_partner_keeps_its_number(tmp_path: Path) -> None:
+    measured(tmp_path, NOISY)
+    for path in (tmp_path / CHANGE).glob("*/before-6-*"):
+        path.unlink()
+    result = run(tmp_path, "begun", **{"continue": True})
+    assert (result["done"], result["last"]) == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("plan", "changes", "sentence"),
+    [
+        (None, {}, f"the change {CHANGE} has no records, so there is nothing to continue"),
+        (BETTER, {}, f"the change {CHANGE} needs no more rounds, it is IMPROVED: "),
+        (replace(NOISY, design="blocks"), {}, f"the change {CHANGE} was measured in blocks and cannot be continued"),
+        (NOISY, {"app2": ready("app2")}, "its hosts were app1, app2, now app1; use the same again"),
+        (NOISY, {"app1": ready("app1", "app3")}, "its peers of app1 were app2, now app3; use the same again"),
+        (NOISY, {"app1": ready("app1", "app2", runs=9)}, "its measure_runs of app1 were 5, now 9; use the same again"),
+        (
+            NOISY,
+            {"app1": ready("app1", "app2", workloads=[{"name": "network", "tasks": "network"}])},
+            "its workloads of app1 were niping, now network; use the same again",
+        ),
+    ],
+)
+def test_what_cannot_be_continued_is_one_sentence(
+    tmp_path: Path, plan: Plan | None, changes: dict[str, Any], sentence: str
+) -> None:
+    if plan:
+        measured(tmp_path, plan)
+    hosts = {name: {"__measure_ready": found} for name, found in {**PLAY, **changes}.items()}
+    assert sentence in refused(tmp_path, hosts=hosts, **{"continue": True})
+
+
+def test_a_decided_change_is_continued_by_force(tmp_path: Path) -> None:
+    measured(tmp_path)
+    assert run(tmp_path, "begun", **{"continue": True, "force": True})["session"] == 2
+
+
+def test_rounds_of_another_machine_are_set_aside(tmp_path: Path) -> None:
+    measured(tmp_path, NOISY)
+    old = sorted(path.relative_to(tmp_path) for path in tmp_path.glob("*/*/*.json"))
+    again = {"session": 2, "done": 6, "last": 6}
+    one = replace(NOISY, rounds=1)
+    measured(tmp_path, one, session=2, first=7)
+    result = looked(tmp_path, 0, **again)
+    # a step that is not the end of a block says nothing, if the machine is the same
+    assert not result["over"] and (result["said"], result["unlike"]) == ("", "")
+    for path in tmp_path.glob("*/*/*-7*.json"):
+        path.unlink()
+    for _time in (1, 2):
+        measured(tmp_path, one, session=2, first=7, kernel="6.12")
+        result = looked(tmp_path, 0, **again)
+        assert result["over"] and result["changed"]
+        assert "app1 with app2, workload pingpong-1000B: client.kernel was 6.4.0-150600 and is 6.12" in result["unlike"]
+        assert sorted(path.relative_to(tmp_path) for path in tmp_path.glob("*/*/*.json")) == old
+    # nothing is lost, not even the second time
+    aside = [name for name in os.listdir(tmp_path / CHANGE) if name.startswith("unfinished-2")]
+    assert len(aside) == 2 * len([*make_change(one), *change_tunings(one)])
+    assert record_files.load_change(tmp_path, CHANGE).problems == []
+
+
+def test_other_values_of_a_tuning_are_another_machine(tmp_path: Path) -> None:
+    measured(tmp_path, NOISY)
+    measured(tmp_path, replace(NOISY, rounds=1), session=2, first=7)
+    for path in tmp_path.glob("*/app1/tunings-after-7.json"):
+        path.write_text(path.read_text().replace("0000ffff", "0000000f"))
+    result = looked(tmp_path, 0, session=2, done=6, last=6)
+    assert "was not the same in all rounds of the state after" in result["unlike"]
+
+
+def row(name: str, verdict: str = "compliant", restart: str = "none") -> dict[str, str]:
+    return {"name": name, "subject": "x", "verdict": verdict, "restart": restart, "reason": ""}
+
+
+def answers(*rows: dict[str, str]) -> dict[str, Any]:
+    """The result of a call of tunings that had these rows."""
+    return {"tunings": {item["name"]: {"changed": item["verdict"] == "drifted", "tuning": [item]} for item in rows}}
+
+
+def test_tunings_of_the_second_call_of_a_host_count(tmp_path: Path) -> None:
+    """Tunings that another host comes before are in another result, and older results of them may be in the first."""
+    first, later = answers(row("rps"), row("sap_profile", "drifted")), answers(row("sap_profile"))
+    call = {"state": "found", "tunings": ["rps", "sap_profile", "smc_r"]}
+    for then, untouched in [
+        (later, ["rps", "sap_profile"]),
+        ({"skipped": True, "changed": False}, ["rps"]),
+        (None, ["rps"]),
+    ]:
+        known = {"__tunings_result": first, **({"__tunings_later": then} if then else {})}
+        assert run(tmp_path, hosts={"app1": known}, **call)["untouched"] == untouched
+
+
+LEFT = {
+    # (final state, whether only a checkpoint leads back, both measured): (tunings back, to the checkpoint, tunings set)
+    ("tuned", False, True): ([], False, ["rps", "smc_r"]),
+    ("tuned", True, True): (["rps", "smc_r"], True, ["rps", "smc_r"]),
+    ("restored", False, True): (["rps", "smc_r"], False, []),
+    # to the first values, and the checkpoint goes with them
+    ("restored", True, True): (["rps", "smc_r"], False, []),
+    ("tuned", False, False): (["smc_r"], False, ["rps"]),
+    ("restored", False, False): (["smc_r"], False, ["rps"]),
+    ("tuned", True, False): (["rps", "smc_r"], True, []),
+    ("restored", True, False): (["rps", "smc_r"], True, []),
+}
+
+
+@pytest.mark.parametrize(("final", "checkpoint", "both"), list(LEFT))
+def test_a_host_is_left_in_its_final_state_or_as_it_was_found(
+    tmp_path: Path, final: str, checkpoint: bool, both: bool
+) -> None:
+    plan = {"tunings": ["rps", "smc_r"], "tuned": ["rps"], "untouched": ["smc_r"], "checkpoint": checkpoint}
+    plan |= {"partners": ["app1"], "steps": [{"phase": "before"}, {"phase": "after"}]}
+    hosts = {"app1": {"__before_after_plan": plan, "__before_after_session": SESSION, "__before_after_at": int(both)}}
+    result = run(tmp_path, "ended", hosts=hosts, final=final)
+    back, to_checkpoint, set_ = LEFT[final, checkpoint, both]
+    assert result["succeeded"] is both
+    assert (result["back"], result["checkpoint"], result["set"]) == (back, CHANGE if to_checkpoint else "", set_)

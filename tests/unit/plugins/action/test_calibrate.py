@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The calibrate action: its plan, what it writes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import records_factory as factory
+from actions import run_action
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import calibrate as action
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series import calibrating
+
+PLAN = factory.Plan(change="calibration", rounds=8, design="blocks", control=False)
+
+
+def run(arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
+    return run_action(action, arguments, check)
+
+
+@pytest.fixture(autouse=True)
+def few_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrating, "EXPERIMENTS", 5)
+
+
+@pytest.fixture(name="results")
+def fixture_results(tmp_path: Path) -> Path:
+    found = [item for item in factory.make_change(PLAN) if item["phase"] == "before"]
+    factory.write_change(tmp_path, [{**item, "phase": "calibration"} for item in found])
+    return tmp_path
+
+
+def test_the_first_session_begins_with_round_1(tmp_path: Path) -> None:
+    plan = run({"results": str(tmp_path), "state": "planned", "rounds": 12})
+    assert (plan["changed"], plan["first_round"], plan["session"]) == (False, 1, 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_later_session_goes_on_counting(results: Path) -> None:
+    plan = run({"results": str(results), "state": "planned", "rounds": 8})
+    assert (plan["first_round"], plan["session"]) == (9, 2)
+
+
+def test_calibration_and_text_are_written_beside_the_records(results: Path) -> None:
+    result = run({"results": str(results)})
+    assert result["changed"] is True
+    assert result["paths"] == {form: str(results / "calibration" / f"calibration.{form}") for form in ("json", "md")}
+    found = json.loads((results / "calibration" / "calibration.json").read_text())
+    assert sorted(found["hosts"]) == ["app1", "app2"]
+    assert result["lines"][0] == result["headline"] == found["headline"]
+    again = run({"results": str(results)})
+    assert again["changed"] is False
+    assert "warnings" not in again
+
+
+def test_the_planned_measurement_can_be_another(results: Path) -> None:
+    result = run({"results": str(results), "rounds": 10, "material_pct": 2.0})
+    assert "10 rounds per state can show" in result["headline"]
+    found = json.loads(Path(result["paths"]["json"]).read_text())
+    assert found["planned"] == {"rounds": 10, "most_rounds": 16, "material_pct": 2.0}
+
+
+def test_check_mode_predicts_and_writes_nothing(results: Path) -> None:
+    assert run({"results": str(results)}, check=True)["changed"] is True
+    assert not list((results / "calibration").glob("calibration.*"))
+
+
+def test_check_mode_without_records_is_no_failure(tmp_path: Path) -> None:
+    """A play in check mode measures nothing."""
+    result = run({"results": str(tmp_path)}, check=True)
+    assert result["changed"] is False
+    assert result["lines"] == [f"there is no record of the calibration calibration below {tmp_path}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"state": "planned", "rounds": 7}, "calibrate_rounds is 7; fewer than 8 rounds say too little about noise"),
+        ({"change": "nobody"}, "there is no record of the calibration nobody"),
+        ({"change": "../etc"}, "cannot be read: change is '../etc'"),
+        ({"change": "rps-2026-11"}, "change rps-2026-11 holds records of other phases than calibration"),
+        ({"rounds": 0}, "rounds is 0 and material_pct 5; rounds have to be at least 1, and material_pct above 0"),
+        ({"material_pct": 0}, "rounds is 6 and material_pct 0;"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any], said: str) -> None:
+    factory.write_change(results, factory.make_change(factory.Plan(rounds=1)))
+    with pytest.raises(AnsibleActionFail) as caught:
+        run({"results": str(results), **arguments})
+    assert said in str(caught.value)
+    assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
+
+
+def test_a_change_of_before_and_after_is_not_planned_either(tmp_path: Path) -> None:
+    factory.write_change(tmp_path, factory.make_change(factory.Plan(rounds=1)))
+    with pytest.raises(AnsibleActionFail, match="other phases"):
+        run({"results": str(tmp_path), "change": "rps-2026-11", "state": "planned", "rounds": 8})
+
+
+def test_files_that_are_no_records_are_named(results: Path) -> None:
+    (results / "calibration" / "app1" / "calibration-9-x-app2.json").write_text("{")
+    assert run({"results": str(results)})["warnings"][0].startswith(
+        "app1/calibration-9-x-app2.json: left out: it is no JSON"
+    )

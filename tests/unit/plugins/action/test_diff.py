@@ -1,0 +1,277 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The diff action: which runs it takes, what it prints and returns, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from actions import run_action
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import diff as action
+from ansible_collections.zpower.sap_tuning.plugins.modules.diff import RETURN
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from evidence_samples import platform, row, run
+
+CHECKOUT = Path(__file__).resolve().parents[4]
+TODAY = datetime.datetime(2026, 11, 20, 18, 0, tzinfo=datetime.timezone.utc)  # a Friday
+RUNS = ("2026-11-15T22:00:00Z", "2026-11-16T10:00:00Z", "2026-11-18T10:00:00Z", "2026-11-20T10:00:00Z")
+
+
+class Clock(datetime.datetime):
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> Clock:
+        return cls.fromtimestamp(TODAY.timestamp(), tz)
+
+
+def write(results: Path, begun: str, mtu: int = 1500, kind: str = "verify", ended: bool = True) -> Path:
+    """A run with two hosts; app1 has ``mtu``."""
+    facts = {"app1": platform(mtu=mtu), "app2": platform(mtu=9000)}
+    hosts = {name: HostResult("ok", "", [row()], fact) for name, fact in facts.items()} if ended else {}
+    document = build(run(kind, begun=begun, ended=begun if ended else None), facts, hosts)
+    folder = files.new_folder(results, kind, begun)
+    files.write(document, folder, ["json"])
+    return folder / f"{kind}.json"
+
+
+@pytest.fixture(name="results")
+def fixture_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Four runs, each with an mtu of its own."""
+    monkeypatch.setattr(action, "datetime", Clock)
+    for number, begun in enumerate(RUNS):
+        write(tmp_path, begun, 1500 + number)
+    return tmp_path
+
+
+def diff(results: Path, **options: Any) -> dict[str, Any]:
+    return run_action(action, {"results": str(results), **options})
+
+
+def mtus(result: dict[str, Any]) -> tuple[int, int]:
+    """The mtu of app1 in both runs."""
+    [change] = result["hosts"][0]["changes"]
+    return change["before"] - 1500, change["after"] - 1500
+
+
+def refused(results: Path, **options: Any) -> str:
+    with pytest.raises(AnsibleActionFail) as caught:
+        diff(results, **options)
+    message = str(caught.value)
+    assert message.isprintable()
+    return message.replace(str(results), "results")
+
+
+def test_the_last_run_against_the_one_before_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = diff(results)
+    assert result["lines"] == [
+        "verify of 2026-11-18 10:00:00 UTC → verify of 2026-11-20 10:00:00 UTC",
+        "interface hsi0",
+        "  mtu: 1502 → 1503 (app1)",
+        "1 host with differences, 1 without",
+    ]
+    assert capsys.readouterr().out.splitlines() == result["lines"]
+    assert (result["changed"], result["differs"], result["msg"]) == (False, True, result["lines"][-1])
+    assert (result["same"], result["unknown"], result["only_before"], result["only_after"]) == (1, [], [], [])
+    assert [os.path.relpath(entry["path"], results) for entry in result["runs"]] == [
+        "verify/20261118T100000Z/verify.json",
+        "verify/20261120T100000Z/verify.json",
+    ]
+    assert result["runs"][1]["begun"] == RUNS[3]
+    json.dumps(result)
+    assert set(result) - {"changed", "msg"} == set(yaml.safe_load(RETURN))
+
+
+@pytest.mark.parametrize(
+    "start, end, pair",
+    [
+        ("monday", None, (1, 3)),
+        ("Thursday", None, (2, 3)),
+        ("sunday", "monday", (0, 1)),
+        ("2026-11-16", None, (1, 3)),
+        ("2026-11-17", "latest", (1, 3)),
+        (datetime.date(2026, 11, 16), datetime.date(2026, 11, 19), (1, 2)),
+        ("20261116T100000Z", "20261118T100000Z", (1, 2)),
+        ("20261115", "202611", (0, 3)),
+        (20261115, 20261118, (0, 2)),
+        ("20261118T1", None, (2, 3)),
+        ("previous", "previous", (1, 2)),
+        (None, "2026-11-18", (1, 2)),
+        ("latest", "20261115T220000Z", (3, 0)),
+    ],
+)
+def test_which_runs_are_meant(results: Path, start: Any, end: Any, pair: tuple[int, int]) -> None:
+    given = {key: value for key, value in (("from", start), ("to", end)) if value is not None}
+    assert mtus(diff(results, **given)) == pair
+
+
+def test_a_weekday_is_never_today(results: Path) -> None:
+    """On a Friday, "since Friday" means a week."""
+    message = refused(results, **{"from": "friday"})
+    assert message.startswith(
+        "from is 'friday', which fits no finished run; the nearest runs in results/verify are 2026"
+    )
+    write(results, "2026-11-13T10:00:00Z", 1599)
+    assert mtus(diff(results, **{"from": "friday"})) == (99, 3)
+
+
+def test_paths_of_folders_and_files(results: Path, tmp_path: Path) -> None:
+    first = write(tmp_path / "elsewhere", RUNS[0], 1600)
+    assert mtus(diff(results, **{"from": str(first), "to": str(first.parents[3] / "verify" / "20261116T100000Z")})) == (
+        100,
+        1,
+    )
+    renamed = first.parent.rename(tmp_path / "monday of last week")
+    assert mtus(diff(results, **{"from": str(renamed)})) == (100, 3)
+    moved = write(tmp_path / "elsewhere", RUNS[2], 1600).rename(tmp_path / "kept.json")
+    assert mtus(diff(results, to=str(moved))) == (1, 100)
+
+
+def test_a_site_beside_a_verify(results: Path) -> None:
+    site = write(results, "2026-11-19T10:00:00Z", kind="site")
+    lines = diff(results, **{"from": "20261118", "to": str(site.parent)})["lines"]
+    assert lines[0] == "verify of 2026-11-18 10:00:00 UTC → site of 2026-11-19 10:00:00 UTC"
+    write(results, "2026-11-19T10:00:00Z", 1501, kind="site")  # the same second
+    result = diff(results, kind="site")
+    assert [Path(entry["path"]).parent.name for entry in result["runs"]] == ["20261119T100000Z", "20261119T100000Z-2"]
+
+
+def test_unfinished_runs_are_left_out_and_said(results: Path) -> None:
+    write(results, "2026-11-20T11:00:00Z", ended=False)
+    (results / "verify" / "20261120T120000Z").mkdir()
+    result = diff(results)
+    assert mtus(result) == (2, 3)
+    assert result["notes"] == ["left out, because it did not end: 20261120T120000Z, 20261120T110000Z"]
+    assert refused(results, to="20261120T12").startswith(
+        "to is '20261120T12', which fits no finished run; left out, because it did not end: 20261120T120000Z; "
+    )
+    message = refused(results, to="20261120T110000Z")
+    assert message == "the run of results/verify/20261120T110000Z/verify.json did not end, so its values are not known"
+
+
+def test_two_hosts_of_a_run(results: Path) -> None:
+    result = diff(results, host="app1", other_host="app2")
+    assert result["lines"] == [
+        "app1 → app2 in verify of 2026-11-20 10:00:00 UTC",
+        "interface hsi0",
+        "  mtu: 1503 → 9000",
+        "1 difference",
+    ]
+    assert diff(results, host="app1", other_host="app2", to="monday")["lines"][2] == "  mtu: 1501 → 9000"
+    assert len(result["runs"]) == 1
+
+
+def test_one_host_of_two_runs(results: Path) -> None:
+    assert diff(results, host="app2")["differs"] is False
+    assert diff(results, host="app1")["differs"] is True
+
+
+NEAREST = (
+    "the nearest runs in results/verify are 20261115T220000Z, 20261116T100000Z, 20261118T100000Z, 20261120T100000Z"
+)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"from": "mondy"}, f"from is 'mondy', which is no run and no path; {choosing.RIGHT}; {NEAREST}"),
+        ({"from": "20261117"}, f"from is '20261117', which fits no finished run; {NEAREST}"),
+        ({"from": "2026-11-01"}, f"from is '2026-11-01', which fits no finished run; {NEAREST}"),
+        ({"to": "2026-11-31"}, "to is 2026-11-31, which is no day; a day such as 2026-11-16 belongs there"),
+        ({"to": "20261115"}, f"from is 'previous', which fits no finished run; {NEAREST}"),
+        (
+            {"from": "latest"},
+            "from (latest) and to (latest) are the same run, results/verify/20261120T100000Z/verify.json, so there is"
+            f" nothing to compare; {NEAREST}",
+        ),
+        ({"host": "app9"}, "neither run has a host app9; known: app1, app2"),
+        ({"other_host": "app2"}, "other_host is given without host; two hosts of one run belong there"),
+        (
+            {"host": "app1", "other_host": "app2", "from": "monday"},
+            "other_host compares two hosts of one run, which option to names; leave out from",
+        ),
+        (
+            {"kind": "site"},
+            "results/site holds no run; ansible-playbook zpower.sap_tuning.site writes one. If the runs are elsewhere,"
+            " name their results folder",
+        ),
+    ],
+)
+def test_what_is_wrong_and_what_would_be_right(results: Path, options: dict[str, Any], message: str) -> None:
+    assert refused(results, **options) == message
+
+
+def test_the_nearest_of_many_runs(results: Path) -> None:
+    for day in range(1, 15):
+        write(results, f"2026-10-{day:02}T10:00:00Z")
+    assert refused(results, to="20261007T11").endswith(
+        "are 20261006T100000Z, 20261007T100000Z, 20261008T100000Z, 20261009T100000Z"
+    )
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"{", "{} is no JSON file"),
+        (b"\xff\x00", "{} is no JSON file"),
+        (b"[" * 100_000, "{} is no JSON file"),
+        (b"9" * 5000, "{}: "),
+        (b"[]", "{}: the file is a list; an object belongs there"),
+        (
+            b'{"schema": "zpower.sap_tuning/evidence/2"}',
+            "{}: schema is 'zpower.sap_tuning/evidence/2'; zpower.sap_tuning/evidence/1 belongs there",
+        ),
+        (
+            b'{"schema": "\\u001b[2J\\u202e"}',
+            "{}: schema is '\\x1b[2J\\u202e'; zpower.sap_tuning/evidence/1 belongs there",
+        ),
+    ],
+    ids=["cut", "no text", "nested", "number", "list", "newer", "hostile"],
+)
+def test_damaged_files_are_named(results: Path, content: bytes, message: str) -> None:
+    file = results / "verify" / "20261120T100000Z" / "verify.json"
+    file.write_bytes(content)
+    assert refused(results).startswith(message.format("results/verify/20261120T100000Z/verify.json"))
+    assert mtus(diff(results, to="20261118")) == (1, 2)
+
+
+def test_links_and_pipes_are_refused(results: Path) -> None:
+    file = results / "verify" / "20261120T100000Z" / "verify.json"
+    file.unlink()
+    os.mkfifo(file)
+    assert refused(results) == "results/verify/20261120T100000Z/verify.json: it is no regular file"
+    file.unlink()
+    file.symlink_to("/etc/passwd")
+    assert refused(results).startswith("results/verify/20261120T100000Z/verify.json cannot be read: ")
+
+
+def playbook(folder: Path, *arguments: str) -> tuple[int, str]:
+    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
+    command = [program, "-i", "app1,", "zpower.sap_tuning.diff"]
+    done = subprocess.run(
+        [*command, *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_playbook(tmp_path: Path) -> None:
+    for number, begun in enumerate(RUNS):
+        write(tmp_path / "results", begun, 1500 + number)
+    code, text = playbook(tmp_path, "-e", "zpower_from=2026-11-16 zpower_to=", "--limit", "app1")
+    assert code == 0, text
+    assert "\n  mtu: 1501 → 1503 (app1)\n1 host with differences, 1 without\n" in text
+    assert "changed=0" in text
+    options = json.dumps({"zpower_host": "app1", "zpower_other_host": "app2", "zpower_to": 20261118})
+    code, text = playbook(tmp_path, "-e", options, "--check")
+    assert code == 0 and "\napp1 → app2 in verify of 2026-11-18 10:00:00 UTC\n" in text, text
+    code, text = playbook(tmp_path, "-e", "zpower_kind=site")
+    assert code == 2 and "results/site holds no run; ansible-playbook zpower.sap_tuning.site writes one" in text, text

@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options that a tuning's module gets from the variables of its role."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from actions import run_action, trusting
+from ansible.errors import AnsibleActionFail
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+from ansible_collections.zpower.sap_tuning.plugins.action import tuning
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import trusted
+
+
+@pytest.fixture(autouse=True)
+def no_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(_self: Any, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+        return {"module": module_name, "options": json.loads(json.dumps(module_args))}
+
+    monkeypatch.setattr(tuning.ActionModule, "_execute_module", execute)
+
+
+def options(name: str, **variables: Any) -> dict[str, Any]:
+    """The options of the module, for these variables."""
+    variables = trusted(variables)
+    result = run_action(tuning, {"name": name}, variables=variables, templar=Templar(DataLoader(), variables=variables))
+    assert result["module"] == f"zpower.sap_tuning.{name}"
+    found: dict[str, Any] = result["options"]
+    assert found.pop("complete") is True
+    return found
+
+
+def test_each_variable_is_templated_and_becomes_its_option() -> None:
+    found = options("rps", rps_interfaces=["hsi0", "{{ other }}"], other="hsi1", rps_cpus="0-7", rps_state="off")
+    assert found == {"interfaces": ["hsi0", "hsi1"], "cpus": "0-7", "state": "off"}
+
+
+def test_what_is_unset_is_left_out_and_zero_is_not() -> None:
+    assert options("rps", rps_flow_cnt=None, rps_sock_flow_entries=0) == {"sock_flow_entries": 0}
+    assert options("smc_r", smc_r_device="", smc_r_preset="none", smc_r_when_busy="defer") == {"when_busy": "defer"}
+    assert options("cpu_polarization", unrelated="{{ nowhere }}") == {}
+
+
+def test_values_inside_a_dictionary_stay_as_they_are() -> None:
+    devices = {"sys0": {"maxuproc": 4096, "a": None, "b": "None", "c": "4096", "d": ""}}
+    assert options("aix_device_attributes", aix_device_attributes_devices=devices) == {"devices": devices}
+
+
+def test_an_omitted_entry_is_left_out() -> None:
+    attributes = {"a": "1", "b": "{{ nowhere | default(omit) }}"}
+    found = options("smc_r", smc_r_attributes=attributes, **({} if trusting() else {"omit": "__omit_place_holder__1"}))
+    assert found == {"attributes": {"a": "1"}}
+
+
+@pytest.mark.parametrize("rollback", [True, "yes", "{{ 1 == 1 }}"])
+def test_a_rollback_takes_back_everything_whatever_the_inventory_names(rollback: Any) -> None:
+    also: dict[str, Any] = {"zpower_rollback": rollback}
+    assert options("rps", rps_interfaces=["hsi0"], rps_state="off", rps_force=True, **also) == {
+        "state": "restored",
+        "force": True,
+    }
+    assert options("smc_r", smc_r_device="smcr1", smc_r_when_busy="defer", **also) == {
+        "state": "restored",
+        "when_busy": "defer",
+    }
+    assert options("aix_device_attributes", aix_device_attributes_devices={"sys0": {}}, **also) == {"state": "restored"}
+    assert options("sap_profile", sap_profile_profiles=[{"sid": "PRD"}], sap_profile_restart=["PRD_00"], **also) == {
+        "state": "restored",
+        "restart": ["PRD_00"],
+    }
+
+
+PLAIN = {"sap_profile_sid": "PRD", "sap_profile_instance": "D00", "sap_profile_parameters": {"a": 1}}
+
+
+def test_profiles_are_those_that_the_role_has_shared_out() -> None:
+    default, own = {"sid": "PRD", "instance": "DEFAULT"}, {"sid": "PRD", "instance": "D00", "parameters": {"a": 1}}
+    asked: dict[str, Any] = {"sap_profile_shared": True, "sap_profile_profiles": [default], **PLAIN}
+    asked |= {"__sap_profile_order": {"owners": {"PRD/DEFAULT.PFL": "app1"}}}
+    for host, second in (("app1", default), ("app2", {**default, "left_to": "app1"})):
+        assert options("sap_profile", inventory_hostname=host, **asked) == {"profiles": [own, second]}
+    assert options("sap_profile", **{**asked, "sap_profile_shared": "no"}) == {"profiles": [own, default]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles: a list of dictionaries is needed"),
+        ({"sap_profile_profiles": ["DEFAULT.PFL"]}, "sap_profile_profiles: a list of dictionaries is needed"),
+        ({"sap_profile_shared": "maybe"}, "sap_profile_shared: .*maybe"),
+    ],
+)
+def test_profiles_that_are_none_are_an_error_of_their_variable(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=words):
+        options("sap_profile", **{"sap_profile_shared": True, **PLAIN, **wrong})
+
+
+@pytest.mark.parametrize("text, words", [("{{ nowhere }}", "nowhere"), ("{{ 1 / 0 }}", "division by zero")])
+def test_an_error_in_a_template_names_the_variable(text: str, words: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=f"rps_every: .*{words}"):
+        options("rps", rps_every=text)
+
+
+def test_a_name_that_is_no_tuning_is_an_error() -> None:
+    with pytest.raises(AnsibleActionFail, match="name must be one of"):
+        options("rsp")

@@ -1,0 +1,333 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One module call for several tunings: which of them, with which options, and what comes of it."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from actions import run_action, trusting
+from ansible.errors import AnsibleActionFail
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.block import Block
+from ansible.playbook.play import Play
+from ansible.playbook.task import Task
+from ansible.template import Templar
+from ansible_collections.zpower.sap_tuning.plugins.action import tuning, tunings
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import COLLECTION, known_tunings, trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.tags import runs
+
+PLAY = {"ansible_play_hosts": ["app1"], "hostvars": {"app1": {}}, "inventory_hostname": "app1"}
+ROW = {"name": "rps", "subject": "hsi0", "verdict": "changed"}
+DIFF = {"before": "hsi0: 0\n", "after": "hsi0: 3\n"}
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The calls of a module."""
+    found: list[dict[str, Any]] = []
+
+    def execute(_self: Any, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+        found.append({"module": module_name, **json.loads(json.dumps(module_args))})
+        none = {
+            "changed": False,
+            "failed": False,
+            "msg": "1 compliant",
+            "tuning": [],
+            "diff": {"before": "", "after": ""},
+        }
+        results = {name: none for name in module_args.get("names", [])}
+        results.update({"rps": {**none, "tuning": [ROW], "changed": True, "diff": DIFF}} if "rps" in results else {})
+        return {"changed": True, "tunings": results, "msg": "fine"}
+
+    for action in (tuning, tunings):
+        monkeypatch.setattr(action.ActionModule, "_execute_module", execute)
+    return found
+
+
+def run(
+    arguments: dict[str, Any], tags: tuple[str, ...] = ("always",), check: bool = False, **variables: Any
+) -> dict[str, Any]:
+    variables = {**PLAY, **trusted(variables)}
+    templar = Templar(DataLoader(), variables=variables)
+    return run_action(tunings, arguments, variables=variables, templar=templar, tags=tags, check=check)
+
+
+def of_role(name: str, **variables: Any) -> dict[str, Any]:
+    """The options that the role's own task gives to the tuning's module, with the role's files in scope."""
+    scope = dict(PLAY)
+    for folder in ("defaults", "vars"):
+        path = COLLECTION / "roles" / name / folder / "main.yml"
+        scope.update(trusted(yaml.safe_load(path.read_text("utf-8"))) if path.exists() else {})
+    scope.update(trusted(variables))
+    seen: list[dict[str, Any]] = []
+    kept: Callable[..., Any] = tuning.ActionModule._execute_module
+
+    def catch(_self: Any, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+        seen.append(json.loads(json.dumps(module_args)))
+        return {}
+
+    tuning.ActionModule._execute_module = catch
+    try:
+        run_action(tuning, {"name": name}, variables=scope, templar=Templar(DataLoader(), variables=scope))
+    finally:
+        tuning.ActionModule._execute_module = kept
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {
+            "rps_every": "{{ step + 1 }}",
+            "step": 1,
+            "rps_cpus": "0-{{ rps_every }}",
+            "rps_interfaces": ["{{ card }}"],
+            "card": "hsi0",
+        },
+        {
+            "zpower_rollback": "{{ 1 == 1 }}",
+            "rps_interfaces": ["hsi0"],
+            "rps_force": "{{ step | bool }}",
+            "step": "yes",
+        },
+        {"zpower_checkpoint": "trial", "zpower_lease": "{{ 60 * 2 }}", "zpower_change": "CHG1"},
+        {"smc_sysctls_state": "{{ 'restored' if step else 'present' }}", "step": 0},
+        {"sap_profile_sid": "PRD", "sap_profile_instance": "D00", "sap_profile_parameters": {"a/b": "{{ 1 + 1 }}"}},
+        {"aix_device_attributes_devices": {"sys0": {"maxuproc": 4096, "a": "{{ nowhere | default(omit) }}"}}},
+        {"smc_r_preset": "none", "smc_r_device": "", "rps_flow_cnt": None, "cpu_polarization_mode": "{{ rps_cpus }}"},
+    ],
+)
+def test_the_options_are_those_of_the_roles(variables: dict[str, Any], calls: list[dict[str, Any]]) -> None:
+    """Also the defaults of roles that are not in the play, and templates that use them."""
+    # these take lookups, as in tests/unit/test_tunings_in_one_call.py
+    variables = {**variables, "__smc_sysctls_settings": {"wmem": 65536}}
+    variables = {**variables, "omit": "__omit_place_holder__1"} if not trusting() else variables
+    # a template of another role's default: both ways need that role
+    shared = {"rps_cpus": "all"} if "rps_cpus" not in variables else {}
+    assert run({"names": known_tunings()}, **shared, **variables)["msg"] == "fine"
+    [call] = calls
+    assert call["module"] == "zpower.sap_tuning.tunings" and call["names"] == known_tunings()
+    for name in known_tunings():
+        assert call["tunings"][name] == of_role(name, **shared, **variables), name
+
+
+def test_given_options_win_over_variables(calls: list[dict[str, Any]]) -> None:
+    run({"tunings": {"rps": {"every": 4}, "cpu_topology": None}}, rps_every=2, rps_cpus="0-7")
+    assert calls[0]["names"] == ["rps", "cpu_topology"] and calls[0]["stop_on_error"] is False
+    assert calls[0]["tunings"]["rps"]["every"] == 4 and calls[0]["tunings"]["rps"]["cpus"] == "0-7"
+
+
+def test_given_variables_win_over_those_of_the_host_also_in_templates(calls: list[dict[str, Any]]) -> None:
+    own = {"rps_every": 4, "rps_flow_cnt": None}
+    run({"names": ["rps"], "variables": own}, rps_every=2, rps_flow_cnt=4096, rps_interfaces=["hsi{{ rps_every }}"])
+    options = calls[0]["tunings"]["rps"]
+    assert (options["every"], options["interfaces"]) == (4, ["hsi4"]) and "flow_cnt" not in options
+
+
+def test_an_unrelated_undefined_variable_does_no_harm(calls: list[dict[str, Any]]) -> None:
+    run({"names": ["rps"]}, unrelated="{{ nowhere }}", cpu_topology_sw_siblings="{{ nowhere }}")
+    assert list(calls[0]["tunings"]) == ["rps"]
+
+
+def test_rows_and_diffs_of_all_tunings_are_one_list() -> None:
+    result = run({"names": ["cpu_topology", "rps", "rps"]})
+    assert result["tuning"] == [ROW] and list(result["tunings"]) == ["cpu_topology", "rps"]
+    assert result["diff"] == [{**DIFF, "before_header": "rps", "after_header": "rps"}]
+    assert result["changed"] is True and result["failed"] is False and result["msg"] == "fine"
+
+
+@pytest.mark.parametrize("text, words", [("{{ nowhere }}", "nowhere"), ("{{ 1 / 0 }}", "division by zero")])
+def test_a_mistake_in_a_variable_is_the_error_of_its_tuning(text: str, words: str, calls: list[dict[str, Any]]) -> None:
+    result = run({"names": ["cpu_topology", "rps", "smc_r"]}, rps_every=text)
+    assert calls[0]["names"] == ["cpu_topology", "smc_r"]
+    assert list(result["tunings"]) == ["cpu_topology", "rps", "smc_r"]
+    assert result["failed"] and result["msg"].startswith("rps: rps_every: ") and words in result["msg"]
+    with pytest.raises(AnsibleActionFail, match=f"rps_every: .*{words}"):
+        run({"names": ["cpu_topology", "rps"], "stop_on_error": True}, rps_every=text)
+    assert len(calls) == 1
+    assert run({"names": ["rps"]}, rps_every=text)["failed"] and len(calls) == 1
+
+
+def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = {"failed": True, "msg": "MODULE FAILURE", "rc": 1}
+    monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: lost)
+    found = run({"names": ["rps"]}, group_names=["sap"])
+    assert {name: found.pop(name) for name in lost} == lost
+    shown = {name: found[name] for name in found if not name.startswith("_ansible")}
+    assert shown == {"waivers": None, "groups": ["all", "sap"]}, "what the evidence tells of the host"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"names": ["rps", "rsp"]}, "names"),
+        ({"tunings": {"rsp": {}}}, "there is no tuning 'rsp'"),
+        ({"names": ["rps"], "check": True}, "check"),
+    ],
+)
+def test_wrong_arguments_are_errors(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=words):
+        run(arguments)
+
+
+@pytest.mark.parametrize(
+    "run_tags, skip_tags, tags, names",
+    [
+        (("all",), (), ("always",), ["rps", "smc_r"]),
+        (("rps", "other"), (), ("always",), ["rps"]),
+        (("cpu_topology",), (), ("always",), []),
+        (("other",), (), ("always", "other"), ["rps", "smc_r"]),
+        (("all",), ("rps",), ("always",), ["smc_r"]),
+        (("tagged",), (), ("always",), ["rps", "smc_r"]),
+        (("rps",), ("rps",), ("always",), []),
+    ],
+)
+def test_tags_choose_tunings(
+    run_tags: tuple[str, ...],
+    skip_tags: tuple[str, ...],
+    tags: tuple[str, ...],
+    names: list[str],
+    calls: list[dict[str, Any]],
+) -> None:
+    result = run({"names": ["rps", "smc_r"]}, tags, ansible_run_tags=run_tags, ansible_skip_tags=skip_tags)
+    assert [name for call in calls for name in call["names"]] == names
+    assert bool(result.get("skipped")) is not bool(names)
+
+
+@pytest.mark.parametrize(
+    ("tags", "more"), [(("rsp",), ""), (("always",), ""), (("platform",), ""), (("rsp",), "platform, ")]
+)
+def test_tags_that_no_tuning_has_are_an_error(tags: tuple[str, ...], more: str) -> None:
+    with pytest.raises(AnsibleActionFail) as caught:
+        run({"names": ["rps"], "check_platform": bool(more)}, ansible_run_tags=tags)
+    assert f"nothing was done: --tags {tags[0]} matches none of aix_device_attributes, " in str(caught.value)
+    assert str(caught.value).endswith(f"smc_sysctls, {more}all, tagged")
+
+
+def platform_row(verdict: str) -> dict[str, Any]:
+    return {"name": "platform", "subject": "SMT", "verdict": verdict, "reason": f"{verdict}!"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "errors", "drifts"),
+    [
+        ("compliant", [], []),
+        ("unsupported", [], []),
+        ("not_applicable", [], []),
+        ("drifted", [], ["drifted!"]),
+        ("pending_restart", [], ["pending_restart!"]),
+        ("failed", ["SMT: failed!"], []),
+    ],
+)
+@pytest.mark.parametrize("policy", ["fail", "warn"])
+def test_rows_of_the_platform_check_count_too(
+    monkeypatch: pytest.MonkeyPatch, verdict: str, errors: list[str], drifts: list[str], policy: str
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def execute(_self: Any, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+        seen.append(module_args)
+        return {"changed": False, "tunings": {}, "tuning": [platform_row(verdict)], "platform": {"system": "Linux"}}
+
+    monkeypatch.setattr(tunings.ActionModule, "_execute_module", execute)
+    variables = {"platform_threads_per_core": "{{ wanted }}", "wanted": 2, "ansible_run_tags": ("platform",)}
+    found = run({"names": ["rps"], "check_platform": True, "drift": policy}, **variables)
+    [call] = seen
+    assert (call["names"], call["check_platform"]) == ([], True)
+    assert (int(call["platform"]["threads_per_core"]), call["platform"]["tunings"]) == (2, ["rps"])
+    assert (found["errors"], found["drift"]) == (errors, drifts)
+    assert found["failing"] == errors + (drifts if policy == "fail" else [])
+    assert found["tuning"] == [platform_row(verdict)] and found["platform"] == {"system": "Linux"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "until", "waived"),
+    [
+        ("app1", datetime.date(9999, 1, 31), True),
+        (["sap*"], "9999-01-31", True),
+        (["all"], "9999-01-31", True),
+        (["app2"], "9999-01-31", False),
+        (["app1"], "2026-01-31", False),
+    ],
+)
+def test_a_waived_row_is_no_drift(monkeypatch: pytest.MonkeyPatch, hosts: object, until: object, waived: bool) -> None:
+    answer = {"changed": False, "tunings": {}, "tuning": [platform_row("drifted")]}
+    monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: answer)
+    waiver = {"tuning": "platform", "subject": "SM*", "hosts": hosts, "reason": "ticket {{ 4 + 3 }}", "owner": "ops"}
+    given = {"zpower_waivers": [{**waiver, "until": until}], "group_names": ["sap_app_servers"]}
+    found = run({"names": [], "check_platform": True, "drift": "fail"}, **given)
+    assert found["failing"] == ([] if waived else ["drifted!"])
+    assert found["tuning"] == [platform_row("drifted")], "the records keep their verdicts"
+    expected = {**waiver, "reason": "ticket 7", "until": str(until)}
+    assert json.loads(json.dumps(found["waivers"])) == [expected]
+
+
+@pytest.mark.parametrize("rollback", [True, "true", "{{ 1 == 1 }}"])
+def test_no_waiver_accepts_a_value_that_is_not_taken_back(monkeypatch: pytest.MonkeyPatch, rollback: object) -> None:
+    answer = {"changed": False, "tunings": {}, "tuning": [platform_row("drifted")]}
+    monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: answer)
+    waiver = {"tuning": "platform", "subject": "*", "hosts": "all", "reason": "x", "owner": "x", "until": "2999-12-31"}
+    arguments = {"names": [], "check_platform": True, "drift": "fail"}
+    assert run(arguments, zpower_waivers=[waiver])["failing"] == []
+    found = run(arguments, zpower_waivers=[waiver], zpower_rollback=rollback)
+    assert (found["failing"], found["waivers"]) == (["drifted!"], None)
+
+
+def test_after_a_rollback_the_platform_check_only_looks_for_tunings(calls: list[dict[str, Any]]) -> None:
+    wanted = {"platform_threads_per_core": 2, "platform_database_host": "sapdb1"}
+    for rollback, options in ((False, {"threads_per_core": 2, "database_host": "sapdb1", "smc_peers": []}), (True, {})):
+        run({"names": ["rps"], "check_platform": True}, **wanted, zpower_rollback=rollback)
+        assert calls[-1]["platform"] == {**options, "tunings": ["rps"]}
+
+
+def test_tags_mean_what_they_mean_to_ansible() -> None:
+    words = ("rps", "site", "all", "tagged", "untagged", "never", "always")
+    some = [chosen for size in (1, 2) for chosen in itertools.combinations(words, size)]
+    for own, asked, skipped in itertools.product((("rps",), ("rps", "site"), ("rps", "never")), some, [(), *some]):
+        task = Task(block=Block(play=Play()))
+        task.tags = list(own)
+        expected = task.evaluate_tags(list(asked), list(skipped), {})
+        assert runs(own, asked, skipped) is expected, (own, asked, skipped)
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments", "check", "order", "deferred", "called"),
+    [
+        (["rps", "sap_profile"], {"defer": True}, False, {"app1": 1}, 1, ["rps"]),
+        (["sap_profile"], {"defer": True}, False, {"app1": 0}, 0, None),
+        (["rps", "sap_profile"], {"defer": True}, False, {"app2": 1}, None, ["rps", "sap_profile"]),
+        (["rps", "sap_profile"], {"defer": True}, False, None, None, ["rps", "sap_profile"]),
+        (["rps", "sap_profile"], {"defer": True}, True, {"app1": 1}, None, ["rps", "sap_profile"]),
+        (["rps", "sap_profile"], {}, False, {"app1": 1}, None, ["rps", "sap_profile"]),
+        (["rps"], {"defer": True}, False, {"app1": 1}, None, ["rps"]),
+    ],
+)
+def test_a_host_that_comes_second_is_deferred(
+    names: list[str],
+    arguments: dict[str, Any],
+    check: bool,
+    order: dict[str, int] | None,
+    deferred: int | None,
+    called: list[str] | None,
+    calls: list[dict[str, Any]],
+) -> None:
+    facts = {} if order is None else {"__sap_profile_order": {"owners": {}, "later": order}}
+    result = run({"names": names, **arguments}, check=check, **facts)
+    assert result["deferred"] == ([] if deferred is None else ["sap_profile"])
+    assert result["throttle"] == (deferred or 0)
+    assert [call["names"] for call in calls] == ([] if called is None else [called])
+    assert list(result["tunings"]) == (called or []) and not result["failed"] and not result.get("skipped")
+
+
+def test_a_mistake_is_not_deferred() -> None:
+    order = {"__sap_profile_order": {"later": {"app1": 0}}}
+    result = run({"names": ["sap_profile"], "defer": True}, sap_profile_sid="{{ nowhere }}", **order)
+    assert result["deferred"] == [] and "nowhere" in result["errors"][0]

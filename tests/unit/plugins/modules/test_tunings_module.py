@@ -1,0 +1,521 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One call for several tunings: each result, and what the host is left with, is that of the tuning's own module."""
+
+import errno
+import importlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from aix import AixHost
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _tunings
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.places import folder_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_limits import limit_text
+from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
+from modules import caller
+from sapsystem import SapHost
+from smckernel import SYSCTLS, SmcHost
+from zkernel import ZHost
+
+MASK = "/sys/class/net/hsi0/queues/rx-0/rps_cpus"
+ALL = ["aix_device_attributes", "cpu_polarization", "cpu_topology", "rps", "sap_profile", "smc_r", "smc_sysctls"]
+
+
+def lpar(root):
+    host = ZHost(root)
+    host.interface("hsi0", queues=2)
+    host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
+    for name, value in SmcHost.values.items():
+        host.fill(SYSCTLS + name, value)
+    return host
+
+
+def guest(root):
+    host = ZHost(root, facility=False)
+    host.interface("hsi0")
+    return host
+
+
+WANTED = {
+    "rps": {"interfaces": ["hsi0"], "cpus": "0-2", "sock_flow_entries": 4096},
+    "cpu_polarization": {"mode": "vertical"},
+    "cpu_topology": {"sw_siblings": "yes"},
+    "smc_sysctls": {"settings": {"wmem": "131072", "smcr_testlink_time": 60}},
+    "sap_profile": {
+        "profiles": [
+            {"sid": "PRD", "instance": "D00", "parameters": {"rdisp/wp_no_btc": 12}},
+            {"sid": "PRD", "instance": "DEFAULT", "parameters": {"a/b": "1"}, "left_to": "app2"},
+        ],
+    },
+    "smc_r": {"preset": "optimized"},
+    "aix_device_attributes": {"devices": {"sys0": {"maxuproc": 4096}}},
+}
+
+
+def options(more, kind):
+    found = {name: dict(given, complete=True, **more) for name, given in WANTED.items()}
+    if more.get("state") == "restored" and kind is not SapHost:
+        del found["sap_profile"]["profiles"]  # its own module says that there is no such system
+    return found
+
+
+def drift(host):
+    """Another administrator changes a value of what the host has."""
+    for path, text in ((MASK, "1"), (SYSCTLS + "wmem", "70000")):
+        if host.exists(path):
+            host.fill(path, text)
+    if isinstance(host, AixHost):
+        host.devices["sys0"].stored["maxuproc"] = host.devices["sys0"].in_force["maxuproc"] = "3000"
+
+
+def nothing(_host):
+    pass
+
+
+# [(what happens before, check mode, more options of each tuning)]
+LIVES = {
+    "applied, found, drifted and taken back": [
+        (nothing, True, {}),
+        (nothing, False, {}),
+        (nothing, True, {}),
+        (nothing, False, {}),
+        (drift, True, {}),
+        (nothing, True, {"state": "restored"}),
+        (nothing, False, {"state": "restored"}),
+        (nothing, False, {"state": "restored", "force": True}),
+        (nothing, False, {"state": "restored"}),
+    ],
+    "a checkpoint above a tuned state": [
+        (nothing, False, {}),
+        (drift, False, {"checkpoint": "trial"}),
+        (nothing, True, {}),
+        (nothing, False, {}),
+        (nothing, False, {"checkpoint": "trial", "state": "restored"}),
+        (nothing, False, {"checkpoint": "trial", "lease": 0}),
+        (nothing, False, {"lease": 5}),
+        (nothing, False, {"state": "restored"}),
+    ],
+    "no such option or value": [(nothing, False, {"colour": "red"}), (nothing, False, {"force": "perhaps"})],
+}
+
+
+@pytest.fixture
+def hosts(monkeypatch):
+    """The host of the next call."""
+    chosen = []
+    for user in (entry_point, _unused):
+        monkeypatch.setattr(user, "Host", lambda: chosen[-1])
+    return chosen
+
+
+@pytest.fixture
+def own(monkeypatch, capsys):
+    """The results of one call of each tuning's own module."""
+
+    def call(wanted, check):
+        found = {}
+        for name, given in wanted.items():
+            module = importlib.import_module(tunings.__name__.replace(".tunings", "." + name))
+            names = {"_ansible_module_name": "zpower.sap_tuning." + name}
+            found[name] = caller(module.main, monkeypatch, capsys)(_ansible_check_mode=check, **names, **given)
+            found[name].pop("invocation", None)
+        return found
+
+    return call
+
+
+@pytest.fixture
+def one(monkeypatch, capsys):
+    return caller(tunings.main, monkeypatch, capsys)
+
+
+def left(host):
+    """{path: text} of all files of the host."""
+    found = {}
+    for folder, _folders, names in os.walk(host.root):
+        for path in [os.path.join(folder, name) for name in names]:
+            with open(path, "rb") as stream:
+                text = stream.read().decode("latin-1")
+            found[os.path.relpath(path, host.root)] = timeless(text)
+    return found
+
+
+def timeless(text):
+    """The text without times: the two ways may run in different seconds."""
+    return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:]+Z?", "TIME", text)
+
+
+@pytest.mark.parametrize("life", list(LIVES))
+@pytest.mark.parametrize("kind", [lpar, guest, SapHost, AixHost])
+def test_one_call_is_as_many(kind, life, tmp_path, monkeypatch, hosts, own, one):
+    if kind is AixHost:
+        monkeypatch.setattr(platform, "system", lambda: "AIX")
+    apart, together = kind(tmp_path / "apart"), kind(tmp_path / "together")
+    verdicts = set()
+    for before, check, more in LIVES[life]:
+        for host in (apart, together):
+            before(host)
+        wanted = options(more, kind)
+        hosts.append(apart)
+        expected = own(wanted, check)
+        hosts.append(together)
+        result = one(names=list(wanted), tunings=wanted, _ansible_check_mode=check)
+        assert json.loads(timeless(json.dumps(result["tunings"]))) == json.loads(timeless(json.dumps(expected)))
+        assert list(result["tunings"]) == list(wanted)
+        assert result["changed"] is any(found.get("changed", False) for found in expected.values())
+        assert bool(result.get("failed")) is any(found["failed"] for found in expected.values())
+        assert left(together) == left(apart)
+        verdicts |= {row["verdict"] for found in expected.values() for row in found.get("tuning", [])}
+    assert life == "no such option or value" or {"changed", "compliant", "drifted"} <= verdicts
+
+
+def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, hosts, one):
+    hosts.append(lpar(tmp_path))
+    hosts[0].errors[MASK] = errno.EROFS
+    result = one(names=["rps", "cpu_topology", "cpu_polarization"], tunings=WANTED)
+    assert result["failed"] and result["msg"].startswith("rps: ") and "read-only" in result["msg"]
+    assert result["tunings"]["rps"]["tuning"][0]["verdict"] == "failed"
+    assert result["tunings"]["cpu_polarization"]["tuning"][0]["verdict"] == "changed"
+    assert result["changed"] is True
+
+
+def test_stop_on_error_runs_nothing_behind_an_error(tmp_path, hosts, one):
+    hosts.append(lpar(tmp_path))
+    names = ["cpu_polarization", "rps", "smc_sysctls"]
+    result = one(names=names, tunings=dict(WANTED, rps={"interfaces": ["eth7"]}), stop_on_error=True)
+    assert result["tunings"]["cpu_polarization"]["changed"]
+    assert result["msg"] == "rps: " + result["tunings"]["rps"]["msg"]
+    assert result["tunings"]["smc_sysctls"] == {"skipped": True, "msg": "not run, because rps failed"}
+
+
+def test_a_defect_of_one_tuning_is_its_error(tmp_path, monkeypatch, hosts, one):
+    hosts.append(lpar(tmp_path))
+    monkeypatch.setattr(tunings.tuning_class("rps"), "select", lambda _self: {}["none"])
+    result = one(tunings={"rps": {}, "cpu_topology": {}})
+    assert result["msg"] == "rps: unexpected error: KeyError: 'none'"
+    assert "in <lambda>" in result["tunings"]["rps"]["exception"]
+    assert result["tunings"]["cpu_topology"]["failed"] is False
+
+
+def test_an_unknown_tuning_is_an_error_before_anything_runs(tmp_path, hosts, one):
+    hosts.append(lpar(tmp_path))
+    assert one(tunings=dict(WANTED, rsp={}))["msg"] == "there is no tuning 'rsp'"
+    assert hosts[0].log == []
+
+
+# What a rollback finds of one tuning. Every other one was never used.
+
+LINUX = "/var/lib/zpower_sap_tuning"
+HOME = {name: lpar for name in ALL}
+HOME.update(cpu_topology=guest, sap_profile=SapHost, aix_device_attributes=AixHost, smc_r=AixHost)
+UNIT = "/etc/systemd/system/SAPPRD_00.service"
+STORED = {
+    "cpu_polarization": ["/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"],
+    "cpu_topology": ["/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"],
+    "rps": [
+        "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules",
+        "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf",
+    ],
+    "sap_profile": [UNIT + ".d/zpower-sap-tuning.conf", "/etc/security/limits.d/zpower-sap-tuning-prdadm.conf"],
+    "smc_sysctls": [
+        "/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf",
+        "/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf",
+    ],
+}
+
+
+def base():
+    return folder_of(platform.system())
+
+
+def put(host, path, text="", mode=0o600):
+    os.makedirs(os.path.dirname(host.path(path)), 0o700, exist_ok=True)
+    Host(host.root).write(path, text, mode)
+
+
+def apply(name, more=()):
+    """A host on which the tuning is applied."""
+
+    def act(host, own):
+        if name == "sap_profile":
+            put(host, UNIT)
+            os.makedirs(host.path("/etc/security/limits.d"))
+        wanted = dict(WANTED[name], **dict(more))
+        assert own({name: wanted}, False)[name]["changed"]
+
+    return act
+
+
+def only_journals(name, more=()):
+    """The journal, also if someone has removed the stored values."""
+
+    def act(host, own):
+        apply(name, more)(host, own)
+        for path in STORED.get(name, []):
+            host.remove(path)
+
+    return act
+
+
+def only_guardian(name):
+    """The files of a guardian that was killed."""
+
+    def act(host, _own):
+        folder = base() + "/checkpoint-trial/"
+        put(host, folder + name + ".guardian", "1")
+        put(host, folder + "lease.json", json.dumps({"until": 0, "ends": "2026-11-22T00:00:00Z"}))
+
+    return act
+
+
+def only_file(path, text=""):
+    def act(host, _own):
+        put(host, path() if callable(path) else path, text)
+
+    return act
+
+
+def stored(name, path):
+    """A block, or a whole file, without a journal."""
+
+    def act(host, own):
+        if name == "sap_profile":
+            put(host, path, limit_text(path), 0o644)
+        else:
+            apply(name)(host, own)
+            shutil.rmtree(host.path(base()))
+            for other in set(STORED[name]) - {path}:
+                host.remove(other)
+        assert host.exists(path)
+
+    return act
+
+
+def temporary(path):
+    folder, name = os.path.split(path)
+    return "%s/.zpower-%s.k4x" % (folder, name)
+
+
+def in_base(text):
+    return lambda: base() + "/" + text
+
+
+REMAINS = [
+    pytest.param(name, act, id="%s %s" % (name, what))
+    for name in ALL
+    for what, act in [
+        ("applied", apply(name)),
+        ("journal", only_journals(name)),
+        ("journal of a checkpoint", only_journals(name, {"checkpoint": "trial"})),
+        ("journals", only_journals(name, {"checkpoint": "trial", "lease": 0})),
+        ("broken journal", only_file(in_base(name + ".json"), "{")),
+        ("no journal", only_file(in_base(name + ".json"), "[]")),
+        ("guardian", only_guardian(name)),
+        ("lock", only_file(in_base(name + ".lock"))),
+        ("journal being written", only_file(in_base(".zpower-%s.json.k4x" % name))),
+        ("lease being written", only_file(in_base("checkpoint-trial/.zpower-%s.lease.k4x" % name))),
+        ("lease not yet in force", only_file(in_base("checkpoint-trial/%s.lease" % name))),
+    ]
+    + [("block in " + path, stored(name, path)) for path in STORED.get(name, [])]
+    + [("nothing but " + path, only_file(path, "# by hand\n")) for path in STORED.get(name, [])]
+    + [("file being written: " + path, only_file(temporary(path))) for path in STORED.get(name, [])]
+]
+
+
+@pytest.fixture
+def pair(tmp_path, monkeypatch, hosts, own, one):
+    """A function: two hosts of a kind with the same past go the way back, one by the tunings' own modules and the
+    other in one call. Returns the tunings that were not imported.
+    """
+
+    def compare(kind, act, names=None):
+        names = names or ALL
+        if kind is AixHost:
+            monkeypatch.setattr(platform, "system", lambda: "AIX")
+        apart, together = kind(tmp_path / "apart"), kind(tmp_path / "together")
+        for host in (apart, together):
+            hosts.append(host)
+            act(host, own)
+        looked, unused = [], _unused.unused
+        monkeypatch.setattr(_unused, "unused", lambda asked: looked.append(unused(asked)) or looked[-1])
+        for check in (True, False, False):
+            wanted = {name: {"state": "restored", "complete": True} for name in names}
+            hosts.append(apart)
+            expected = own(wanted, check)
+            hosts.append(together)
+            result = one(tunings=wanted, _ansible_check_mode=check)
+            found = json.loads(timeless(json.dumps(result["tunings"])).replace("/together/", "/apart/"))
+            assert found == json.loads(timeless(json.dumps(expected)))
+            assert left(together) == left(apart)
+            assert folders(together) == folders(apart)
+        return looked[0]
+
+    return compare
+
+
+def folders(host):
+    return sorted(os.path.relpath(folder, host.root) for folder, _folders, _names in os.walk(host.root))
+
+
+@pytest.mark.parametrize("kind", [lpar, guest, SapHost, AixHost])
+def test_nothing_was_used(kind, pair):
+    assert pair(kind, lambda host, _own: None) == ALL
+
+
+@pytest.mark.parametrize("name, act", REMAINS)
+def test_what_is_left_of_one_tuning_is_found(name, act, pair):
+    assert pair(HOME[name], act) == [other for other in ALL if other != name]
+
+
+def test_every_drop_in_file_of_a_tuning_is_looked_for(tmp_path):
+    for name, kind in HOME.items():
+        host = kind(tmp_path / name)
+        put(host, UNIT)
+        os.makedirs(host.path("/etc/security/limits.d"))
+        params = ArgumentSpecValidator(entry_point.argument_spec(tunings.tuning_class(name))).validate(
+            {"state": "restored"}
+        )
+        tuning = tunings.tuning_class(name)(host, params.validated_parameters)
+        paths = {drop_in.path for drop_in in tuning.drop_ins}
+        assert paths - {"/etc/sysctl.d/91-zpower-sap-tuning-cpu-polarization.conf"} == set(STORED.get(name, []))
+
+
+def empty(path):
+    def act(host, _own):
+        os.makedirs(host.path(path()), 0o700)
+
+    return act
+
+
+DOUBTS = {
+    "an empty folder of journals": empty(base),
+    "an empty folder of a checkpoint": empty(in_base("checkpoint-trial")),
+    "nothing but a lease": only_file(in_base("checkpoint-trial/lease.json"), "{}"),
+}
+
+
+@pytest.mark.parametrize("doubt", list(DOUBTS))
+@pytest.mark.parametrize("kind", [lpar, AixHost])
+def test_in_doubt_every_tuning_looks_itself(kind, doubt, pair):
+    assert pair(kind, DOUBTS[doubt]) == []
+
+
+@pytest.mark.parametrize("folder", [LINUX, "/etc/sysctl.d", "/etc/systemd/system", "/etc/security/limits.d"])
+def test_a_folder_that_cannot_be_read_is_a_doubt(folder, pair):
+    def act(host, _own):
+        put(host, folder + "/something")
+        host.listdir = lambda path: refuse(path) if path == folder else type(host).listdir(host, path)
+
+    def refuse(path):
+        raise HostError("cannot list %s: Input/output error" % path)
+
+    assert pair(lpar, act) == []
+
+
+def test_files_of_others_are_no_doubt(pair):
+    def act(host, _own):
+        put(host, "/etc/sysctl.d/99-zpower.conf")
+        put(host, "/etc/systemd/system/SAPPRD_00.service.d/override.conf")
+        put(host, LINUX + "/lost+found/file")
+
+    assert pair(lpar, act) == ALL
+
+
+@pytest.mark.parametrize("folder", [LINUX, "/etc/sysctl.d", "/etc/systemd/system/SAPPRD_00.service.d"])
+def test_a_folder_of_another_user_is_not_looked_into(folder, tmp_path, monkeypatch, hosts):
+    hosts.append(Host(str(tmp_path)))
+    put(hosts[0], folder + "/something")
+    monkeypatch.setattr(Host, "owner", lambda _host, path: 1234 if path == folder else None)
+    monkeypatch.setattr(Host, "as_user", None)
+    assert _unused.unused(ALL) == []
+
+
+@pytest.mark.parametrize("more", [{"checkpoint": "trial"}, {"lease": 5}, {"checkpoint": "../x"}, {"state": "present"}])
+def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
+    hosts.append(lpar(tmp_path))
+    wanted = {"cpu_polarization": dict({"state": "restored"}, **more)}
+    assert tunings.unused(["cpu_polarization"], wanted) == {}
+    assert one(tunings=wanted, _ansible_check_mode=True)["tunings"] == own(wanted, True)
+
+
+def test_an_unused_tuning_is_skipped_too_after_an_error(tmp_path, hosts, one):
+    hosts.append(lpar(tmp_path))
+    put(hosts[0], LINUX + "/rps.json", "{")
+    restored = {name: {"state": "restored"} for name in ("cpu_topology", "rps", "smc_sysctls")}
+    found = one(tunings=restored, stop_on_error=True)["tunings"]
+    assert [found[name].get("skipped", False) for name in restored] == [False, False, True]
+
+
+def test_an_unknown_tuning_is_not_unused(tmp_path, hosts, one):
+    hosts.append(lpar(tmp_path))
+    assert one(tunings={"rsp": {"state": "restored"}})["msg"] == "there is no tuning 'rsp'"
+
+
+def test_every_tuning_can_be_chosen():
+    """Ansible packs what the module imports by name, so each tuning has a line there."""
+    files = [name for folder in _tunings.__path__ for name in os.listdir(folder)]
+    names = sorted(name[:-3] for name in files if name.endswith(".py") and not name.startswith("_"))
+    assert names == ALL
+    assert [tunings.tuning_class(name).name for name in names] == names
+    assert sorted(SOURCES) == names
+
+
+IMPORTED = """
+import json, sys
+import %s as tunings
+from ansible.module_utils import basic
+assert not [name for name in sys.modules if name.startswith(%r)]
+names, root = sys.argv[1].split(), sys.argv[2]
+if root:
+    from %s import _unused
+    from %s import Host
+    _unused.Host = lambda: Host(root)
+    arguments = {"tunings": {name: {"state": "restored"} for name in names}, "_ansible_remote_tmp": root}
+    basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+    basic._ANSIBLE_PROFILE = "legacy"
+    try:
+        tunings.main()
+    except SystemExit as end:
+        assert not end.code
+else:
+    [tunings.tuning_class(name) for name in names]
+print()
+print(" ".join(sys.modules))
+""" % (tunings.__name__, _tunings.__name__ + ".", _tunings.__name__, Host.__module__)
+
+
+def imported(names, root):
+    """The files of _tunings and _engine that a process has imported: for the way back, below root, or only by name."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+    command = [sys.executable, "-c", IMPORTED, " ".join(names), str(root)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+    modules = done.stdout.decode().splitlines()[-1].split()
+    return {name.split(".")[-1] for name in modules if re.search(r"\._(tunings|engine)\.", name)}
+
+
+def test_only_the_chosen_tunings_are_imported():
+    found = imported(["cpu_topology"], "")
+    assert "cpu_topology" in found and not found & set(ALL) - {"cpu_topology"}
+    assert not [name for name in found if name.startswith(("_rps", "_sap", "_aix", "_sysctls", "_unused"))]
+
+
+def test_tunings_without_files_are_not_imported_for_the_way_back(tmp_path):
+    expected = {"_about", "_sap_limits", "_unused", "places", "records", "tuning"}
+    assert imported(ALL, tmp_path) == expected
+
+
+def test_only_the_tunings_with_files_are_imported_for_the_way_back(tmp_path):
+    Host(str(tmp_path)).write("/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf", "# by hand\n")
+    found = imported(ALL, tmp_path)
+    assert found & set(ALL) == {"cpu_polarization"} and {"run", "journal"} <= found

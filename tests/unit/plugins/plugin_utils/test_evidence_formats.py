@@ -1,0 +1,340 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The evidence in each of its formats: complete, escaped, valid, and quick with a thousand hosts."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import time
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import evidence_samples as samples
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import (
+    differences,
+    files,
+    table,
+    to_html,
+    view,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import OUTCOMES, HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
+from evidence_samples import row, run
+from pages import Page
+from report_samples import HOSTILE, HOSTILE_INVISIBLE
+
+Made = dict[str, Any]
+SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\} (-?[0-9.e+]+)')
+
+
+def render(made: Made, form: str) -> str:
+    return "".join(files.FORMATS[form](made))
+
+
+def empty() -> Made:
+    return build(run(), [], {})
+
+
+def unfinished() -> Made:
+    return build(run("site", ended=None), ["app1", "app2"], {})
+
+
+def applied() -> Made:
+    rows = [row(verdict="changed"), row(subject="eth0", verdict="pending_restart")]
+    return build(run("site"), ["app1"], {"app1": HostResult("ok", "", rows)})
+
+
+SAMPLES = {
+    "site": samples.site,
+    "hostile": samples.hostile,
+    "fleet": lambda: samples.fleet(40),
+    "empty": empty,
+    "unfinished": unfinished,
+    "applied": applied,
+}
+
+
+@pytest.fixture(name="made", params=SAMPLES)
+def fixture_made(request: pytest.FixtureRequest) -> Made:
+    return SAMPLES[request.param]()
+
+
+@pytest.fixture(name="page")
+def fixture_page(made: Made) -> Page:
+    return Page(render(made, "html"))
+
+
+@pytest.mark.parametrize("form", files.FORMATS)
+def test_every_format_is_the_same_twice_and_ends_with_a_line(made: Made, form: str) -> None:
+    text = render(made, form)
+    assert text == render(made, form) and text.endswith("\n") and text.encode()
+    assert not {char for char in text if not char.isprintable()} - {"\n"}
+
+
+def test_json_is_the_document() -> None:
+    made = samples.site()
+    assert json.loads(render(made, "json")) == made
+
+
+class TestPage:
+    def test_nothing_can_be_loaded_or_sent(self, page: Page) -> None:
+        loading = {"script", "img", "iframe", "object", "embed", "link", "base", "form", "svg"}
+        assert not {tag for tag, _attributes in page.elements} & loading
+        for tag, attributes in page.elements:
+            assert not {"style", "src", "srcset", "data", "action"} & set(attributes), tag
+            assert not [name for name in attributes if name.startswith("on")], tag
+            assert attributes.get("href", "#").startswith("#")
+
+    def test_the_policy_names_the_one_style_sheet_by_its_hash(self) -> None:
+        source = render(samples.site(), "html")
+        (style,) = re.findall(r"<style>(.*?)</style>", source, re.DOTALL)
+        assert "url(" not in style and "@import" not in style
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" in source
+
+    def test_ids_are_unique_and_references_lead_somewhere(self, page: Page) -> None:
+        ids = [attributes["id"] for _tag, attributes in page.elements if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        for _tag, attributes in page.elements:
+            references = attributes.get("aria-labelledby", "").split() + [attributes.get("href", "#main")[1:]]
+            assert set(references) <= set(ids)
+
+    def test_headings_and_landmarks(self, page: Page) -> None:
+        levels = [int(tag[1]) for tag, _attributes in page.elements if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1 and levels.count(1) == 1
+        assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+        for tag in ("header", "nav", "main", "footer"):
+            assert len(page.all(tag)) == 1, tag
+        assert page.all("a")[0] == {"class": "skip", "href": "#main"}
+        known = [ident for ident, _title in to_html.SECTIONS]
+        assert [a["id"] for a in page.all("section")] == [i for i in known if i != "lost" or f'id="{i}"' in page.source]
+
+    def test_tables_have_captions_and_scopes_and_can_be_scrolled_by_keyboard(self, page: Page) -> None:
+        assert len(page.all("table")) == len(page.all("caption"))
+        assert all(attributes.get("scope") in ("col", "row") for attributes in page.all("th"))
+        regions = [a for a in page.all("div") if a.get("class") == "scroll"]
+        assert len(regions) == len(page.all("table"))
+        assert all(a["tabindex"] == "0" and a["role"] == "region" and "aria-labelledby" in a for a in regions)
+
+    def test_every_cell_of_a_table_names_its_column(self, page: Page) -> None:
+        for source in re.findall(r"<table.*?</table>", page.source, re.DOTALL):
+            head, _mark, body = source.partition("</thead>")
+            names = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", head)]
+            for line in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL):
+                cells = re.findall(r"<(th|td)([^>]*)>", line)
+                if "colspan" in cells[0][1]:
+                    assert f'colspan="{len(names)}"' in cells[0][1]
+                    continue
+                labels = [re.search(r'data-label="([^"]*)"', attributes) for _kind, attributes in cells]
+                assert [label[1] if label else names[0] for label in labels] == names
+
+    def test_every_filter_has_a_label_and_a_rule(self, page: Page) -> None:
+        style = page.source.partition("</style>")[0]
+        fields = page.all("input")
+        inside = [parent for tag, parent in page.parents if tag == "input"]
+        assert set(inside) <= {"label"}
+        assert [parent for tag, parent in page.parents if tag == "legend"] == ["fieldset"] * len(page.all("fieldset"))
+        assert sum("checked" in a for a in fields if a["type"] == "radio") <= 1
+        assert all("checked" in a for a in fields if a["type"] == "checkbox")
+        for ident in {a["id"] for a in fields} - {"show-all"}:
+            state = ":not(:checked)" if ident.startswith("tuning-") else ":checked"
+            assert f"main:has(#{ident}{state})" in style
+
+    def test_every_verdict_and_outcome_can_be_filtered(self) -> None:
+        style = render(empty(), "html").partition("</style>")[0]
+        for name in {*VERDICTS, *OUTCOMES, "bad"} - {"ok"}:
+            assert f"main:has(#show-{name}:checked) .matrix tbody tr:not(.m-{name})" in style, name
+        for number in range(to_html.FILTERED):
+            assert f"main:has(#tuning-{number}:not(:checked)) .matrix .t{number}" in style
+        assert {*VERDICTS, *OUTCOMES} == set(view.STYLES)
+
+    def test_a_filter_shows_as_many_hosts_as_it_says(self) -> None:
+        page = Page(render(samples.site(), "html"))
+        classes = [set(a["class"].split()) for a in page.all("tr") if a.get("class", "").startswith("m-")]
+        assert len(classes) == 12
+        told = re.findall(r'id="show-(\w+)"[^>]*> [^<]*<b>(\d+)</b>', page.source)
+        assert len(told) == 11
+        for name, count in told:
+            assert int(count) == (12 if name == "all" else sum(f"m-{name}" in found for found in classes)), name
+
+    def test_hostile_texts_are_shown_as_they_are(self) -> None:
+        words = Page(render(samples.hostile(), "html")).words()
+        for text in (*HOSTILE, HOSTILE_INVISIBLE[1]):
+            assert words.count(text) >= 5, text
+        assert HOSTILE_INVISIBLE[0] not in words
+
+    def test_equal_rows_of_many_hosts_stand_once(self) -> None:
+        results = {f"app{n}": HostResult("ok", "", [row(verdict="drifted")]) for n in range(30)}
+        source = render(build(run(), results, results), "html")
+        assert source.count("hsi0 rx-0: 00000000, wanted 0000ffff") == 1
+        assert "app0, app1, app2, app3, app4, app5 and 24 more" in source and "30 hosts by name" in source
+
+    def test_why_a_tuning_does_not_apply_stands_once(self) -> None:
+        source = render(samples.site(), "html")
+        table = source.partition('id="cap-idle"')[2].partition("</table>")[0]
+        for reason in ("no RoCE device", "the kernel was built without SMC"):
+            assert source.count(reason) == table.count(reason) == 1
+        assert "app1, app2, app3, app4, app5, app7 and 2 more" in table
+        assert "cap-idle" not in render(applied(), "html")
+
+    def test_what_is_left_out_is_counted(self) -> None:
+        reasons = [row(subject=f"hsi{n}", verdict="drifted") for n in range(250)]
+        source = render(build(run(), ["app1"], {"app1": HostResult("ok", "", reasons)}), "html")
+        assert "50 more in verify.json and verify.csv." in source
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("site", "ERROR"),
+            ("unfinished", "UNFINISHED"),
+            ("empty", "NOTHING CHECKED"),
+            ("applied", "AS REQUESTED"),
+            ("fleet", "ERROR"),
+        ],
+    )
+    def test_the_result_is_a_word(self, name: str, words: str) -> None:
+        assert f"</span> {words}</p>" in render(SAMPLES[name](), "html")
+
+
+class TestCsv:
+    def test_a_row_per_value_and_one_per_host_without_any(self, made: Made) -> None:
+        found = list(csv.DictReader(io.StringIO(render(made, "csv"))))
+        assert len(found) == sum(max(1, len(host["rows"])) for host in made["hosts"])
+        assert all(None not in line and None not in line.values() for line in found)
+
+    def test_fields(self) -> None:
+        found = list(csv.DictReader(io.StringIO(render(samples.site(), "csv"))))
+        line = next(item for item in found if item["host"] == "app4" and item["subject"] == "eth0")
+        assert (line["verdict"], line["waived_by"], line["waived_until"]) == ("waived", "Ada Byron", "2026-12-10")
+        assert (line["running"], line["next_boot"]) == ("rx-0 = 00000000", "rps_cpus = 0000ffff")
+        assert next(item for item in found if item["host"] == "app12")["outcome"] == "not_reached"
+
+    def test_no_cell_is_a_formula(self) -> None:
+        for line in csv.reader(io.StringIO(render(samples.hostile(), "csv"))):
+            assert not any(cell.startswith(("=", "@", "+", "-")) for cell in line)
+
+
+class TestMarkdown:
+    def test_no_markup_of_a_host_is_left(self) -> None:
+        text = render(samples.hostile(), "md")
+        assert "<" not in text and "@team" not in text
+
+    def test_it_has_failing_lost_and_waived(self) -> None:
+        text = render(samples.site(), "md")
+        assert text.startswith("# Check of 2026-11-20 10:00:00 UTC\n\n5 of 12 hosts are not compliant;")
+        for words in (
+            "| app1, app2, app3 | rps | hsi0 | 00000000 → 0000ffff | rps\\_cpus=0000ffff | 0000ffff | drifted |",
+            f"| unreachable | 2 | app9, app11 | {samples.LOST} |",
+            "| app4 | rps | eth0 | Ada Byron | 2026-12-10 | replaced in January |",
+            "- waiver of Grace Hopper for sap\\_profile \\* on app4: expired",
+        ):
+            assert words in text
+        rows = [line for line in text.splitlines() if line.startswith("| app")]
+        assert all(
+            len(re.split(r"(?<!\\)\|", line)) == (10 if "drifted" in line or "pending" in line else 8) for line in rows
+        )
+
+    def test_a_ticket_is_short(self) -> None:
+        assert len(render(samples.fleet(2000), "md").splitlines()) < 200
+
+
+class TestJunit:
+    def test_counts_and_unique_names(self, made: Made) -> None:
+        root = ET.fromstring(render(made, "xml"))
+        suites = root.findall("testsuite")
+        assert len(suites) == len(made["hosts"]) + 1
+        for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert [int(suite.attrib[key]) for suite in suites] == [len(suite.findall(f".//{tag}")) for suite in suites]
+            assert int(root.attrib[key]) == len(root.findall(f".//{tag}"))
+        for suite in suites:
+            names = [(case.attrib["classname"], case.attrib["name"]) for case in suite]
+            assert len(names) == len(set(names))
+            assert re.fullmatch(r"[0-9T:.-]+", suite.attrib["timestamp"])
+
+    def test_drift_fails_errors_are_errors_and_waived_is_skipped(self) -> None:
+        root = ET.fromstring(render(samples.site(), "xml"))
+        assert (root.attrib["failures"], root.attrib["errors"], root.attrib["skipped"]) == ("5", "4", "10")
+        skipped = [item.attrib["message"] for item in root.iter("skipped")]
+        assert "waived by Ada Byron until 2026-12-10: replaced in January" in skipped
+        assert [item.attrib["type"] for item in root.iter("error")] == [
+            "unreachable",
+            "failed",
+            "unreachable",
+            "not_reached",
+        ]
+
+    def test_a_run_without_an_end_or_a_host_is_an_error(self) -> None:
+        for made in (unfinished(), empty()):
+            (error,) = ET.fromstring(render(made, "xml")).findall("testsuite[@name='run']//error")
+            assert error.attrib["message"] == made["headline"]
+
+    def test_a_value_that_waits_for_a_restart_passes_after_site(self) -> None:
+        root = ET.fromstring(render(applied(), "xml"))
+        assert root.attrib["failures"] == root.attrib["errors"] == "0"
+        assert any("wanted 0000ffff" in (item.text or "") for item in root.iter("system-out"))
+
+
+class TestPrometheus:
+    def samples(self, made: Made) -> dict[tuple[str, str], float]:
+        """The samples; fails unless the text is what the textfile collector accepts."""
+        text = render(made, "prom")
+        assert text.endswith("# EOF\n") and "\n\n" not in text
+        found: dict[tuple[str, str], float] = {}
+        family = ""
+        seen = set()
+        for line in text.splitlines()[:-1]:
+            if line.startswith("# TYPE "):
+                family, kind = line.split()[2:]
+                assert kind == "gauge" and family not in seen
+                seen.add(family)
+            elif line.startswith("# HELP "):
+                assert line.split()[2] == family and "\\" not in line
+            else:
+                match = SAMPLE.fullmatch(line)
+                assert match and match[1] == family, line
+                assert (match[1], match[2]) not in found, "the same labels twice"
+                found[match[1], match[2]] = float(match[3])
+        return found
+
+    def test_it_is_valid(self, made: Made) -> None:
+        found = self.samples(made)
+        assert sum(value for (name, _labels), value in found.items() if name == "zpower_run_result") == 1
+        assert sum(value for (name, _labels), value in found.items() if name == "zpower_hosts") == len(made["hosts"])
+
+    def test_values(self) -> None:
+        found = self.samples(samples.site())
+        assert found["zpower_run_begun_timestamp_seconds", 'kind="verify"'] == 1795168800
+        assert found["zpower_run_ended_timestamp_seconds", 'kind="verify"'] == 1795168933
+        assert found["zpower_run_result", 'kind="verify",result="error"'] == 1
+        assert found["zpower_hosts", 'kind="verify",outcome="unreachable"'] == 2
+        assert found["zpower_rows", 'kind="verify",verdict="waived"'] == 1
+        assert found["zpower_host_checked", 'kind="verify",host="app9"'] == 0
+        assert found["zpower_host_failing_rows", 'kind="verify",host="app4"'] == 1
+        assert ("zpower_host_failing_rows", 'kind="verify",host="app9"') not in found
+        assert found["zpower_tuning_failing_hosts", 'kind="verify",tuning="rps"'] == 3
+        left = 'tuning="sap_profile",subject="*",owner="Grace Hopper",hosts="app4"'
+        assert found["zpower_waiver_days_left", left] == -19
+
+    def test_an_unfinished_run_has_no_end(self) -> None:
+        assert "zpower_run_ended_timestamp_seconds" not in render(unfinished(), "prom")
+
+    def test_names_that_become_equal_do_not_spoil_the_file(self) -> None:
+        names = ["app1", "app1 ", "app1\x00", "app 1", "app  1"]
+        self.samples(build(run(), names, {name: HostResult("ok", "", [row()]) for name in names}))
+
+
+def test_a_thousand_hosts_take_seconds() -> None:
+    """A generous limit: a quiet machine needs about 1 s for the files, and the page is small enough for a browser."""
+    begun = time.process_time()
+    made = samples.fleet(1000)
+    sizes = {form: len(render(made, form)) for form in files.FORMATS}
+    table.lines(made)
+    list(differences.lines(differences.of_runs(made, made)))
+    assert time.process_time() - begun < 60
+    assert sizes["html"] < 2_000_000 and sizes["prom"] < 500_000

@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waivers: one sentence for each mistake, and what they do to rows."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers, waiving
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived, build
+from evidence_samples import TUNINGS, row, run, waived, waiver
+
+TODAY = datetime.date(2026, 11, 20)
+
+
+def mistakes(value: object) -> list[str]:
+    return waivers.parse(value, TUNINGS)[1]
+
+
+def applied(records: list[dict[str, Any]], value: object, **more: Any) -> dict[str, Any]:
+    """The evidence of app4, a member of the group db."""
+    results = {"app4": HostResult(more.pop("outcome", "ok"), "", records)}
+    return build(run(**more), ["app4"], results, waived(["app4"], value, {"app4": ["db"]}))
+
+
+def the_row(made: dict[str, Any]) -> dict[str, Any]:
+    (found,) = made["hosts"][0]["rows"]
+    return found
+
+
+def state(made: dict[str, Any]) -> str:
+    (found,) = made["waivers"]
+    return found["state"]
+
+
+class TestParsing:
+    def test_a_waiver(self) -> None:
+        found, wrong = waivers.parse(
+            [waiver(until=datetime.date(2026, 12, 10)), waiver(hosts=["db", "app[0-9]"])], TUNINGS
+        )
+        assert wrong == []
+        assert found[0] == waivers.Waiver(
+            "rps", "eth*", ("db",), "replaced in January", "Ada Byron", datetime.date(2026, 12, 10)
+        )
+        assert found[1].hosts == ("db", "app[0-9]")
+
+    @pytest.mark.parametrize("value", [None, [], ()])
+    def test_none(self, value: object) -> None:
+        assert waivers.parse(value) == ([], [])
+
+    @pytest.mark.parametrize(
+        ("value", "sentence"),
+        [
+            ("rps", "zpower_waivers is 'rps'; a list of waivers belongs there"),
+            (waiver(), "zpower_waivers is an object; a list of waivers belongs there"),
+            (
+                ["rps"],
+                "zpower_waivers, entry 1: it is 'rps'; an object with tuning, subject, hosts, reason, owner, until"
+                " belongs there",
+            ),
+            ([waiver(owner=None)], "zpower_waivers, entry 1: owner is missing"),
+            ([waiver(owner=None, until=None)], "zpower_waivers, entry 1: owner, until are missing"),
+            (
+                [waiver(reason=" ")],
+                "zpower_waivers, entry 1: reason is ' '; a text of 1 to 500 characters belongs there",
+            ),
+            ([waiver(subject=7)], "zpower_waivers, entry 1: subject is 7; a text of 1 to 500 characters belongs there"),
+            (
+                [waiver(), waiver(tuning="rsp")],
+                "zpower_waivers, entry 2: tuning is 'rsp'; is rps meant? known: aix_device_attributes,"
+                " cpu_polarization, cpu_topology, rps, sap_profile, smc_r, smc_sysctls",
+            ),
+            ([waiver(untill="x")], "zpower_waivers, entry 1: 'untill' is no field of a waiver; is until meant?"),
+            (
+                [waiver(ticket="x")],
+                "zpower_waivers, entry 1: 'ticket' is no field of a waiver; known: tuning, subject, hosts, reason,"
+                " owner, until",
+            ),
+            (
+                [waiver(hosts=[])],
+                "zpower_waivers, entry 1: hosts is a list; a name or pattern of hosts or groups, or a list of"
+                " them, belongs there",
+            ),
+            (
+                [waiver(hosts="!db")],
+                "zpower_waivers, entry 1: hosts has '!db'; only names and shell patterns (*, ?, [0-9]) work"
+                " here, as a list",
+            ),
+            (
+                [waiver(until="soon")],
+                "zpower_waivers, entry 1: until is 'soon'; the last day of the waiver, such as 2027-01-31, belongs"
+                " there",
+            ),
+            (
+                [waiver(until="2026-02-30")],
+                "zpower_waivers, entry 1: until is '2026-02-30'; the last day of the waiver, such as 2027-01-31,"
+                " belongs there",
+            ),
+            ([waiver(), waiver()], "zpower_waivers, entry 2 is the same as entry 1; remove one of them"),
+        ],
+    )
+    def test_each_mistake_is_one_sentence(self, value: object, sentence: str) -> None:
+        assert mistakes(value) == [sentence]
+
+    @pytest.mark.parametrize(
+        "until", [20270131, True, datetime.datetime(2027, 1, 31, 12), "2027-01-31T12:00:00", "20270131"]
+    )
+    def test_only_a_day_is_a_last_day(self, until: object) -> None:
+        (sentence,) = mistakes([waiver(until=until)])
+        assert "the last day of the waiver, such as 2027-01-31, belongs there" in sentence
+
+    def test_the_rest_of_a_list_with_a_mistake_holds(self) -> None:
+        found, wrong = waivers.parse([waiver(owner=None), waiver()])
+        assert len(found) == len(wrong) == 1
+
+    def test_a_mistake_on_many_hosts_is_told_once(self) -> None:
+        found, wrong = waivers.gather({f"app{number}": [waiver(owner=None), waiver()] for number in range(50)})
+        assert len(wrong) == 1 and len(found) == 50 and all(len(known) == 1 for known in found.values())
+
+
+class TestApplying:
+    @pytest.mark.parametrize("verdict", ["drifted", "pending_restart"])
+    @pytest.mark.parametrize("hosts", ["db", "app4", "app*", ["other", "d?"]])
+    def test_a_waived_row_says_by_whom_and_is_no_drift(self, verdict: str, hosts: object) -> None:
+        made = applied([row(subject="eth0", verdict=verdict)], [waiver(hosts=hosts)])
+        assert the_row(made)["verdict"] == "waived"
+        assert the_row(made)["waiver"] == {
+            "owner": "Ada Byron",
+            "reason": "replaced in January",
+            "until": "2026-12-10",
+            "expired": False,
+            "verdict": verdict,
+        }
+        assert waiving.words(the_row(made)) == "waived by Ada Byron until 2026-12-10: replaced in January"
+        assert made["result"] == "compliant" and made["totals"]["verdicts"]["waived"] == 1
+        assert state(made) == "applied" and made["waivers"][0]["rows"] == 1
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            waiver(subject="hsi*"),
+            waiver(tuning="smc_r"),
+            waiver(hosts="web"),
+            waiver(hosts="app"),
+            waiver(subject="eth"),
+        ],
+    )
+    def test_what_it_does_not_fit_is_drift(self, value: dict[str, Any]) -> None:
+        made = applied([row(subject="eth0", verdict="drifted")], [value])
+        assert the_row(made)["verdict"] == "drifted" and "waiver" not in the_row(made)
+        assert made["result"] == "drift" and state(made) == "unused"
+        assert "fits nothing on the checked hosts" in waiving.sentence(made["waivers"][0])
+
+    @pytest.mark.parametrize(
+        ("until", "left", "verdict", "soon"),
+        [
+            ("2026-11-19", -1, "drifted", False),
+            ("2026-11-20", 0, "waived", True),
+            ("2026-12-20", 30, "waived", True),
+            ("2026-12-21", 31, "waived", False),
+        ],
+    )
+    def test_it_holds_on_its_last_day_and_not_after_it(self, until: str, left: int, verdict: str, soon: bool) -> None:
+        made = applied([row(subject="eth0", verdict="drifted")], [waiver(until=until)])
+        assert the_row(made)["verdict"] == verdict
+        told = made["waivers"][0]
+        assert (told["days_left"], told["soon"]) == (left, soon)
+        assert bool(waiving.sentence(told)) == (soon or left < 0)
+
+    def test_an_expired_one_is_drift_and_is_named(self) -> None:
+        made = applied([row(subject="eth0", verdict="drifted")], [waiver(until="2026-11-01")])
+        assert made["result"] == "drift" and state(made) == "expired"
+        assert waiving.words(the_row(made)) == "the waiver of Ada Byron expired after 2026-11-01"
+        assert the_row(made)["waiver"]["expired"]
+        assert waiving.sentence(made["waivers"][0]) == (
+            "waiver of Ada Byron for rps eth* on db: expired, its last day was 2026-11-01; the rows count as drift"
+        )
+
+    def test_a_valid_one_beside_an_expired_one_counts(self) -> None:
+        made = applied(
+            [row(subject="eth0", verdict="drifted")], [waiver(until="2026-11-01"), waiver(owner="Grace Hopper")]
+        )
+        assert the_row(made)["waiver"]["owner"] == "Grace Hopper"
+        assert [told["state"] for told in made["waivers"]] == ["needless", "applied"]
+
+    def test_an_error_is_never_waived(self) -> None:
+        made = applied([row(subject="eth0", verdict="failed")], [waiver()])
+        assert the_row(made)["verdict"] == "failed" and made["result"] == "error"
+        assert state(made) == "not_checked"
+
+    def test_one_that_no_row_needs_is_named(self) -> None:
+        made = applied([row(subject="eth0")], [waiver(until="2027-12-31")])
+        assert state(made) == "needless" and "no row needs it" in waiving.sentence(made["waivers"][0])
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"limit": "app4"},
+            {"tags": ["smc_r"]},
+            {"skip_tags": ["rps"]},
+            {"outcome": "unreachable"},
+            {"kind": "site"},  # it does not check the platform
+        ],
+    )
+    def test_a_run_over_a_part_does_not_call_it_unused(self, more: dict[str, Any]) -> None:
+        made = applied([], [waiver(until="2027-12-31")], **more)
+        assert state(made) == "not_checked" and waiving.sentence(made["waivers"][0]) == ""
+
+    def test_a_rollback_knows_no_waivers(self) -> None:
+        made = applied([row(subject="eth0", verdict="drifted")], [waiver()], kind="rollback")
+        assert the_row(made)["verdict"] == "drifted" and made["waivers"] == []
+
+    def test_a_waiver_in_the_variables_of_one_host_holds_for_it_alone(self) -> None:
+        by_host, _wrong = waivers.gather({"app1": [waiver(hosts="*")], "app2": []})
+        results = {name: HostResult("ok", "", [row(subject="eth0", verdict="drifted")]) for name in by_host}
+        made = build(run(), results, results, Waived(by_host))
+        assert [host["rows"][0]["verdict"] for host in made["hosts"]] == ["waived", "drifted"]
+
+    def test_mistakes_stand_in_the_document(self) -> None:
+        made = applied([row()], [waiver(owner=None)])
+        assert made["problems"] == ["zpower_waivers, entry 1: owner is missing"] and made["waivers"] == []

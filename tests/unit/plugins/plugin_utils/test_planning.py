@@ -1,0 +1,260 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a pilot says about noise, and whether measurements with that noise keep the promises made from it."""
+
+from __future__ import annotations
+
+import math
+import random
+from statistics import fmean
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import planning
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.looks import AFTER, LOOKS, order
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.series import judge_sessions
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import (
+    IMPROVED,
+    INCONCLUSIVE,
+    REGRESSED,
+    UNCHANGED,
+)
+
+MATERIAL = 0.05
+
+
+def pilot(
+    chance: random.Random, rounds: int, run: float, between: float, runs: int = 5, drift: float = 0.0
+) -> tuple[list[float], list[list[float]]]:
+    """Values and runs of the rounds of one session."""
+    found = []
+    for number in range(rounds):
+        level = chance.gauss(0.0, between) + drift * number
+        found.append([level + chance.gauss(0.0, run) for _run in range(runs)])
+    return [sorted(values)[len(values) // 2] for values in found], found
+
+
+def verdict(chance: random.Random, number: int, rounds: int, spread: float, change: float) -> str:
+    """The word at the first look that decides, for a true change."""
+    readings = [
+        (state, chance.gauss(0.0, spread) + (change if state == AFTER else 0.0)) for state in order(str(number), rounds)
+    ]
+    for look in LOOKS:
+        if look.rounds <= rounds:
+            word, _effect = judge_sessions([readings[: 2 * look.rounds]], MATERIAL)
+            if word != INCONCLUSIVE:
+                return word
+    return INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("rounds", "sessions"), [(8, 1), (12, 1), (24, 1), (8, 3)])
+def test_the_true_noise_is_above_the_bound_in_one_pilot_of_five(rounds: int, sessions: int) -> None:
+    chance, pilots, covered = random.Random(1), 600, 0
+    for _pilot in range(pilots):
+        values = [[chance.gauss(level, 0.05) + 0.01 * place for place in range(rounds)] for level in range(sessions)]
+        covered += planning.noise(values, [[0.0]]).upper >= 0.05
+    assert 0.75 <= covered / pilots <= 0.85
+
+
+@pytest.mark.parametrize(("run", "between"), [(0.03, 0.03), (0.15, 0.02), (0.02, 0.0)])
+def test_the_noise_is_split_into_runs_and_rounds(run: float, between: float) -> None:
+    chance = random.Random(2)
+    found = []
+    for _pilot in range(300):
+        values, runs = pilot(chance, 24, run, between, drift=0.01)
+        found.append(planning.noise([values], runs))
+    whole = math.sqrt(between**2 + 1.434 * run**2 / 5)
+    assert math.sqrt(fmean(one.runs**2 for one in found)) == pytest.approx(run, rel=0.05)
+    assert math.sqrt(fmean(one.medians**2 for one in found)) == pytest.approx(whole, rel=0.05)
+    if between == run:
+        assert math.sqrt(fmean(one.rounds**2 for one in found)) == pytest.approx(between, rel=0.1)
+
+
+def test_levels_of_sessions_and_slow_drifts_are_no_noise_of_rounds() -> None:
+    chance = random.Random(3)
+    values = [chance.gauss(0.0, 0.02) for _round in range(16)]
+    alone = planning.noise([values], [[0.0]])
+    drifting = planning.noise([[value + 0.05 * place for place, value in enumerate(values)]], [[0.0]])
+    assert drifting.medians == pytest.approx(alone.medians)
+    shifted = planning.noise([values[:8], [value + 0.3 for value in values[8:]]], [[0.0]])
+    assert shifted.medians < 1.3 * alone.medians
+
+
+@pytest.mark.parametrize(
+    ("sessions", "said"),
+    [
+        ([[0.0, 0.1] * 3], "6 rounds say too little about noise; at least 8 are needed"),
+        ([[0.0, 0.1]] * 4, "8 rounds say too little"),
+        ([[0.5] * 12], "all rounds have the same value"),
+    ],
+)
+def test_too_little_says_nothing(sessions: list[list[float]], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        planning.noise(sessions, [[0.0, 0.1]])
+
+
+@pytest.mark.parametrize("rounds", [6, 8, 12, 16])
+@pytest.mark.parametrize("spread", [0.02, 0.05])
+def test_the_smallest_change_is_found_as_often_as_promised(rounds: int, spread: float) -> None:
+    chance, experiments = random.Random(rounds), 200
+    change = planning.smallest_change(spread, rounds, MATERIAL)
+    words = [verdict(chance, number, rounds, spread, change) for number in range(experiments)]
+    # the standard error is 2.8 points; all looks before the last one add some
+    assert 0.72 <= words.count(IMPROVED) / experiments <= 0.96
+    assert words.count(REGRESSED) == 0
+    half = [verdict(chance, number, rounds, spread, change / 2.0) for number in range(experiments)]
+    assert half.count(IMPROVED) / experiments < 0.5
+
+
+def test_the_t_form_promises_less_than_the_normal_one() -> None:
+    """The normal quantile promised 8.4 % at 5 % noise and 6 rounds where 10.9 % was true (at a level of 2 %)."""
+    assert planning.smallest_change(0.05, 6, MATERIAL) > math.log(1.12)
+
+
+@pytest.mark.parametrize(("spread", "rounds"), [(0.02, 6), (0.03, 11), (0.05, 28)])
+def test_rounds_for_unchanged(spread: float, rounds: int) -> None:
+    """The figures of the design, of which 69 to 78 % were simulated in place of 80."""
+    assert planning.rounds_for_unchanged(spread, MATERIAL) == pytest.approx(rounds, abs=1)
+    chance = random.Random(4)
+    words = [verdict(chance, number, rounds, spread, 0.0) for number in range(100)]
+    assert words.count(UNCHANGED) >= 65
+
+
+class TestRounds:
+    def test_nothing_within_the_material_limit_is_ever_found(self) -> None:
+        assert planning.rounds_for(0.001, math.log(1.05), MATERIAL) is None
+        assert planning.rounds_for(0.001, math.log(1.06), MATERIAL) == 6
+
+    def test_more_noise_takes_more_rounds(self) -> None:
+        needed = [planning.rounds_for(spread, math.log(1.1), MATERIAL) for spread in (0.01, 0.03, 0.05, 0.07)]
+        assert needed == sorted(needed, key=lambda rounds: rounds or 0)
+        assert needed[0] == 6
+        found = needed[-1]
+        assert found is not None
+        assert planning.smallest_change(0.07, found, MATERIAL) <= math.log(1.1)
+        assert planning.smallest_change(0.07, found - 1, MATERIAL) > math.log(1.1)
+
+    def test_fewer_rounds_than_the_first_look_decide_nothing(self) -> None:
+        assert planning.smallest_change(0.01, 5, MATERIAL) == math.inf
+
+    def test_with_6_rounds_no_level_of_an_experiment_can_win(self) -> None:
+        assert planning.smallest_change(0.01, 6, MATERIAL, contrasts=1) < math.inf
+        assert planning.smallest_change(0.01, 6, MATERIAL, contrasts=2) == math.inf
+        assert planning.rounds_for(0.01, math.log(1.1), MATERIAL, contrasts=2) == 7
+        assert planning.smallest_change(0.05, 12, 0.01, 3) > planning.smallest_change(0.05, 12, 0.01)
+
+
+class TestSplit:
+    @staticmethod
+    def noise(run: float, between: float) -> planning.Noise:
+        whole = math.sqrt(between**2 + planning.MEDIAN_OF_5 * run**2 / 5)
+        return planning.Noise(run, between, whole, whole)
+
+    def test_many_runs_pay_where_a_round_is_dear_and_runs_are_noisy(self) -> None:
+        found = planning.cheapest(self.noise(0.15, 0.02), (30.0, 1.0), math.log(1.15), MATERIAL)
+        assert found is not None
+        assert found.runs > 8
+        # with 5 runs, the spread of round medians is 8.29 %
+        assert found.seconds < 0.8 * 2 * (planning.rounds_for(0.0829, math.log(1.15), MATERIAL) or 0) * 35.0
+
+    def test_the_floor_of_6_rounds_keeps_the_runs_few(self) -> None:
+        found = planning.cheapest(self.noise(0.02, 0.001), (30.0, 1.0), math.log(1.1), MATERIAL)
+        assert found == planning.Split(5, 6, 2 * 6 * 35.0)
+
+    def test_it_agrees_with_the_formula_where_the_floor_is_far(self) -> None:
+        seconds, run, between = (20.0, 1.0), 0.15, 0.05
+        found = planning.cheapest(self.noise(run, between), seconds, math.log(1.06), 0.01)
+        assert found is not None
+        formula = math.sqrt(seconds[0] / seconds[1] * planning.MEDIAN_OF_MANY * (run / between) ** 2)
+        assert found.rounds > 30
+        assert found.runs == pytest.approx(formula, rel=0.35)
+
+    def test_no_split_helps_if_the_rounds_alone_vary_too_much(self) -> None:
+        assert planning.cheapest(self.noise(0.01, 0.5), (10.0, 1.0), math.log(1.06), MATERIAL) is None
+
+
+class TestBoots:
+    def test_the_spread_of_boots_is_what_rounds_do_not_explain(self) -> None:
+        chance = random.Random(5)
+        found = []
+        for _pilot in range(200):
+            boots = []
+            for _boot in range(8):
+                level = chance.gauss(0.0, 0.03)
+                boots.append([level + chance.gauss(0.0, 0.02) for _round in range(8)])
+            found.append(planning.of_boots(boots, 0.02) or 0.0)
+        assert math.sqrt(fmean(one**2 for one in found)) == pytest.approx(0.03, rel=0.1)
+
+    def test_two_boots_say_nothing(self) -> None:
+        assert planning.of_boots([[0.0] * 8, [1.0] * 8], 0.02) is None
+
+    def test_rounds_alone_are_no_spread_of_boots(self) -> None:
+        assert planning.of_boots([[0.01, -0.01], [-0.01, 0.01], [0.0, 0.0]], 0.02) == 0.0
+
+
+class TestTwoGroups:
+    @pytest.mark.parametrize("values", [8, 12, 24, 60])
+    def test_one_group_is_seldom_taken_for_two(self, values: int) -> None:
+        chance, samples = random.Random(6), 600
+        hits = sum(
+            planning.two_groups([chance.gauss(0.0, 0.1) for _value in range(values)], values)
+            for _sample in range(samples)
+        )
+        assert hits <= 0.02 * samples
+
+    @pytest.mark.parametrize(("values", "share"), [(12, 0.3), (24, 0.55), (60, 0.8)])
+    def test_two_groups_15_percent_apart_are_found(self, values: int, share: float) -> None:
+        chance, samples = random.Random(7), 300
+        hits = sum(
+            planning.two_groups(
+                [chance.gauss(math.log(1.15) * chance.randrange(2), 0.03) for _value in range(values)], values
+            )
+            for _sample in range(samples)
+        )
+        assert hits >= share * samples
+
+    def test_groups_less_than_5_percent_apart_do_not_matter(self) -> None:
+        assert not planning.two_groups([0.0, 0.04] * 6, 12)
+        assert planning.two_groups([0.0, 0.06] * 6, 12)
+
+    def test_runs_of_the_same_rounds_do_not_count_one_by_one(self) -> None:
+        chance, samples = random.Random(9), 300
+        hits = 0
+        for _sample in range(samples):
+            levels = [chance.gauss(0.0, 0.1) for _round in range(12)]
+            hits += planning.two_groups([chance.gauss(level, 0.01) for level in levels for _run in range(5)], 12)
+        assert hits <= 0.03 * samples
+
+    def test_few_values_are_no_groups(self) -> None:
+        assert not planning.two_groups([0.0, 1.0] * 3, 6)
+
+
+class TestTryOut:
+    QUIET = [[0.01 * math.sin(7.0 * place) for place in range(12)]]
+
+    def test_quiet_rounds_end_in_unchanged(self) -> None:
+        words = planning.try_out(self.QUIET, 16, MATERIAL, 50, "seed")
+        assert words == {UNCHANGED: 50}
+
+    def test_false_verdicts_are_rare_in_any_noise(self) -> None:
+        chance = random.Random(8)
+        words = planning.try_out([[chance.gauss(0.0, 0.08) for _round in range(12)]], 16, MATERIAL, 150, "seed")
+        assert words[IMPROVED] + words[REGRESSED] <= 8
+        assert words[INCONCLUSIVE] > words[UNCHANGED]
+
+    def test_the_same_seed_gives_the_same_verdicts(self) -> None:
+        rounds = [[0.05 * math.sin(9.0 * place) for place in range(12)]]
+        assert planning.try_out(rounds, 12, 0.02, 40, "a") == planning.try_out(rounds, 12, 0.02, 40, "a")
+
+
+@pytest.mark.parametrize(
+    ("probability", "free", "quantile"),
+    [(0.975, 9, 2.2622), (0.9989, 9, 4.2), (0.8, 21, 0.8591), (0.995, 29, 2.7564)],
+)
+def test_quantiles_of_t(probability: float, free: int, quantile: float) -> None:
+    assert planning.student(probability, free) == pytest.approx(quantile, rel=0.01)
+
+
+@pytest.mark.parametrize(("rounds", "factor"), [(6, 1.56), (8, 1.40), (12, 1.27)])
+def test_the_bounds_of_the_design(rounds: int, factor: float) -> None:
+    free = rounds - 2
+    assert math.sqrt(free / planning.chi_square(0.2, free)) == pytest.approx(factor, abs=0.01)

@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the report says about its pooled rows, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import pooled, text
+from rendering import render
+from report_samples import fleet, sample
+
+ROW: dict[str, Any] = {
+    "contrast": "",
+    "scope": "site",
+    "host": None,
+    "hosts": 1,
+    "workloads": 7,
+    "unit": "rounds",
+    "rounds": 8,
+    "ratio": 1.031,
+    "low": 1.012,
+    "high": 1.05,
+    "confidence_pct": 99.78,
+    "verdict": "IMPROVED",
+    "deviations": [],
+    "more_rounds": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "title", "label"),
+    [
+        ({}, "All workloads of this host", "all workloads"),
+        ({"workloads": 1}, "The workload of this host", "all workloads"),
+        ({"hosts": 1000}, "All workloads of 1,000 hosts", "all 1,000 hosts"),
+        ({"scope": "host", "host": "app1"}, "All workloads of app1", "app1"),
+        ({"contrast": "every-4", "hosts": 3}, "every-4: all workloads of 3 hosts", "every-4"),
+        ({"contrast": "off", "scope": "host", "host": "app1"}, "off: all workloads of app1", "off, app1"),
+        ({"hosts": 0, "workloads": 0}, "All workloads", "all 0 hosts"),
+    ],
+)
+def test_a_row_names_its_scope(changes: dict[str, Any], title: str, label: str) -> None:
+    assert (pooled.title({**ROW, **changes}), pooled.label({**ROW, **changes})) == (title, label)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "7 workloads, 8 rounds per state"),
+        ({"hosts": 3, "unit": "hosts"}, "7 workloads, 3 hosts, 8 rounds per state"),
+        ({"workloads": 1, "unit": "starts", "rounds": 1}, "1 workload, 1 start per state"),
+    ],
+)
+def test_a_row_says_what_it_is_made_of(changes: dict[str, Any], words: str) -> None:
+    assert pooled.extent({**ROW, **changes}) == words
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [(99.78, "99.8 % interval"), (95.0, "95 % interval"), (99.96, "99.96 % interval"), (None, "interval")],
+)
+def test_the_level_is_never_rounded_to_certainty(level: float | None, words: str) -> None:
+    assert pooled.level({**ROW, "confidence_pct": level}) == words
+
+
+def test_deviations_are_one_sentence() -> None:
+    one = {"kind": "workload", "name": "app1 \u2192 app2, 1000B", "ratio": 1.1, "p": 0.001}
+    other = {"kind": "host", "name": "app3", "ratio": 0.9, "p": 0.001}
+    assert pooled.deviations(ROW) == ""
+    differs = "app1 \u2192 app2, 1000B differs: 10.0 % better than the others."
+    assert pooled.deviations({**ROW, "deviations": [one]}) == differs
+    unchanged = {**ROW, "verdict": "UNCHANGED", "deviations": [one]}
+    assert pooled.deviations(unchanged) == f"No change on the whole, but {differs}"
+    assert pooled.deviations({**ROW, "deviations": [one, other]}) == (
+        "2 parts differ from the others: app1 \u2192 app2, 1000B (10.0 % better), app3 (10.0 % worse)."
+    )
+    assert pooled.deviations({**ROW, "deviations": [other] * 12}).endswith(" and 4 more.")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [(1.105, "10.5 % better"), (0.905, "9.5 % worse"), (1.0004, "no different"), (None, text.DASH)],
+)
+def test_a_figure_has_one_direction(ratio: float | None, words: str) -> None:
+    assert text.better_by(ratio) == words
+
+
+def test_the_rounds_to_add_are_the_same_number_everywhere() -> None:
+    report = sample("mixed")
+    report["pooled"][0]["more_rounds"] = 4
+    for row in report["pooled"][1:]:
+        row["more_rounds"] = 77
+    for item in report["comparisons"]:
+        item["rounds_needed"] = 88
+    for form in ("html", "md"):
+        said = render(report, form)
+        assert "About 4 more rounds per state would decide it." in said
+        assert "77 more" not in said and "88 " not in said
+    assert pooled.more({**ROW, "more_rounds": 1}) == "About 1 more round per state would decide it."
+    assert pooled.more(ROW) == ""
+
+
+def test_the_control_of_a_host_is_said() -> None:
+    row = {**ROW, "control_ratio": 1.002, "control_low": None, "control_high": 1.014}
+    assert pooled.control(row) == "The control: +0.2 % (99 % interval open to +1.4 %)."
+    assert pooled.control(ROW) == ""
+
+
+def test_hosts_come_worst_first_and_only_a_fleet_counts_them() -> None:
+    report = fleet(300)
+    rows = pooled.shown(report)
+    assert len(rows) == 21 and rows[0]["scope"] == "site"
+    assert [row["verdict"] for row in rows[1:5]] == ["REGRESSED"] * 3 + ["IMPROVED"]
+    assert pooled.host_counts(pooled.of_hosts(report)).startswith(
+        "300 rows of single hosts: 3 regressed, 297 improved."
+    )
+    assert pooled.host_counts(pooled.of_hosts(sample("improved"))) == ""
+
+
+def test_the_word_of_a_report_has_the_warnings_of_the_row_that_decides() -> None:
+    report = sample("improved")
+    report["warnings"] = ["a list of the report"]
+    report["comparisons"][0]["warnings"] = report["pooled"][1]["warnings"] = True
+    assert text.verdict_word(report) == "IMPROVED"
+    report["pooled"][0]["warnings"] = True
+    assert text.verdict_word(report) == "IMPROVED, WITH WARNINGS"
+    assert render(report, "md").startswith("# \u25b2 IMPROVED, WITH WARNINGS")
+
+
+def test_the_metrics_have_the_pooled_rows() -> None:
+    report = sample("improved")
+    lines = render(report, "om").splitlines()
+    change = f'change="{report["change"]}"'
+    assert f'zpower_pooled_info{{{change},scope="site",verdict="IMPROVED",warnings="no",unit="rounds"}} 1' in lines
+    ratio = next(row["ratio"] for row in report["pooled"] if row["host"] == "app2")
+    assert f'zpower_pooled_ratio{{{change},scope="host",host="app2"}} {ratio!r}' in lines
+    assert sum(line.startswith("zpower_pooled_ratio_low{") for line in lines) == 3
+    assert 'contrast="every-4",scope="site"' in render(sample("experiment"), "om")

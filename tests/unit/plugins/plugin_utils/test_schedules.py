@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of before_after: who shares an order, the order, the looks, and the plan in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
+
+
+def order(seed: str = "c1 app1", most: int = 16, done: int = 0, last: int = 0) -> list[tuple[str, int]]:
+    return [(step["phase"], step["round"]) for step in schedules.steps("alternate", seed, most, done, last)]
+
+
+@pytest.mark.parametrize(
+    ("peers", "groups"),
+    [
+        ({"app1": ["db1"], "app2": ["db1"]}, {"app1": "app1", "app2": "app2"}),
+        ({"app1": ["db1"], "app2": ["db1"], "db1": []}, dict.fromkeys(["app1", "app2", "db1"], "app1 app2 db1")),
+        (
+            {"d": ["c"], "c": ["b"], "b": ["a"], "a": [], "z": ["y"], "y": ["z"]},
+            {**dict.fromkeys("abcd", "a b c d"), **dict.fromkeys("yz", "y z")},
+        ),
+        # joined by a host that comes later
+        ({"a": [], "b": [], "c": ["a", "b"]}, dict.fromkeys("abc", "a b c")),
+    ],
+)
+def test_hosts_that_measure_against_each_other_share_an_order(
+    peers: dict[str, list[str]], groups: dict[str, str]
+) -> None:
+    assert {host: " ".join(group) for host, group in schedules.groups(peers).items()} == groups
+
+
+def test_the_order_is_that_of_the_seed_and_balanced_at_every_look() -> None:
+    steps = order()
+    assert [phase for phase, _round in steps] == looks.order("c1 app1", 16)
+    assert order() == steps and order("c1 app2") != steps and order(most=32)[:32] == steps
+    for look in (6, 8, 10, 12, 16):
+        assert Counter(phase for phase, _round in steps[: 2 * look]) == {"before": look, "after": look}
+    for phase in ("before", "after"):
+        assert [number for name, number in steps if name == phase] == list(range(1, 17))
+
+
+def test_every_state_is_set_before_its_round_but_the_one_found() -> None:
+    assert all(step["set"] for step in schedules.steps("alternate", "x", 6, 0, 0))
+    blocks = schedules.steps("blocks", "x", 2, 0, 0)
+    assert [(step["phase"], step["round"], step["set"]) for step in blocks] == [
+        ("before", 1, False),
+        ("before", 2, False),
+        ("after", 1, True),
+        ("after", 2, True),
+    ]
+
+
+@pytest.mark.parametrize(("done", "most", "sizes"), [(8, 12, [2, 2]), (7, 12, [1, 2, 2]), (16, 32, [8, 8])])
+def test_another_session_goes_on_with_balanced_blocks(done: int, most: int, sizes: list[int]) -> None:
+    steps = order("c1 app1 session 2", most, done, last=done + 1)
+    at = 0
+    for size in sizes:
+        assert Counter(phase for phase, _round in steps[at : at + 2 * size]) == {"before": size, "after": size}
+        at += 2 * size
+    assert at == len(steps)
+    # one round of a state was begun and has no partner: its number is not used again
+    assert min(number for _phase, number in steps) == done + 2
+
+
+@pytest.mark.parametrize(
+    ("design", "first", "most", "done", "ends"),
+    [
+        ("alternate", 6, 16, 0, [6, 8, 10, 12, 16]),
+        ("alternate", 8, 16, 0, [8, 10, 12, 16]),
+        ("alternate", 7, 9, 0, [8, 9]),
+        ("alternate", 6, 6, 0, [6]),
+        ("alternate", 2, 2, 0, [2]),
+        ("alternate", 5, 5, 0, [5]),
+        ("alternate", 2, 8, 0, [6, 8]),
+        ("alternate", 20, 20, 0, [20]),
+        ("alternate", 6, 12, 8, [10, 12]),
+        ("alternate", 6, 40, 32, [40]),
+        ("blocks", 6, 6, 0, [6]),
+    ],
+)
+def test_the_looks(design: str, first: int, most: int, done: int, ends: list[int]) -> None:
+    blocks = schedules.blocks(design, first, most, done)
+    assert [block["rounds"] for block in blocks] == ends
+    assert blocks[0]["begin"] == 0 and blocks[-1]["end"] == 2 * (most - done)
+    assert [block["begin"] for block in blocks[1:]] == [block["end"] for block in blocks[:-1]]
+    assert all(block["end"] == 2 * (block["rounds"] - done) for block in blocks)
+
+
+def test_more_rounds_are_those_of_the_next_two_looks() -> None:
+    assert [schedules.most_rounds(16, done) for done in (0, 6, 15, 16, 17, 24)] == [16, 16, 16, 32, 32, 32]
+    assert schedules.most_rounds(8, 8) == 12 and schedules.most_rounds(48, 32) == 48
+    with pytest.raises(ValueError, match="has 32 rounds of each state, and the last planned look is at 32: set"):
+        schedules.most_rounds(16, 32)
+
+
+def test_the_plan_in_words() -> None:
+    blocks = schedules.blocks("alternate", 6, 10, 0)
+    lines = schedules.described(blocks, 1, {("app1", "app2"): schedules.steps("alternate", "x", 10, 0, 0)})
+    assert lines[0] == "At most 10 rounds of each state; it ends after 6 or 8 if the verdict is certain then."
+    names = looks.order("x", 10)[:12]
+    assert lines[1:] == [f"app1, app2: {', '.join(names)} and 8 more"]
+    orders = {(f"app{number}",): schedules.steps("alternate", str(number), 2, 0, 0) for number in range(7)}
+    lines = schedules.described(schedules.blocks("alternate", 2, 2, 0), 1, orders)
+    assert lines[0] == "2 rounds of each state." and len(lines) == 7
+    assert lines[-1] == "2 more hosts or groups of hosts have orders of their own."
+    lines = schedules.described(schedules.blocks("alternate", 6, 12, 8), 2, {})
+    assert lines == [
+        "At most 12 rounds of each state, with those of the earlier sessions; it ends after 10 if the verdict is "
+        "certain then."
+    ]
+
+
+def test_the_duration_in_words() -> None:
+    assert schedules.seconds_per_step([10.0, 20.0, 30.0], 1) == 60.0
+    assert schedules.seconds_per_step([10.0, 20.0, 30.0], 3) == 30.0
+    more = "plus the time to set the states"
+    assert schedules.duration([60.0], 1, 0) == f"About 60 seconds for 1 host, {more}."
+    assert schedules.duration([600.0, 9000.0], 2, 30.0) == (
+        f"About 10 minutes to the first look and 2.5 hours at most for 2 hosts, {more}; not longer than 30 minutes "
+        "(measure_max_minutes)."
+    )

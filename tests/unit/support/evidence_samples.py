@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of verify and site as the modules return them, for the tests of the evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Run, Waived
+from report_samples import HOSTILE, HOSTILE_INVISIBLE
+
+NASTY = (
+    *HOSTILE,
+    HOSTILE_INVISIBLE[0],
+    "a\nb\x1b[31m\x00\ud800\uffff",
+    '"\\\n',
+    "`x` | <b> ]]> -->",
+    "@team #1 \u2028",
+)
+LOST = "Failed to connect to the host via ssh: connect to host port 22: No route to host"
+TUNINGS = ("rps", "smc_r", "cpu_polarization", "cpu_topology", "smc_sysctls", "sap_profile", "aix_device_attributes")
+
+
+def run(kind: str = "verify", **more: Any) -> Run:
+    fields = {
+        "begun": "2026-11-20T10:00:00Z",
+        "ended": "2026-11-20T10:02:13Z",
+        "collection": "0.1.0",
+        "ansible_core": "2.21.5",
+        "inventory": "inventories/site",
+    }
+    return Run(kind, **{**fields, **more})
+
+
+def row(name: str = "rps", subject: str = "hsi0", verdict: str = "compliant", **more: Any) -> dict[str, Any]:
+    """A record as a module returns it in check mode."""
+    now, wanted = {"rx-0": "00000000"}, {"rx-0": "0000ffff"}
+    found = wanted if verdict in ("compliant", "waived") else now
+    boot = {"rps_cpus": "0000ffff"}
+    return {
+        "name": name,
+        "subject": subject,
+        "wanted": {"state": "present", "rps_cpus": "0000ffff"},
+        "before": {"running": found, "stored": {"udev rule": "rps_cpus=0000ffff"}, "next_boot": boot},
+        "after": {"running": wanted, "stored": {"udev rule": "rps_cpus=0000ffff"}, "next_boot": boot},
+        "verdict": verdict,
+        "reason": "" if verdict == "compliant" else f"{subject} rx-0: 00000000, wanted 0000ffff",
+        "remarks": [],
+        "restart": "none",
+        "conflicts": [],
+        "sources": ["Linux kernel, Documentation/networking/scaling.rst"],
+        "undo": f"ansible-playbook zpower.sap_tuning.rollback, or state: restored of {name}",
+        **more,
+    }
+
+
+def platform(cpus: int = 22, mtu: int = 57344, **more: Any) -> dict[str, Any]:
+    hsi0 = {"driver": "qeth", "mtu": mtu, "rps_cpus": {"rx-0": "0000ffff"}, "lower": []}
+    return {
+        "system": "Linux",
+        "generation": "z15",
+        "lpar": {"name": "SAPAPP1", "number": 17, "ifls": 12},
+        "cpus": {"online": {"count": cpus, "list": f"0-{cpus - 1}"}},
+        "interfaces": {"hsi0": hsi0, "eth0": {"driver": "qeth", "mtu": 1500, "rps_cpus": {}, "lower": ["a"]}},
+        "smc": {"sockets": [{"peer": "192.0.2.21", "count": 2}], "stats": {"SMCR": {"client_v2": 4}}},
+        **more,
+    }
+
+
+def waiver(**more: Any) -> dict[str, Any]:
+    fields = {"tuning": "rps", "subject": "eth*", "hosts": "db", "reason": "replaced in January", "owner": "Ada Byron"}
+    return {**fields, "until": "2026-12-10", **more}
+
+
+def waived(hosts: list[str], value: object, groups: dict[str, list[str]] | None = None) -> Waived:
+    by_host, mistakes = waivers.gather({host: value for host in hosts}, TUNINGS)
+    return Waived(by_host, groups or {}, mistakes)
+
+
+def site(**more: Any) -> dict[str, Any]:
+    """Twelve hosts: drift on three, one unreachable, one failed, one never reached, a waiver, an expired one."""
+    hosts = [f"app{number}" for number in range(1, 13)]
+    results = {}
+    for number, name in enumerate(hosts[:11], 1):
+        rows = [row(), row(subject="eth0"), row("smc_r", "smc", "not_applicable", reason="no RoCE device")]
+        rows += [row("sap_profile", "PRD_D01"), row("platform", "SMT", reason="2 of 2 possible threads per core")]
+        if number <= 3:
+            other = {
+                "what": "udev rule",
+                "file": "/etc/udev/rules.d/95-net.rules",
+                "line": 3,
+                "value": "1",
+                "wins": "no",
+            }
+            rows[0] = row(verdict="drifted", conflicts=[other])
+        if number == 4:
+            rows[1] = row(subject="eth0", verdict="drifted", reason="eth0 rx-0: 00000000, wanted 0000ffff")
+            rows[3] = row("sap_profile", "PRD_D01", "drifted", reason="rdisp/wp_no_dia: 10, wanted 20")
+        if number == 5:
+            rows[3] = row(
+                "sap_profile",
+                "PRD_D01",
+                "pending_restart",
+                reason="rdisp/wp_no_dia: 10 is in force, 20 after a restart",
+            )
+        if number == 6:
+            rows[2] = row("smc_r", "smc", "unsupported", reason="the kernel was built without SMC")
+        results[name] = HostResult("ok", "", rows, platform())
+    results["app9"] = HostResult("unreachable", LOST)
+    results["app10"] = HostResult(
+        "failed", "sap_profile: /usr/sap/PRD/SYS/profile does not answer", results["app10"].rows
+    )
+    results["app11"] = HostResult("unreachable", LOST)
+    accepted = [
+        waiver(),
+        waiver(tuning="sap_profile", subject="*", hosts=["app4"], until="2026-11-01", owner="Grace Hopper"),
+        waiver(subject="hsi7", hosts="*", owner="nobody"),
+    ]
+    known = waived(hosts, accepted, {"app4": ["db"]})
+    return document.build(run(**more), hosts, results, known)
+
+
+def hostile() -> dict[str, Any]:
+    """Every text that a host or an inventory can choose is nasty."""
+    results = {}
+    for text in NASTY:
+        place = {"running": {text: text}, "stored": text, "next_boot": {text: [text, {text: text}]}}
+        more = {"before": place, "after": {**place, "running": text}, "wanted": text, "reason": text, "undo": text}
+        more |= {"remarks": [text], "sources": [text], "conflicts": [text, {"what": text, "file": text, "line": text}]}
+        rows = [row(text, text, verdict, **more) for verdict in ("drifted",)]
+        rows += [row("rps", text, verdict, **more) for verdict in ("failed",)]
+        rows += [row("smc_r", text, "drifted", **more), row("cpu_topology", text, "not_applicable", **more)]
+        results[text] = HostResult("ok", text, rows, {text: text, "interfaces": {text: {text: text}}})
+        results[text + "x"] = HostResult("failed", text)
+    accepted = [waiver(tuning="smc_r", subject="*", hosts="*", reason="|".join(HOSTILE), owner=HOSTILE[0])]
+    accepted += [{HOSTILE[0]: 1, **waiver()}]
+    inventory = HOSTILE_INVISIBLE[0]
+    more = {"inventory": inventory, "limit": HOSTILE[0], "tags": [HOSTILE[1]]}
+    return document.build(run(**more), results, results, waived(list(results), accepted))
+
+
+def fleet(count: int) -> dict[str, Any]:
+    """So many hosts with all tunings; each tenth has drifted in its own way, each twentieth is lost."""
+    results = {}
+    for number in range(count):
+        rows = [row(name, f"subject{place}") for name in TUNINGS for place in range(2)]
+        if number % 10 == 0:
+            rows[3] = row(TUNINGS[1], "subject1", "drifted", reason=f"subject1: {number}, wanted 1")
+        lost = number % 20 == 7
+        results[f"app{number}"] = HostResult("unreachable", LOST) if lost else HostResult("ok", "", rows, platform())
+    hosts = list(results)
+    return document.build(run(), hosts, results, waived(hosts, [waiver(hosts="app1*", subject="subject0")]))

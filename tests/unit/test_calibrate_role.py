@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook calibrate on this machine: its rounds, its second run, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import records_factory as factory
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
+VARIABLES: dict[str, Any] = {
+    "ansible_connection": "local",
+    "ansible_python_interpreter": "/usr/bin/python3",
+    "measure_workloads": ["openssl"],
+    "measure_openssl_ciphers": ["aes-128-gcm"],
+    "measure_openssl_bytes": [256],
+    "measure_runs": 2,
+    "measure_warmup": 0,
+    "measure_run_seconds": 0.1,
+    "measure_idle_seconds": 0,
+    "measure_control": False,
+    "calibrate_rounds": 8,
+}
+
+
+def calibrate(folder: Path, *arguments: str, **variables: Any) -> tuple[bool, str]:
+    """Whether the playbook passes in ``folder``, and what is said."""
+    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+    command = [program, "-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
+    done = subprocess.run(
+        [*command, *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True
+    )
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl on this machine")
+def test_a_second_run_is_another_session_of_the_same_calibration(tmp_path: Path) -> None:
+    """The first one had another workload, so its rounds do not count."""
+    earlier = factory.Plan(change="calibration", hosts=("app1", "app2"), rounds=3, design="blocks", control=False)
+    records = [{**item, "phase": "calibration"} for item in factory.make_change(earlier) if item["phase"] == "before"]
+    factory.write_change(tmp_path / "results", [item for item in records if item["host"] == "app1"])
+    passed, text = calibrate(tmp_path)
+    assert passed, text
+    assert "1 host calibrated. 6 rounds per state can show" in text
+    found = json.loads((tmp_path / "results/calibration/calibration.json").read_text())
+    assert found["hosts"]["app1"]["rounds"] == 8
+    stored = [json.loads(path.read_text()) for path in (tmp_path / "results/calibration/app1").iterdir()]
+    measured = {record["round"]: record["protocol"] for record in stored if record["workload"]["tool"] == "openssl"}
+    assert sorted(measured) == list(range(4, 12))
+    assert {(protocol["session"], protocol["rounds"]) for protocol in measured.values()} == {(2, 8)}
+
+
+def test_check_mode_measures_and_writes_nothing(tmp_path: Path) -> None:
+    passed, text = calibrate(tmp_path, "--check")
+    assert passed, text
+    assert "there is no record of the calibration calibration below results" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"calibrate_rounds": 7}, "calibrate_rounds is 7; fewer than 8 rounds say too little about noise"),
+        ({"calibrate_rounds": "many"}, "many"),
+        ({"measure_workloads": ["niping"]}, "no host of this play has a measure_peer, so there is nothing to measure"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(tmp_path: Path, variables: dict[str, Any], said: str) -> None:
+    passed, text = calibrate(tmp_path, **variables)
+    assert not passed
+    assert said in text
+    assert not list(tmp_path.glob("results/*/*"))

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A play in which all tunings look at this machine twice: by their roles, and in one call. It changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.release import __version__
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+COMMON = {
+    # the other interfaces of this machine come and go with the labs of other tests
+    "rps_interfaces": ["lo"],
+    "wanted_every": 2,
+    "rps_every": "{{ wanted_every }}",
+    # a mistake of one tuning, and a variable that only a deprecated name gives
+    "cpu_topology_sw_siblings": "{{ nowhere }}",
+    "smc_sysctls_wmem": 131072,
+    "sap_profile_sid": "PRD",
+    "sap_profile_instance": "DEFAULT",
+    "sap_profile_parameters": {"rdisp/wp_no_btc": "{{ wanted_every * 3 }}"},
+    "ansible_connection": "local",
+    "ansible_python_interpreter": "/usr/bin/python3",
+}
+LOOK = {"check_mode": True, "ignore_errors": True}
+
+
+def play(folder: Path) -> list[dict[str, Any]]:
+    """Each host writes what its roles found, and what the one call found: before and after there were roles."""
+    by_role = [
+        {"ansible.builtin.include_role": {"name": f"zpower.sap_tuning.{name}", "apply": {**LOOK, "become": False}}}
+        for name in known_tunings()
+    ]
+    first, call = (
+        {"zpower.sap_tuning.tunings": {"names": known_tunings()}, **LOOK, "register": name} for name in ("first", "one")
+    )
+    found = {name: f"{{{{ __{name}_result }}}}" for name in known_tunings()}
+    write = [
+        {
+            "ansible.builtin.copy": {
+                "dest": f"{folder}/{{{{ inventory_hostname }}}}.{kind}",
+                "content": "{{ kept | to_json }}",
+            },
+            "vars": {"kept": kept},
+        }
+        for kind, kept in (("roles", found), ("first", "{{ first }}"), ("one", "{{ one }}"))
+    ]
+    return [{"hosts": "all", "gather_facts": False, "tasks": [first, *by_role, call, *write]}]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the play wrote: {app1.roles, app1.one, app2.roles, app2.one}."""
+    folder = tmp_path_factory.mktemp("play")
+    (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"app1": {}, "app2": {}}, "vars": COMMON}}))
+    (folder / "play.yml").write_text(json.dumps(play(folder)))
+    collections = CHECKOUT / ".cache" / "collections"
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": str(collections),
+        "ANSIBLE_INJECT_INVOCATION": "true",
+    }
+    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(folder / "hosts.yml")]
+    done = subprocess.run(
+        [*command, str(folder / "play.yml")], check=False, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {path.name: json.loads(path.read_text()) for path in folder.glob("app?.*")}
+
+
+def meant(result: dict[str, Any]) -> dict[str, Any]:
+    """The result of a task without what Ansible adds to it."""
+    return {key: result[key] for key in ("tuning", "diff", "msg", "changed", "failed") if result.get(key)}
+
+
+@pytest.mark.parametrize("when", ["first", "one"])
+@pytest.mark.parametrize("host", ["app1", "app2"])
+def test_both_ways_find_the_same(found: dict[str, Any], host: str, when: str) -> None:
+    roles, one = found[f"{host}.roles"], found[f"{host}.{when}"]
+    assert list(one["tunings"]) == known_tunings()
+    for name, result in one["tunings"].items():
+        expected = meant(roles[name])
+        mine = meant(result)
+        if name == "cpu_topology":
+            assert "nowhere" in expected.pop("msg") and "nowhere" in mine.pop("msg")
+        assert mine == expected, name
+
+
+def test_the_host_that_comes_second_leaves_a_shared_profile_to_the_first(found: dict[str, Any]) -> None:
+    owners = {}
+    for name, result in found.items():
+        by_role = name.endswith(".roles")  # the first call comes before the hosts have said what they ask for
+        shown = result["sap_profile"] if by_role else result
+        # ansible-core 2.16 keeps the options of a module in no variable
+        if arguments := shown.get("invocation", {}).get("module_args"):
+            options = arguments if by_role else arguments["tunings"]["sap_profile"]
+            owners[name] = [entry.get("left_to") for entry in options["profiles"]]
+    expected = {f"{host}.{when}": [None] for host in ("app1", "app2") for when in ("roles", "first", "one")}
+    expected.update({"app2.roles": ["app1"], "app2.one": ["app1"]})
+    assert owners == (expected if version_info() >= (2, 19) else {})
+
+
+def version_info() -> tuple[int, ...]:
+    return tuple(int(number) for number in __version__.split(".")[:2])
