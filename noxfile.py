@@ -44,7 +44,8 @@ SHIPPED |= {"SECURITY.md", "changelogs", "docs", "meta", "playbooks", "plugins",
 EMULATED = ["lpar", "guest", "smc"]
 SCENARIOS = sorted({path.parent.name for path in HERE.glob("molecule/*/molecule.yml")} - set(EMULATED))
 CORES = ["newest", "oldest"]
-SITE = "tests/lab/test_site.py"  # uses an installed collection: the session installed runs it, not lab
+# They use an installed collection: the session installed runs them, not lab.
+INSTALLED = [f"tests/lab/test_{name}.py" for name in ("site", "image", "runner")]
 
 nox.options.default_venv_backend = "none"
 nox.options.error_on_external_run = False
@@ -212,9 +213,8 @@ def sanity(session: nox.Session, core: str) -> None:
 def lab_itself(session: nox.Session) -> None:
     """The lab itself: a hundred hosts, a second start, a start that is killed, and nothing left behind."""
     needs_root(session)
-    session.run(
-        str(BIN / "python"), "-m", "pytest", "-q", "tests/lab", f"--ignore={SITE}", *session.posargs, env=shell()
-    )
+    others = [f"--ignore={path}" for path in INSTALLED]
+    session.run(str(BIN / "python"), "-m", "pytest", "-q", "tests/lab", *others, *session.posargs, env=shell())
 
 
 @nox.session
@@ -300,15 +300,15 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def installed(session: nox.Session) -> None:
-    """Install the archive into an empty folder, and run a site of twelve lab hosts with it and nothing else."""
+    """Install the archive into an empty folder, and run a site of lab hosts and jobs with it and nothing else."""
     needs_root(session)
     path = archive(session)
     with tempfile.TemporaryDirectory() as empty:
-        env = shell(collections=Path(empty))
+        env = shell(collections=Path(empty), ZPOWER_ARCHIVE=str(path))
         galaxy = [str(BIN / "ansible-galaxy"), "collection", "install", "--no-deps", "--offline", "-p"]
         session.run(*galaxy, empty, str(path), env=env)
         session.run(str(BIN / "ansible-doc"), "zpower.sap_tuning.rps", env=env, silent=True)
-        session.run(str(BIN / "python"), "-m", "pytest", "-q", SITE, *session.posargs, env=env)
+        session.run(str(BIN / "python"), "-m", "pytest", "-q", *INSTALLED, *session.posargs, env=env)
 
 
 @nox.session

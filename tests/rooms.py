@@ -26,6 +26,7 @@ FACES = {
 }
 CONTROLLER = {
     "_actions": "what several actions have in common",
+    "_rollout": "plan, change window, state and outcome of a rollout",
     "_evidence": "one run of a playbook: every host, waivers, differences",
     "_report": "one file per format",
     "_series": "many changes in their order; one metric over a number",

@@ -120,6 +120,27 @@ if [ "$level" = test ]; then
     fi
 fi
 
+# The collection awx.awx, for the tests of docs/awx. The last release of the package ansible that brings it has version 10.
+awx=ansible==10.7.0
+if [ "$level" = test ] && [ "$(cat .cache/awx/.of 2>/dev/null)" != "$awx" ]; then
+    echo "setup: unpacking awx.awx of $awx into .cache/awx"
+    rm -rf .cache/awx
+    mkdir -p .cache/awx
+    .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .cache/awx/package "$awx"
+    "$python" - .cache/awx <<'END'
+import pathlib
+import sys
+import zipfile
+
+target = pathlib.Path(sys.argv[1])
+(wheel,) = target.glob("package/ansible-*.whl")
+with zipfile.ZipFile(wheel) as content:
+    content.extractall(target, [name for name in content.namelist() if name.startswith("ansible_collections/awx/awx/")])
+END
+    rm -rf .cache/awx/package
+    echo "$awx" >.cache/awx/.of
+fi
+
 mkdir -p .cache/collections/ansible_collections/zpower
 [ -e .cache/collections/ansible_collections/zpower/sap_tuning ] ||
     ln -sfn ../../../.. .cache/collections/ansible_collections/zpower/sap_tuning

@@ -21,6 +21,7 @@ from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.reporting import reading, report_result, writing
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED
+from ..plugin_utils._evidence import command
 from ..plugin_utils._experiment.plan_files import read as read_plan
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.files import Written, write_report
@@ -51,6 +52,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        argv = results_command(options["results_command"], variables)
         folder, loaded = _load(options)
         limits = _limits(options, measured_by(loaded))
         with record_files.no_collection():
@@ -58,6 +60,8 @@ class ActionModule(ControllerAction):
             with writing("the report", folder):
                 written = write_report(report, loaded_runs(loaded), folder, options["formats"], self._task.check_mode)
         result = outcome(report, written)
+        if argv and not self._task.check_mode and (failure := command.run(argv, folder)):
+            result["warnings"] = [failure]
         if not loaded.records:
             result["msg"] = no_records(folder, options["change"])
         if not loaded.records and self._task.check_mode:
@@ -66,6 +70,17 @@ class ActionModule(ControllerAction):
             result["failed"] = True
             result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
         return result
+
+
+def results_command(given: object, variables: Mapping[str, Any]) -> list[str]:
+    """The user's command for finished reports."""
+    try:
+        argv = command.parse(given)
+        if argv:
+            command.not_of_a_host(variables)
+    except ValueError as error:
+        raise AnsibleActionFail(str(error)) from None
+    return argv
 
 
 def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> comparing.Expected:

@@ -16,13 +16,15 @@ from ansible.plugins.action import ActionBase
 from ..lookup.tunings import known_tunings, role_specs, role_values, role_variables
 from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import documented
-from ..plugin_utils._actions.role_options import module_options, scope, templated
+from ..plugin_utils._actions.role_options import common_options, module_options, scope, templated
 from ..plugin_utils._actions.tags import runs
 from ..plugin_utils._evidence import waivers, waiving
-from ..plugin_utils._evidence.document import failing
+from ..plugin_utils._evidence.document import failing as failing_of
 from ..plugin_utils._evidence.rows import rows_of
+from ..plugin_utils._report.text import one_line, shorten
 
 MODULE = "zpower.sap_tuning.tunings"
+LONGEST_SENTENCE = 300
 TUNINGS = known_tunings()
 WITH_ROWS = [*TUNINGS, "platform"]
 ARGUMENTS = documented(DOCUMENTATION)
@@ -54,6 +56,10 @@ class ActionModule(ActionBase):
         names = list(dict.fromkeys(given if arguments["names"] is None else arguments["names"]))
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
+        try:
+            common_options(templated(self._templar, variables))
+        except ValueError as error:  # one for all tunings
+            raise AnsibleActionFail(str(error)) from error
         result.update(self._of_host(variables))
         options, mistakes = self._options(chosen, variables)
         platform = {}
@@ -76,6 +82,7 @@ class ActionModule(ActionBase):
                 "names": called,
                 "tunings": {name: {**options[name], **(given.get(name) or {})} for name in called},
                 "stop_on_error": arguments["stop_on_error"],
+                **({"preflight": True} if arguments["preflight"] else {}),
                 **platform,
             }
             answer = self._execute_module(module_name=MODULE, module_args=module_args, task_vars=variables)
@@ -85,7 +92,10 @@ class ActionModule(ActionBase):
             result.update(skipped=True, skip_reason="no tuning is chosen for this host, or the tags match none of them")
         result.update(together(chosen, answer, mistakes), deferred=deferred)
         result["throttle"] = later[variables["inventory_hostname"]] if deferred else 0
-        found = drift(variables["inventory_hostname"], result)
+        rows = unaccepted(variables["inventory_hostname"], result)
+        found = [row["reason"] for row in rows if row["verdict"] in failing_of("verify", True)[1:]]
+        if arguments["preflight"]:
+            result["preflight"] = [*answer.get("preflight", []), *of_platform(rows)]
         failing = result["errors"] + (found if arguments["drift"] == "fail" else []) + (arguments["failing"] or [])
         if failing:
             result["msg"] = "; ".join(failing)
@@ -166,10 +176,16 @@ def together(names: Iterable[str], answer: Mapping[str, Any], mistakes: Mapping[
     }
 
 
-def drift(host: str, result: Mapping[str, Any]) -> list[str]:
-    """The reasons of the records that are not as requested and not waived today (UTC)."""
+def unaccepted(host: str, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the records, with the verdict ``waived`` for those that a waiver accepts today (UTC)."""
     by_host, _mistakes = waivers.gather({host: result["waivers"]}, WITH_ROWS)
     rows = rows_of(result["tuning"])
     today = datetime.now(timezone.utc).date()
     waiving.apply([{"host": host, "outcome": "ok", "rows": rows}], by_host, {host: result["groups"]}, today, True)
-    return [row["reason"] for row in rows if row["verdict"] in failing("verify", True)[1:]]
+    return rows
+
+
+def of_platform(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The sentences of the platform check that speak against a change of this host."""
+    bad = [row for row in rows if row["name"] == "platform" and row["verdict"] in ("drifted", "failed")]
+    return [shorten(one_line(f"{row['subject']}: {row['reason']}"), LONGEST_SENTENCE) for row in bad]

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of tunings at the end of a run, and the evidence of verify, site and rollback."""
+"""The table of tunings at the end of a run, and the evidence of the playbooks that set and check tunings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ description:
     verdict. Hosts that failed, could not be reached or were not reached come first, then values that are not as
     requested. Reasons, conflicts and remarks follow, each once with its hosts, and a line of totals.
   - Compliant and not applicable records are only counted; C(-v) shows them.
-  - Plays with the variable C(zpower_evidence), as those of C(verify), C(site) and C(rollback), also write their
-    evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown, HTML, JUnit XML and
-    metrics. From the start of the play there are files that call the run unfinished.
+  - Plays with the variable C(zpower_evidence), as those of C(verify), C(site), C(rollback), C(rollout) and C(confirm),
+    also write their evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown,
+    HTML, JUnit XML and metrics. From the start of the play there are files that call the run unfinished.
+  - Runs with the same C(zpower_run), such as the slices of a job of AWX, are united in
+    C(<zpower_results>/<kind>/run-<name>/).
+  - The command C(zpower_results_command) is called on the controller with the folder of the evidence.
   - Loads automatically in the playbooks of this collection. For your own playbooks, name C(zpower.sap_tuning.tunings)
     in C(callbacks_enabled) of ansible.cfg.
 options:
@@ -52,10 +55,11 @@ from ansible.release import __version__ as ansible_core_version
 from ansible.template import Templar
 
 from ..lookup.tunings import COLLECTION, known_tunings
-from ..plugin_utils._evidence import files, table
-from ..plugin_utils._evidence.document import KINDS, Document, Run, build
+from ..plugin_utils._evidence import command, files, slices, table
+from ..plugin_utils._evidence.document import KINDS, LOST, Document, Run, build
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._records.collection import collection_version
+from ..plugin_utils._rollout import closing
 
 VARIABLE = "zpower_evidence"
 NO_EVIDENCE = "site"
@@ -97,7 +101,7 @@ def gives_verdict(result: object) -> bool:
     return isinstance(result, Mapping) and isinstance(result.get("failing"), list)
 
 
-def run_of(recording: Recording, ended: str | None) -> Run:
+def run_of(recording: Recording, ended: str | None, stopped: str) -> Run:
     """This run, as the command line names it."""
     given = context.CLIARGS
     tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
@@ -112,6 +116,7 @@ def run_of(recording: Recording, ended: str | None) -> Run:
         tags=[] if tags == ["all"] else tags,
         skip_tags=skipped,
         check=recording.check or bool(given.get("check")),
+        stopped=stopped,
     )
 
 
@@ -119,6 +124,12 @@ def variable(play: Any, host: Any, name: str) -> Any:
     """A variable as the first host of the play has it; None if it is not set. Raises what a template raises."""
     variables = play.get_variable_manager().get_vars(play=play, host=host)
     return Templar(loader=play.get_loader(), variables=variables).template(variables.get(name))
+
+
+def results_command(play: Any, host: Any) -> list[str]:
+    """The user's command for finished evidence. ValueError if it cannot be used; raises what a template raises."""
+    command.not_of_a_host(play.get_variable_manager().get_vars(play=play, host=host))
+    return command.parse(variable(play, host, command.VARIABLE))
 
 
 def results_folder(play: Any, host: Any) -> Path:
@@ -149,6 +160,9 @@ class CallbackModule(CallbackBase):
         self._current = self._plain
         self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
         self._folders: dict[str, Path] = {}
+        self._rollout: Mapping[str, str] = {}  # results and change of its state file
+        self._slices: dict[str, slices.Slice] = {}
+        self._commands: dict[str, list[str]] = {}
 
     def _mine(self) -> bool:
         cls = globals()["CallbackModule"]
@@ -199,15 +213,25 @@ class CallbackModule(CallbackBase):
             return False
 
     def _make_folder(self, kind: str, play: Any, hosts: list[Any]) -> None:
+        host = hosts[0] if hosts else None
         try:
-            results = results_folder(play, hosts[0] if hosts else None)
-            self._folders[kind] = files.new_folder(results, kind, self._current.begun)
+            results = results_folder(play, host)
+            if run := slices.run_name(variable(play, host, slices.VARIABLE)):
+                self._slices[kind] = slices.new_slice(results, kind, run, self._current.begun)
+                self._folders[kind] = self._slices[kind].folder
+            else:
+                self._folders[kind] = files.new_folder(results, kind, self._current.begun)
         except Exception as error:  # pylint: disable=broad-exception-caught  # templates raise anything in 2.16
             self._cannot_write(kind, error)
+            return
+        try:
+            self._commands[kind] = results_command(play, host)
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            self._display.warning(f"{command.VARIABLE} is not called: {error}")
 
     def v2_runner_on_ok(self, result: Any) -> None:
         if self._mine():
-            self._current.run(self._keep(result))
+            self._current.run(self._keep(result), part(result, "task").run_once)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._mine():
@@ -217,8 +241,8 @@ class CallbackModule(CallbackBase):
         if not self._mine():
             return
         host, task = self._keep(result), part(result, "task")
-        if ignore_errors:
-            self._current.run(host)
+        if ignore_errors and (task.run_once or not self._current.judges):
+            self._current.run(host, task.run_once)
             return
         said, drift = message(part(result, "result"), task), False
         if gives_verdict(part(result, "result")):
@@ -226,19 +250,21 @@ class CallbackModule(CallbackBase):
             said, drift = self._current.errors(host) or said, self._current.only_drift(host)
         # Ansible fails all hosts of the batch with a task that runs once
         hosts = self._batch if task.run_once else [host]
-        self._lose(Loss("failed", said, host, hosts, drift))
+        self._lose(Loss("failed", said, host, hosts, drift, bool(task.run_once)))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         if not self._mine():
             return
         host, task = self._keep(result), part(result, "task")
-        if task.ignore_unreachable:
+        if task.ignore_unreachable and not self._current.judges:
             self._current.run(host)
         else:
             self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
 
     def _keep(self, outcome: Any) -> str:
         host = str(part(outcome, "host"))
+        if part(outcome, "task").action == "zpower.sap_tuning.rollout":
+            self._rollout = part(outcome, "result").get("rollout") or self._rollout
         if self._current.keep(host, part(outcome, "result")) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
@@ -260,6 +286,9 @@ class CallbackModule(CallbackBase):
         shown = [*self._recordings.values(), *([plain] if plain.planned else [])]
         documents = [self._document(recording, ended, real) for recording in shown]
         pages = ["" if one is plain else self._write(document) for one, document in zip(shown, documents, strict=True)]
+        summary = self._end_rollout(documents, ended)
+        written = [one.kind for one, page in zip(shown, pages, strict=True) if page]
+        calls = [(self._commands.get(kind), self._folders[kind]) for kind in written]
         self._forget()
         if self._format == "json":
             self._print_json(shown)
@@ -267,19 +296,44 @@ class CallbackModule(CallbackBase):
             for one, document, page in zip(shown, documents, pages, strict=True):
                 title = "" if len(shown) == 1 else " (other plays)" if one is plain else f" ({one.kind})"
                 self._print_table(f"TUNINGS{title}", document, page)
+            if summary:
+                self._display.display(f"Rollout: {summary}")
+        for argv, folder in calls:
+            if argv and (failure := command.run(argv, folder)):
+                self._display.warning(failure)
+
+    def _end_rollout(self, documents: Iterable[Document], ended: str) -> str:
+        """Note the end of the run in the state of the rollout; the path of its summary, empty if there is none."""
+        if not self._rollout:
+            return ""
+        hosts = [host for document in documents if document["run"]["kind"] == "rollout" for host in document["hosts"]]
+        lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
+        evidence = str(self._folders.get("rollout", ""))
+        try:
+            return closing.close(self._rollout["results"], self._rollout["change"], lost, evidence, ended)
+        except (OSError, ValueError) as error:
+            self._display.warning(f"the end of the rollout cannot be noted: {error}")
+            return ""
 
     def _document(self, recording: Recording, ended: str | None, real: Collection[Loss]) -> Document:
-        run = run_of(recording, ended)
+        run = run_of(recording, ended, recording.stopped(real))
         results = recording.results(real, {host: loss for loss in real for host in loss.hosts})
         return build(run, recording.planned, results, recording.waived([*known_tunings(), "platform"]))
 
     def _write(self, document: Document) -> str:
-        """Write the files; the path of the page, empty if they cannot be written."""
+        """Write the files; the path of the page, empty if they cannot be written. If slices cannot be united, the path
+        of this one."""
         kind = document["run"]["kind"]
         if kind not in self._folders:
             return ""
         try:
+            if kind in self._slices:
+                return slices.write(document, self._slices[kind]).paths["html"]
             return files.write(document, self._folders[kind]).paths["html"]
+        except slices.NotUnitedError as error:
+            folder = self._folders[kind]
+            self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")
+            return str(self._slices[kind].path)
         except (OSError, ValueError) as error:
             self._cannot_write(kind, error)
             return ""

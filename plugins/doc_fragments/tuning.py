@@ -9,11 +9,14 @@ class ModuleDocFragment:
 options:
   state:
     description:
-      - V(present) sets the values now and for the next boot, V(restored) goes back to the first values.
+      - V(present) sets the values now and for the next boot, V(restored) goes back to the first values, V(confirmed)
+        keeps values on probation.
+      - V(confirmed) makes values that were set with O(confirm_within) normal ones and ends the probation. It sets
+        nothing. Its records say whether the values are as requested; they are not if the host has taken them back.
       - First values are those found before this collection first changed them, as the journal on the host has them. A
         value that someone else has changed since is left alone and reported.
     type: str
-    choices: [present, restored]
+    choices: [present, restored, confirmed]
     default: present
   force:
     description:
@@ -40,6 +43,24 @@ options:
         nothing. A value that takes effect with a restart waits for one.
       - V(0) ends the lease and keeps the checkpoint. If unset, the lease does not change. At most V(604800), a week.
     type: int
+  confirm_within:
+    description:
+      - Sets the values on probation for this time, such as V(90s), V(10m), V(2h) or V(1d), at most a week. The host
+        takes them back by itself, to the values found when the probation began, unless a call with O(state=confirmed)
+        keeps them before. Each further call with this option begins the time anew.
+      - Where systemd runs, a service does this, which goes on after a reboot and when the session of the call ends.
+        Elsewhere it is a process, as for O(lease). Neither restarts anything.
+      - With V(0), the values stay on probation until they are confirmed or taken back. Empty text means that the
+        option is not given.
+      - With O(state=restored), only values on probation are taken back. Until they are confirmed or taken back, a
+        call without this option sets nothing.
+      - Not with O(checkpoint) and O(lease). Ignored with O(state=confirmed).
+    type: str
+  confirmed_state:
+    description: With O(state=confirmed), the state that the values should have.
+    type: str
+    choices: [present, 'off', restored]
+    default: present
   complete:
     description:
       - This call names all values of this tuning that the host should have, as calls of the roles do. Any other

@@ -20,8 +20,10 @@ description:
 options:
   _terms:
     description:
-      - One list of names. V(all) in it stands for every tuning.
-      - An empty list gives an empty list. Null is an error that names the available tunings.
+      - One list of names, or a text with commas between them. V(all) among them stands for every tuning.
+      - An empty list gives an empty list. Null and an empty text, as an empty field of a survey of AWX arrives, mean
+        C(zpower_tunings) of the host. If that has neither names nor an empty list, the error names the available
+        tunings.
     type: list
     elements: raw
     required: true
@@ -40,7 +42,7 @@ _list:
   elements: str
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -49,6 +51,8 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.lookup import LookupBase
+
+from ..plugin_utils._actions.role_options import templated
 
 try:
     from ansible.template import trust_as_template
@@ -111,9 +115,9 @@ def known_tunings() -> list[str]:
 
 
 def choose(chosen: object, known: list[str]) -> list[str]:
-    """The chosen names, checked; raises ValueError with one sentence."""
+    """The chosen names (a list, or a text with commas), checked; raises ValueError with one sentence."""
     if isinstance(chosen, str):
-        chosen = [chosen]
+        chosen = [name.strip() for name in chosen.split(",") if name.strip()] or None
     if not isinstance(chosen, (list, tuple)):
         raise ValueError(f"no tunings are chosen: set zpower_tunings to a list of some of {', '.join(known)}")
     unknown = [name for name in chosen if name not in [*known, "all"]]
@@ -123,11 +127,18 @@ def choose(chosen: object, known: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def asked_for(given: object, value_of: Callable[[str], object]) -> object:
+    """The tunings that a variable names; if it is empty, those in zpower_tunings of the host."""
+    empty = given is None or (isinstance(given, str) and not given.strip())
+    return value_of("zpower_tunings") if empty else given
+
+
 class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: Any = None, **kwargs: Any) -> list[str]:
         # a query() with an empty list may arrive as no term at all
+        asked = terms[0] if terms else []
         try:
-            chosen = choose(terms[0] if terms else [], known_tunings())
+            chosen = choose(asked_for(asked, templated(self._templar, variables or {})), known_tunings())
             # verify shows the rows of the role platform, whatever the tunings
             for name in [*chosen, "platform"]:
                 check_spelling(name, role_variables(name), variables or {})

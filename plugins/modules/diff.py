@@ -12,7 +12,7 @@ version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - Compares the evidence that the playbooks C(verify), C(site) and C(rollback) write below the results folder.
+  - Compares the evidence that playbooks such as C(verify), C(site) and C(rollback) write below the results folder.
   - Two runs show what changed meanwhile, host by host. Two hosts of one run show why one is not like the other.
   - Compared are whether a host could be checked, the facts of M(zpower.sap_tuning.platform_info), interfaces, SAP
     instances, SMC devices, conflicting services, and per subject of a tuning the verdict, the request, the values
@@ -25,7 +25,7 @@ options:
   kind:
     description: The playbook whose runs are compared, if O(from) and O(to) are not paths.
     type: str
-    choices: [verify, site, rollback]
+    choices: [verify, site, rollback, rollout, confirm]
     default: verify
   from:
     description:

@@ -89,6 +89,12 @@ options:
         playbook is C(zpower.sap_tuning.before_after) or C(zpower.sap_tuning.experiment). Extra variables are left
         out, because they may be secret.
     type: str
+  results_command:
+    description:
+      - A program and its arguments, called on the controller without a shell, with the folder of the report as its last
+        argument, after each time that the report was written. It has 5 minutes. A failure is a warning.
+      - A list, or JSON text of one; empty for none.
+    type: raw
 notes:
   - Under C(serial), C(run_once) runs once per batch. Each batch then writes the report again, which does no harm.
 seealso:

@@ -28,10 +28,11 @@ options:
     description:
       - V(present) sets the mask now and for the next boot, V(off) switches RPS off and keeps it off, V(restored) goes
         back to the first values.
+      - V(confirmed) keeps the values that a call with O(confirm_within) has set, and sets nothing.
       - First values are those found before this collection first changed them, as the journal on the host has them. A
         value that someone else has changed since is left alone and reported.
     type: str
-    choices: [present, 'off', restored]
+    choices: [present, 'off', restored, confirmed]
     default: present
   interfaces:
     description:

@@ -15,8 +15,8 @@ description:
   - Runs the chosen tunings one after another in one process on the host, each with its own journal and its own result,
     which is that of the tuning's own module.
   - The options of each tuning come from the variables C(<tuning>_<option>), as for its role; a variable that is not
-    set has the default of the role. C(zpower_rollback), C(zpower_checkpoint) and C(zpower_lease) have the meaning that
-    they have for the roles.
+    set has the default of the role. C(zpower_rollback), C(zpower_confirm), C(zpower_confirm_within),
+    C(zpower_checkpoint) and C(zpower_lease) have the meaning that they have for the roles.
   - With C(--tags) and C(--skip-tags), it runs the tunings whose names, as tags of their roles, would be run. Give
     the task the tag C(always).
   - With O(tunings) that have C(state=restored), it first looks for files of these tunings on the host, such as journals
@@ -54,6 +54,17 @@ options:
       - Options of M(zpower.sap_tuning.platform_check). They win over the variables.
     type: dict
     default: {}
+  preflight:
+    description:
+      - Also look for what would stop the tunings on this host, and list it in RV(preflight). Only in check mode.
+      - "On the host: whether the journal's folder and the drop-in folders of the tunings can be written (owner,
+        read-only file system, space, inodes), whether another run holds a lock, whether another file wins over a stored
+        value at boot, and whether a checkpoint, also one of values on probation, is in the way. Nothing is written."
+      - On the controller, with O(check_platform), the records of the platform that are C(drifted) or C(failed) and that
+        no waiver accepts.
+      - A value that only differs from the request is no reason.
+    type: bool
+    default: false
   drift:
     description: Whether the task fails for values that are not as requested.
     type: str
@@ -91,6 +102,16 @@ EXAMPLES = r"""
   zpower.sap_tuning.tunings:
     names: "{{ query('zpower.sap_tuning.tunings', zpower_tunings) }}"
   become: true
+  tags: [always]
+
+- name: Whether these tunings could be set now
+  zpower.sap_tuning.tunings:
+    names: "{{ query('zpower.sap_tuning.tunings', zpower_tunings) }}"
+    check_platform: true
+    preflight: true
+  become: true
+  check_mode: true
+  register: site_preflight
   tags: [always]
 
 - name: Back to the first values, without a look at the variables' states
@@ -135,6 +156,12 @@ drift:
   type: list
   elements: str
   sample: ['hsi0 is not as requested: rx-0 running 0, wanted 3']
+preflight:
+  description: The reasons not to change this host now, one sentence each.
+  returned: with O(preflight)
+  type: list
+  elements: str
+  sample: ['/var/lib/zpower_sap_tuning: the file system is read-only']
 failing:
   description: The reasons to fail. RV(errors), with O(drift=fail) also RV(drift), and those of O(failing).
   returned: success or failure after the input was accepted
@@ -200,12 +227,14 @@ def engine():
 def unused(names, options):
     """{name: its result} of the tunings that are to be taken back and were never used on this host.
 
-    They are not imported, and their options are not checked. Not with a checkpoint or a lease: they may be invalid.
+    They are not imported, and their options are not checked. Not with a checkpoint, a lease or a probation: they may
+    be invalid.
     """
     asked = []
     for name in names:
         given = options.get(name) or {}
-        if given.get("state") == "restored" and given.get("checkpoint") is None and given.get("lease") is None:
+        temporary = [given.get(option) for option in ("checkpoint", "lease", "confirm_within")]
+        if given.get("state") == "restored" and temporary == [None, None, None]:
             asked.append(name)
     if not asked:
         return {}
@@ -237,6 +266,18 @@ def run_one(kind, options, check_mode):
             "msg": "unexpected error: %s: %s" % (type(error).__name__, error),
             "exception": traceback.format_exc(),
         }
+
+
+def preflight(kinds, options):
+    """A function: the results of the tunings -> the sentences of the preflight."""
+    from ..module_utils._tunings import _preflight
+
+    accepted = {}
+    for name, kind in kinds.items():
+        params, sentence = checked(kind.name, engine().argument_spec(kind), options.get(name) or {})
+        if not sentence:
+            accepted[name] = (kind, params)
+    return lambda results: _preflight.sentences(accepted, results)
 
 
 def run_all(names, run, stop_on_error):
@@ -277,6 +318,7 @@ def main():
             stop_on_error=dict(type="bool", default=False),
             check_platform=dict(type="bool", default=False),
             platform=dict(type="dict", default={}),
+            preflight=dict(type="bool", default=False),
             # the controller knows the waivers and the other hosts, so it does these
             drift=dict(type="str", choices=["fail", "warn"], default="warn"),
             defer=dict(type="bool", default=False),
@@ -286,6 +328,8 @@ def main():
     )
     options = module.params["tunings"]
     names = list(options) if module.params["names"] is None else module.params["names"]
+    if module.params["preflight"] and not module.check_mode:
+        module.fail_json(msg="preflight: this only looks ahead; give the task check_mode: true")
     # all imports come first: processes that tunings start with the rights of other users cannot read these files
     idle = unused(names, options)
     kinds = {name: tuning_class(name) for name in names if name not in idle}
@@ -294,6 +338,7 @@ def main():
         module.fail_json(msg="there is no tuning '%s'" % unknown[0])
     if kinds:
         engine()
+    look_ahead = preflight(kinds, options) if module.params["preflight"] else None
     shown = platform_results(module)
 
     def run(name):
@@ -306,6 +351,8 @@ def main():
         msg="; ".join(bad or ["%s: %s" % (name, result["msg"]) for name, result in results.items()]),
         tunings=results,
     )
+    if look_ahead:
+        shown["preflight"] = look_ahead(results)
     if bad:
         module.fail_json(**shown)
     module.exit_json(**shown)

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import evidence_samples
+import rollout_samples
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import to_html
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import to_html as rollout_html
 from rendering import render
 from report_samples import NAMES, fleet, fourteen, sample
 from series_samples import banking, connections, virtualization
@@ -28,10 +30,17 @@ EVIDENCE = {
     "verify-hostile": evidence_samples.hostile,
     "verify-fleet": lambda: evidence_samples.fleet(200),
 }
+ROLLOUTS = {
+    f"rollout-{name}": rollout_samples.SAMPLES[name]
+    for name in ("planned", "running", "stopped", "complete", "hostile", "fleet")
+}
+EVERYTHING = [*PAGES, *EVIDENCE, *ROLLOUTS]
 
 
 def page(name: str) -> bytes:
-    """One of PAGES or EVIDENCE."""
+    """One of EVERYTHING."""
+    if name in ROLLOUTS:
+        return "".join(rollout_html.lines(ROLLOUTS[name]())).encode()
     if name in EVIDENCE:
         return "".join(to_html.lines(EVIDENCE[name]())).encode()
     if name in SERIES:
@@ -44,7 +53,7 @@ class Site:
     """The pages on a local port, and the path of every request that came."""
 
     def __init__(self) -> None:
-        self.pages = {f"/{name}/report.html": page(name) for name in [*PAGES, *EVIDENCE]}
+        self.pages = {f"/{name}/report.html": page(name) for name in EVERYTHING}
         self.requests: list[str] = []
         site = self
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from devtools import Browser
-from site_of_pages import EVIDENCE, PAGES, Site
+from site_of_pages import EVERYTHING, Site
 
 AXE = Path(__file__).resolve().parents[2] / ".cache" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -44,7 +44,7 @@ def violations(browser: Browser, axe: str) -> list[str]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("name", [*PAGES, *EVIDENCE])
+@pytest.mark.parametrize("name", EVERYTHING)
 def test_axe_finds_nothing(browser: Browser, site: Site, axe: str, name: str, view: str) -> None:
     browser.show(**VIEWS[view])
     browser.open(site.url(name))
@@ -61,7 +61,7 @@ def test_axe_finds_something_where_there_is_something(browser: Browser, site: Si
     assert {line.partition(":")[0] for line in found} >= {"color-contrast", "image-alt"}
 
 
-@pytest.mark.parametrize("name", [*PAGES, *EVIDENCE])
+@pytest.mark.parametrize("name", EVERYTHING)
 def test_at_200_percent_nothing_is_lost_and_the_page_does_not_scroll_sideways(
     browser: Browser, site: Site, name: str
 ) -> None:

@@ -21,6 +21,9 @@ Lines = Iterator[str]
 FASTER = {5: -math.log(0.95), 10: -math.log(0.9)}
 """Logarithm of a change by so many percent less time."""
 
+TENTH = math.log(1.1)
+"""Logarithm of a tenth more time."""
+
 SITES = {
     "1 comparison": (Site(1), 2000),
     "14": (Site(2, 7, 0.0, 2), 1000),
@@ -319,6 +322,30 @@ def why(ask: Ask) -> Lines:
     return table(["protocol, nothing changed, 6 rounds per state", "wrong", "experiments"], rows())
 
 
+BATCHES = {"1 host": (1, 4), "5 hosts": (5, 4), "10 hosts": (10, 7)}
+"""Hosts and workloads."""
+BATCH_NOISES = [("rounds 2 %", 0.02), ("rounds 2 %", 0.05), ("rounds 3 %", 0.02), (NOISY, 0.02), ("AR(1) 0.8", 0.02)]
+BATCH_NOISES += [(noise, 0.02) for noise in DRIFTS[:2]]
+
+
+def batches(ask: Ask) -> Lines:
+    """How often the guard of a rollout stops a batch."""
+
+    def stops(noise: str, cpu: float, shape: tuple[int, int], worse: float) -> Outcome:
+        return ask(trials.batch, trials.Batch(noise, *shape, cpu, worse), experiments=200 if worse else 800)
+
+    def rows() -> Iterator[list[str]]:
+        for noise, cpu in BATCH_NOISES:
+            none, slower = ([stops(noise, cpu, shape, worse) for shape in BATCHES.values()] for worse in (0.0, TENTH))
+            shown = [
+                f"{found.pct('stops'):.1f} / {bad.pct('stops'):.0f}" for found, bad in zip(none, slower, strict=True)
+            ]
+            yield [f"{noise}, CPU {100 * cpu:.0f} %", *shown, counts(*none, *slower)]
+
+    heads = [f"{name}, {workloads} workloads" for name, (_hosts, workloads) in BATCHES.items()]
+    return table(["noise", *heads, "experiments"], rows())
+
+
 class Goals:
     """The goals of the method beside what was reached in the worst of the cells that they are about."""
 
@@ -396,4 +423,5 @@ TABLES: dict[str, Callable[[Ask], Lines]] = {
     "control": control,
     "guard": guard,
     "parts": parts,
+    "batches": batches,
 }

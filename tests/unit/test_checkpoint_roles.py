@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every tuning's role hands zpower_checkpoint and zpower_lease on, in its only call that changes something."""
+"""Every tuning's role hands the variables of checkpoints and probation on, in its only call that changes something."""
 
 from __future__ import annotations
 
@@ -42,3 +42,18 @@ def test_every_tuning_hands_them_on(role: str) -> None:
     assert options(zpower_checkpoint="cp", zpower_lease=60) == ("cp", 60)
     assert options(zpower_checkpoint="", zpower_lease=0) == ("omitted", 0)
     assert options() == ("omitted", "omitted")
+
+
+@pytest.mark.parametrize("role", TUNINGS)
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"zpower_confirm_within": "10m"}, {"confirm_within": "10m"}),
+        ({"zpower_confirm_within": 0, "zpower_rollback": True}, {"confirm_within": "0", "state": "restored"}),
+        ({"zpower_confirm": True, "zpower_confirm_within": "10m"}, {"state": "confirmed"}),
+        ({"zpower_confirm": False, "zpower_confirm_within": ""}, {}),
+    ],
+)
+def test_every_tuning_has_a_probation(role: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    found = module_options(role, role_specs(role), {"sap_profile_shared": False, **given}.get)
+    assert {option: found[option] for option in found if option not in ("complete", "profiles")} == expected

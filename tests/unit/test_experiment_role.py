@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import CHANGE, make_plan, make_records, make_tunings
@@ -40,20 +41,29 @@ def play(
     return done.returncode == 0, done.stdout + done.stderr
 
 
-# the module tunings, which notes its calls
-NOTING = """\
+# the module tunings, which notes its calls; the action reads its documentation
+NOTING = f"""\
 import json
 import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-module = AnsibleModule({"names": {}, "tunings": {"type": "dict"}, "stop_on_error": {}}, supports_check_mode=True)
-tunings = module.params["tunings"]
-with open(os.environ["CALLS"], "a") as calls:
-    calls.write(json.dumps({"check": module.check_mode, **tunings}) + "\\n")
-row = {"subject": "x", "verdict": "compliant", "reason": "", "restart": "none"}
-results = {name: {"changed": False, "tuning": [{"name": name, **row}]} for name in tunings}
-module.exit_json(changed=False, tunings=results, msg="")
+DOCUMENTATION = {DOCUMENTATION!r}
+
+
+def main():
+    options = {{"names": {{}}, "tunings": {{"type": "dict"}}, "stop_on_error": {{}}}}
+    module = AnsibleModule(options, supports_check_mode=True)
+    tunings = module.params["tunings"]
+    with open(os.environ["CALLS"], "a") as calls:
+        calls.write(json.dumps({{"check": module.check_mode, **tunings}}) + "\\n")
+    row = {{"subject": "x", "verdict": "compliant", "reason": "", "restart": "none"}}
+    results = {{name: {{"changed": False, "tuning": [{{"name": name, **row}}]}} for name in tunings}}
+    module.exit_json(changed=False, tunings=results, msg="")
+
+
+if __name__ == "__main__":
+    main()
 """
 LEVEL = {
     "name": "every-4",

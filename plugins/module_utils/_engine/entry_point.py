@@ -5,17 +5,23 @@
 import copy
 
 from .._host.host import Host, HostError
+from . import archive
+from .confirm import Confirmation
+from .durations import seconds
 from .journal import Journal
 from .lease import LONGEST, Terms
+from .places import PROBATION
 from .run import Run
 from .tuning import InputError
 
 # documented in plugins/doc_fragments/tuning.py
 STATE_ARGUMENTS = dict(
-    state=dict(type="str", choices=["present", "restored"], default="present"),
+    state=dict(type="str", choices=["present", "restored", "confirmed"], default="present"),
     force=dict(type="bool", default=False),
     checkpoint=dict(type="str"),
     lease=dict(type="int"),
+    confirm_within=dict(type="str"),
+    confirmed_state=dict(type="str", choices=["present", "off", "restored"], default="present"),
     complete=dict(type="bool", default=False),
 )
 
@@ -37,44 +43,88 @@ def outcome(tuning_class, params, check_mode):
     """The result of one call of a tuning's module with these checked parameters."""
     host = Host()
     try:
-        terms = _terms(host, params, tuning_class)
+        checkpoint, lease_s = temporary(params)
+        if params["state"] == "confirmed":
+            return _confirmed(host, tuning_class, params, check_mode)
         tuning = tuning_class(host, params)
-        journal = Journal(host, tuning.name, checkpoint=params["checkpoint"])
-        run = Run(
+        return Run(
             tuning,
-            journal,
+            Journal(host, tuning.name, checkpoint=checkpoint),
             params["state"],
             check_mode,
             params["force"],
-            terms,
+            _terms(host, params, tuning_class, checkpoint, lease_s),
             complete=params["complete"],
-        )
-        return run.run()
+        ).run()
     except (InputError, HostError) as error:
         return {"failed": True, "msg": str(error)}
 
 
-def _terms(host, params, tuning_class):
-    """The Terms of the call's lease, or None. Raises InputError."""
-    seconds = params["lease"]
-    if seconds is None:
-        return None
-    if not 0 <= seconds <= LONGEST:
-        raise InputError("lease: %d is out of range; use 0 to %d seconds" % (seconds, LONGEST))
-    if not params["checkpoint"]:
-        raise InputError("lease: only a checkpoint is taken back by itself; give checkpoint too")
+def _confirmed(host, tuning_class, params, check_mode):
+    state = params["confirmed_state"]
+    tuning = tuning_class(host, dict(params, state=state))
+    journal = Journal(host, tuning.name)
+    return Confirmation(tuning, journal, state, check_mode, params["force"], params["complete"]).run()
 
-    def take_back(due):
-        journal = Journal(host, tuning_class.name, checkpoint=params["checkpoint"])
-        journal.lock()
+
+def temporary(params):
+    """(name of the call's checkpoint or None, seconds of its lease or None). Raises InputError."""
+    checkpoint, lease_s, within = params["checkpoint"], params["lease"], (params["confirm_within"] or "").strip()
+    if checkpoint == PROBATION:
+        raise InputError(
+            "checkpoint: '%s' is kept for values on probation; give another name, or confirm_within instead" % PROBATION
+        )
+    confirming = params["state"] == "confirmed"
+    if (within or confirming) and (checkpoint or lease_s is not None):
+        raise InputError(
+            "%s: values on probation are a checkpoint with a lease of its own; leave out checkpoint and lease"
+            % ("state" if confirming else "confirm_within")
+        )
+    option = "lease"
+    if within:
+        option, checkpoint = "confirm_within", PROBATION
         try:
-            if not due():
-                return None
-            tuning = tuning_class(host, tuning_class.unattended(params))
-            return Run(tuning, journal, "restored", all_subjects=True).run()
-        except InputError as error:
-            raise HostError(str(error)) from error
-        finally:
-            journal.close()
+            lease_s = seconds(within, option)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+    if lease_s is not None and not 0 <= lease_s <= LONGEST:
+        raise InputError("%s: %d is out of range; use 0 to %d seconds" % (option, lease_s, LONGEST))
+    if lease_s is not None and not checkpoint:
+        raise InputError("lease: only a checkpoint is taken back by itself; give checkpoint too")
+    return checkpoint, lease_s
 
-    return Terms(seconds, take_back)
+
+def _terms(host, params, tuning_class, checkpoint, lease_s):
+    """The Terms of the call's lease, or None."""
+    if lease_s is None:
+        return None
+    return Terms(
+        lease_s,
+        lambda due: take_back(host, params, tuning_class, checkpoint, due),
+        lambda: archive.program(tuning_class, tuning_class.unattended(params), host.root),
+    )
+
+
+def watch(tuning_class, params, root):
+    """The service of a probation: see archive.py and Lease.watch(). params: those with which it takes back."""
+    host = Host(root)
+    lease = Journal(host, tuning_class.name, checkpoint=PROBATION).lease
+    lease.watch(lambda due: take_back(host, params, tuning_class, PROBATION, due), lambda details: None)
+
+
+def take_back(host, params, tuning_class, checkpoint, due):
+    """What a guardian does when the lease ends; see Terms. Raises HostError."""
+    journal = Journal(host, tuning_class.name, checkpoint=checkpoint)
+    journal.lock()
+    try:
+        if not due():
+            return None
+        if not journal.entries:
+            # the run that took the values back, or confirmed them, was killed before it came to the lease
+            journal.lease.end()
+        tuning = tuning_class(host, tuning_class.unattended(params))
+        return Run(tuning, journal, "restored", all_subjects=True).run()
+    except InputError as error:
+        raise HostError(str(error)) from error
+    finally:
+        journal.close()

@@ -6,7 +6,7 @@ One file per tuning below /var/lib/zpower_sap_tuning (AIX: /var/adm/zpower_sap_t
 written before the first change, so that a run killed at any moment leaves enough behind to go back.
 
 A checkpoint is a second journal, in the folder checkpoint-<name> below, with the values found when it began. It is
-taken back as a whole. The main journal does not mention it.
+taken back as a whole. The main journal does not mention it. Values on probation are the checkpoint of that name.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused, sync_folder
 from .._host.lock import Busy, Lock
 from .lease import Lease
-from .places import CHECKPOINT, folder_of
+from .places import CHECKPOINT, PROBATION, folder_of
 from .tuning import InputError
 
 SCHEMA = "zpower.sap_tuning/journal/1"
@@ -128,7 +128,13 @@ class Journal:
         self._lock = Lock(host, self._lock_path)
         self.lease = Lease(host, self.folder, name)
         self.machine, self.made, self.entries = None, [], {}
+        # the names of the checkpoints that are part of this journal
+        self._merged = set()
         self._load()
+
+    def probation(self):
+        """The journal of this tuning's values on probation, as it is now."""
+        return Journal(self._host, self.name, self._base, PROBATION)
 
     def checkpoints(self):
         """The journals of this tuning's checkpoints that have not been taken back, the newest first."""
@@ -146,15 +152,28 @@ class Journal:
     def blocking_checkpoint(self):
         """A sentence why nothing may be set with this journal now; empty if there is no other checkpoint."""
         for other in self.checkpoints():
-            if other.checkpoint != self.checkpoint:
+            if other.checkpoint != self.checkpoint and other.checkpoint not in self._merged:
                 ends = other.lease.ends()
                 until = ", which the host takes back by itself at %s" % ends if ends else ""
+                if other.checkpoint == PROBATION:
+                    return (
+                        "%s has values on probation since %s%s; ansible-playbook zpower.sap_tuning.confirm keeps them, "
+                        "zpower.sap_tuning.rollback -e zpower_confirm_within=0 takes back only those, and rollback "
+                        "without it everything" % (self.name, other.since(), until)
+                    )
                 return (
                     "%s has temporary values of the checkpoint %s, which began at %s%s; ansible-playbook "
                     "zpower.sap_tuning.rollback -e zpower_checkpoint=%s takes back only those, and rollback without "
                     "it everything" % (self.name, other.checkpoint, other.since(), until, other.checkpoint)
                 )
         return ""
+
+    def probation_remark(self):
+        """For the records of values on probation, how long they are; empty for other journals."""
+        if self.checkpoint != PROBATION or not self.entries:
+            return ""
+        ends = self.lease.ends()
+        return "on probation%s: zpower.sap_tuning.confirm keeps it" % (" until %s" % ends if ends else "")
 
     def since(self):
         """When the oldest entry was made (UTC); empty if there is none."""
@@ -250,15 +269,22 @@ class Journal:
     def leftovers(self):
         """The files that killed runs left in the journals' folders; remove them only under the lock."""
         found = []
-        for folder in self._folders():
-            path = os.path.join(folder, self.name + ".json")
-            lease = Lease(self._host, folder, self.name)
+        for path, lease in self._leases():
             found += temporaries(self._host, path) + lease.leftovers(self._host.exists(path))
         return found
 
+    def _leases(self):
+        """[(path of the journal, Lease)] of this tuning in all folders, and of its probation, which has other files."""
+        folders = sorted(set(self._folders()) | {os.path.join(self._base, CHECKPOINT + PROBATION)})
+        return [(os.path.join(folder, self.name + ".json"), Lease(self._host, folder, self.name)) for folder in folders]
+
+    def _idle(self):
+        """The leases of checkpoints that are over, because a run was killed before it ended the lease."""
+        return [lease for path, lease in self._leases() if lease.stands() and not self._host.exists(path)]
+
     def littered(self):
         """Whether a killed run left something in the journals' folders that the end of a run would have removed."""
-        if self.leftovers() or self._emptied():
+        if self.leftovers() or self._emptied() or self._idle():
             return True
         if self._stands():
             return False
@@ -270,6 +296,12 @@ class Journal:
         for journal in self._emptied():
             with contextlib.suppress(HostError):
                 journal.save()
+
+    def end_idle(self):
+        """End leases without a checkpoint; call it before the leftovers are removed."""
+        for lease in self._idle():
+            with contextlib.suppress(HostError):
+                lease.end()
 
     def _emptied(self):
         """The journals of this tuning that have no entry left and only note folders."""
@@ -291,6 +323,29 @@ class Journal:
             if entry["subject"] in (identities or {}):
                 entry.setdefault("identity", identities[entry["subject"]])
         self.made += self._to_make([folder for folder in folders if folder not in self.made])
+        self.keep()
+
+    def adopt(self, subject, knob):
+        """Add a stored value of this collection that no journal has, as absent before. Does not write the journal."""
+        entry = self.entries[knob.key] = _entry(subject, knob, None)
+        entry["ours"].append(knob.now)
+
+    def merge(self, other):
+        """Add the entries of a newer journal; the first values of this one win. Writes nothing.
+
+        Returns whether there are any.
+        """
+        for key, entry in other.entries.items():
+            own = self.entries.setdefault(key, dict(entry, ours=[]))
+            own["ours"] = own["ours"] + [value for value in entry["ours"] if value not in own["ours"]]
+            if "identity" in entry:
+                own.setdefault("identity", entry["identity"])
+        self.made += [folder for folder in other.made if folder not in self.made]
+        self._merged.add(other.checkpoint)
+        return bool(other.entries)
+
+    def keep(self):
+        """Write the journal before anything changes. Raises HostError if that is refused."""
         try:
             self._make_folder(self.folder)
             self.save()
@@ -299,10 +354,10 @@ class Journal:
                 "nothing was changed: the journal could not be written (%s)" % error, error.errno
             ) from error
 
-    def adopt(self, subject, knob):
-        """Add a stored value of this collection that no journal has, as absent before. Does not write the journal."""
-        entry = self.entries[knob.key] = _entry(subject, knob, None)
-        entry["ours"].append(knob.now)
+    def hand_over(self):
+        """Drop all entries and noted folders, which another journal has now."""
+        self.made = []
+        self.forget(list(self.entries))
 
     def _to_make(self, folders):
         """Those of these folders that this collection makes, or has made for another tuning."""

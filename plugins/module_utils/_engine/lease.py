@@ -4,7 +4,8 @@
 
 There is one guardian per tuning: a process outside of the module's session that sleeps until the lease ends. One file
 in the checkpoint's folder has that time, so each call with the checkpoint renews the lease of all its tunings. A
-guardian holds a lock on its own file while it lives. A reboot ends all guardians; the checkpoint stays.
+guardian holds a lock on its own file while it lives. A reboot ends all guardians; the checkpoint stays. The guardian of
+a probation is a service where systemd runs, and starts again after a reboot.
 """
 
 import errno
@@ -20,10 +21,14 @@ from .._host import daemon
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused
 from .._host.lock import Lock
-from .places import LEASE
+from .places import CHECKPOINT, LEASE, PROBATION
+from .service import PROGRAM, Service
 
 LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
+# a service starts Python anew; in an emulated machine that takes a while
+SERVICE_TIMEOUT_S = 120.0
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # a guardian checks its lease this often, in case it became shorter; a check takes a few 100 µs
 LOOK_S = 15.0
 BUSY_S = 1.0
@@ -34,8 +39,8 @@ _LEFT = ("drifted", "pending_restart")
 
 # The lease that a call requests: seconds from now (0 ends the lease), and take_back(due), with which the guardian takes
 # back the tuning's part of the checkpoint. It takes the lock. If due() is then false, it does nothing and returns None;
-# otherwise it returns the result of the run.
-Terms = namedtuple("Terms", "seconds take_back")
+# otherwise it returns the result of the run. program() returns the archive of a service that does the same.
+Terms = namedtuple("Terms", "seconds take_back program")
 
 
 class Lease:
@@ -52,6 +57,8 @@ class Lease:
         # the tunings of a checkpoint share one lease but no lock, so each writes its own file first and renames it
         self._own_path = os.path.join(folder, name + ".lease")
         self._guardian_path = os.path.join(folder, name + _SUFFIX)
+        # the service of a probation, None for other checkpoints
+        self._service = Service(host, folder, name) if os.path.basename(folder) == CHECKPOINT + PROBATION else None
 
     def ends(self):
         """When the host itself takes the tuning back (UTC), or None if no guardian waits for that."""
@@ -65,8 +72,12 @@ class Lease:
         if terms.seconds == 0:
             self.end()
             return
-        ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + terms.seconds))
-        text = json.dumps({"until": time.monotonic() + terms.seconds, "ends": ends})
+        wall = time.time() + terms.seconds
+        ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall))
+        lease = {"until": time.monotonic() + terms.seconds, "ends": ends}
+        # for a guardian that goes on after a reboot
+        lease.update(boot=self._boot(), wall=wall, seconds=terms.seconds)
+        text = json.dumps(lease)
         self._host.write(self._own_path, text + "\n", mode=0o600)
         try:
             os.rename(self._host.path(self._own_path), self._host.path(self._path))
@@ -75,7 +86,10 @@ class Lease:
         if self._guardian():
             return
         try:
-            daemon.spawn(lambda say_ready: self._watch(terms.take_back, say_ready), (), READY_TIMEOUT_S)
+            if self._service is not None and self._service.usable():
+                self._start(terms.program())
+            else:
+                daemon.spawn(lambda say_ready: self.watch(terms.take_back, say_ready), (), READY_TIMEOUT_S)
         except (HostError, OSError) as error:
             self.end()
             why = os.strerror(error.errno) if isinstance(error, OSError) else error
@@ -83,8 +97,20 @@ class Lease:
                 "the process that would take the checkpoint back at %s could not be started: %s" % (ends, why)
             ) from error
 
+    def _start(self, program):
+        """Start the service and wait until its process watches the lease."""
+        self._service.start(program)
+        deadline = time.monotonic() + SERVICE_TIMEOUT_S
+        while self._guardian() is None:
+            self._service.check()
+            if time.monotonic() > deadline:
+                raise HostError("%s was not ready within %g s" % (self._service.unit, SERVICE_TIMEOUT_S))
+            time.sleep(0.2)
+
     def end(self):
         """End this tuning's guardian; the lease ends with the checkpoint's last guardian."""
+        if self._service is not None:
+            self._service.end(own=self._guardian() == os.getpid())
         pid = self._guardian()
         if pid not in (None, os.getpid()):
             try:
@@ -93,15 +119,21 @@ class Lease:
                 if error.errno != errno.ESRCH:
                     raise refused("cannot end the guardian of the lease (process %d)" % pid, error) from error
         self._host.remove(self._guardian_path)
-        # a guardian that was killed leaves its file until its own tuning is taken back
-        if not self._host.glob(self._folder, "*" + _SUFFIX):
+        # a guardian that was killed leaves its file until its own tuning is taken back; a service may just be starting
+        if not self._host.glob(self._folder, "*" + _SUFFIX) and not self._host.glob(self._folder, "*" + PROGRAM):
             self._host.remove(self._path)
+
+    def stands(self):
+        """Whether a guardian lives, or will after the next boot."""
+        return bool(self._guardian() or (self._service is not None and self._service.files()))
 
     def leftovers(self, stands):
         """Files that killed runs and guardians left behind; stands: whether the tuning's checkpoint still exists."""
         found = [self._own_path] if self._host.exists(self._own_path) else []
         found += temporaries(self._host, self._own_path)
+        found += self._service.temporaries() if self._service is not None else []
         if not stands and not self._guardian():
+            found += self._service.files() if self._service is not None else []
             found += [self._guardian_path] if self._host.exists(self._guardian_path) else []
             # nothing else is in the folder, which will be removed
             if set(self._host.listdir(self._folder)) <= {os.path.basename(path) for path in found} | {LEASE}:
@@ -115,10 +147,15 @@ class Lease:
             return None
         try:
             lease = json.loads(text)
-            return {"until": float(lease["until"]), "ends": str(lease["ends"])}
-        except (ValueError, KeyError, TypeError, RecursionError):
+            numbers = {key: float(lease.get(key) or 0) for key in ("wall", "seconds")}
+            return dict(numbers, until=float(lease["until"]), ends=str(lease["ends"]), boot=lease.get("boot"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             # it is damaged: taking back is the safe choice
-            return {"until": 0.0, "ends": "once"}
+            return {"until": 0.0, "ends": "once", "boot": None}
+
+    def _boot(self):
+        """The id of this boot, None if the system has none."""
+        return self._host.value(_BOOT_ID)
 
     def _guardian(self):
         """The process id of the living guardian, or None. Leaves no file behind."""
@@ -139,7 +176,8 @@ class Lease:
 
     # the guardian; it must not import anything, because the module's files are gone
 
-    def _watch(self, take_back, say_ready):
+    def watch(self, take_back, say_ready):
+        """Wait for the end of the lease, then take back until that succeeds. say_ready({}) is called before."""
         # its descriptor was closed with the others, and another file may get its number
         syslog.closelog()
         os.umask(0o022)
@@ -177,7 +215,12 @@ class Lease:
     def _left(self):
         """The seconds until the lease ends; None if it was ended."""
         lease = self._load()
-        return None if lease is None else lease["until"] - time.monotonic()
+        if lease is None:
+            return None
+        if lease["boot"] is None or lease["boot"] == self._boot():
+            return lease["until"] - time.monotonic()
+        # after a reboot the clock decides; one that was set back does not prolong the lease
+        return min(lease["wall"] - time.time(), lease["seconds"] - time.monotonic())
 
     def _due(self):
         left = self._left()

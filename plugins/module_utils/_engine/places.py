@@ -6,8 +6,13 @@ import os
 
 # a checkpoint has a folder of this name and its own below the folder of journals
 CHECKPOINT = "checkpoint-"
+# the name of the checkpoint of values on probation
+PROBATION = "probation"
 # in the folder of a checkpoint: the time at which the host takes it back
 LEASE = "lease.json"
+# the folder of systemd's units, and how the names of the services of probations begin there
+UNITS = "/etc/systemd/system"
+SERVICE = "zpower-sap-tuning-probation-"
 
 
 def folder_of(system):

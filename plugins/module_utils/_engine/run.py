@@ -3,6 +3,7 @@
 """One call of a state module, for every tuning: observe, plan, act, prove; and the way back."""
 
 import contextlib
+import copy
 import errno
 import os
 
@@ -11,6 +12,9 @@ from .records import Recorder, differences, nothing_to_take_back
 from .setter import Setter
 from .tuning import Subject
 from .way_back import WayBack
+
+# in the reason of a record
+ORPHAN = "set by this collection and no longer asked for"
 
 
 class Run:
@@ -47,7 +51,7 @@ class Run:
         if not self.check_mode and (changed or self._settled(subjects) or self._changes_lease() or self._unwritten):
             self.journal.lock()
             try:
-                self._clean()
+                self.clean()
                 subjects = self._plan()
                 errors = self._act(subjects)
                 after = [self._look_again(subject) if subject.knobs else subject for subject in subjects]
@@ -55,9 +59,11 @@ class Run:
                 changed = any(self._moved(subject, then) for subject, then in zip(subjects, after))
                 self._setter.prove(subjects, after, errors)
                 if self.restoring:
-                    if not errors:
-                        self.back.end_leases({subject.name for subject in subjects})
+                    ended = [] if errors else self.back.ended_leases({subject.name for subject in subjects})
+                    # a service that is killed in between starts again and ends its lease
                     self.back.forget(self._settled(after))
+                    for lease in ended:
+                        lease.end()
                 elif self._changes_lease():
                     self.journal.lease.grant(self.lease)
                 elif self.lease is not None:
@@ -68,21 +74,39 @@ class Run:
         elif not self.check_mode:
             self._clean_up()
         if not subjects:
-            subjects = after = [nothing_to_take_back("has nothing of it" if self.back.keys() else "is empty")]
+            subjects = after = [self._nothing()]
+        self._remark_probation(after)
         recorder = Recorder(self.tuning, self.check_mode, self.restoring)
         result = recorder.result(subjects, after, errors, changed, acted=not self.check_mode and changed)
         return dict(result, **self.tuning.extra_results())
 
+    def verified(self):
+        """The result of a look at the requested values, which predicts no change."""
+        subjects = self._plan() or [self._nothing()]
+        after = [copy.copy(subject) for subject in subjects]
+        result = Recorder(self.tuning, True, self.restoring).result(subjects, after, self._unseen())
+        return dict(result, diff={"before": "", "after": ""}, **self.tuning.extra_results())
+
+    def _nothing(self):
+        return nothing_to_take_back("has nothing of it" if self.back.keys() else "is empty")
+
     def _unseen(self):
         """{subject name: error} of the subjects that cannot be read on the way back."""
         return dict(self.back.errors) if self.restoring else {}
+
+    def _remark_probation(self, subjects):
+        sentence = "" if self.restoring else self.journal.probation_remark()
+        known = {entry["subject"] for entry in self.journal.entries.values()}
+        for subject in subjects:
+            if sentence and subject.name in known:
+                subject.remarks.append(sentence)
 
     def _plan(self):
         return self._plan_back() if self.restoring else self._plan_forth()
 
     def _plan_forth(self):
         # names first: a subject of the request may have had another name
-        self._bring_up_to_date([self.journal])
+        self.bring_up_to_date([self.journal])
         subjects = self.tuning.select()
         foreign = self.journal.foreign()
         if foreign and not self.force:
@@ -107,7 +131,7 @@ class Run:
             self._show_orphans(subjects)
         return subjects
 
-    def _bring_up_to_date(self, journals):
+    def bring_up_to_date(self, journals):
         """Give the journals' entries today's names, and add stored values of this collection that all of them lack."""
         for journal in journals:
             journal.entries = self.tuning.current(journal.entries)
@@ -149,9 +173,8 @@ class Run:
                 subject.notes.append(subject.reason)
                 subject.verdict = None
             subject.notes.append(
-                "%s: set by this collection and no longer asked for; ansible-playbook zpower.sap_tuning.rollback "
-                "--limit HOST --tags %s takes it back, then zpower.sap_tuning.site sets the requested values"
-                % ("; ".join(sentences), self.tuning.name)
+                "%s: %s; ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s takes it back, then "
+                "zpower.sap_tuning.site sets the requested values" % ("; ".join(sentences), ORPHAN, self.tuning.name)
             )
 
     def outlook(self, keys):
@@ -166,9 +189,10 @@ class Run:
             found += [(subject.name, sentences)] if sentences else []
         return found
 
-    def _clean(self):
+    def clean(self):
         """Remove files that killed runs left behind; a file that cannot be removed does no harm."""
         self.tuning.clean()
+        self.journal.end_idle()
         for path in self.journal.leftovers():
             with contextlib.suppress(HostError):
                 self.tuning.host.remove(path)
@@ -185,7 +209,7 @@ class Run:
                 return  # the run that holds the lock does it
             raise
         try:
-            self._clean()
+            self.clean()
         finally:
             self.journal.close()
 
@@ -209,7 +233,7 @@ class Run:
             foreign = journal.foreign()
             if foreign and not self.force:
                 raise HostError("nothing was changed: %s" % foreign)
-        self._bring_up_to_date(journals)
+        self.bring_up_to_date(journals)
         self.back = WayBack(self.tuning, journals, self.force)
         names = [name for name in self.back.subjects() if self.all_subjects or self.tuning.selects(name)]
         subjects = self._plan_subjects(names)

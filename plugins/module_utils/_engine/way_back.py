@@ -121,8 +121,10 @@ class WayBack:
         for journal, keys in settled:
             journal.forget(keys)
 
-    def end_leases(self, names):
-        """End the leases of checkpoints that have only these subjects: their guardians have nothing left to do."""
-        for journal in self.journals:
-            if journal.checkpoint and {entry["subject"] for entry in journal.entries.values()} <= names:
-                journal.lease.end()
+    def ended_leases(self, names):
+        """The leases of checkpoints that have only these subjects: their guardians have nothing left to do."""
+        return [
+            journal.lease
+            for journal in self.journals
+            if journal.checkpoint and {entry["subject"] for entry in journal.entries.values()} <= names
+        ]

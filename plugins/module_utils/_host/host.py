@@ -234,6 +234,17 @@ class Host:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
 
+    def link(self, path, to):
+        """Make a link durably, in a folder of root. One that is there stays."""
+        link = self.path(path)
+        try:
+            os.makedirs(os.path.dirname(link), 0o755, exist_ok=True)
+            os.symlink(to, link)
+            sync_folder(os.path.dirname(link))
+        except OSError as error:
+            if error.errno != errno.EEXIST:
+                raise refused("cannot make the link %s" % path, error) from error
+
     @as_owner
     def remove(self, path):
         """Remove a file durably. It is no error if the file is absent."""

@@ -74,6 +74,27 @@ class Lock:
                 if self._descriptor != descriptor:
                     os.close(descriptor)
 
+    def look(self):
+        """Raise Busy if another process holds the lock. Creates and writes nothing.
+
+        Raises HostError if the file cannot be opened or locked. Another process that tries to take the lock in the
+        same moment may find it held.
+        """
+        try:
+            descriptor = os.open(self._host.path(self._path), os.O_RDONLY | NO_FOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                return
+            raise refused("cannot read %s" % self._path, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise refused("cannot lock %s" % self._path, error) from error
+            raise Busy(self._path, self._owner()) from error
+        finally:
+            os.close(descriptor)
+
     def _owner(self):
         return (self._host.data(self._path, follow=False) or b"").decode("utf-8", "replace").strip()[:200]
 

@@ -5,7 +5,7 @@
 import os
 import platform
 
-from .._engine.places import CHECKPOINT, LEASE, folder_of
+from .._engine.places import CHECKPOINT, LEASE, SERVICE, folder_of
 from .._engine.records import Recorder, nothing_to_take_back
 from .._host.drop_ins import FOLDERS, PREFIX
 from .._host.host import TEMPORARY, Host, HostError
@@ -57,6 +57,9 @@ def _left(host):
     for stem in [_stem(name) for folder in FOLDERS for name in _names(host, folder)]:
         if stem.startswith(PREFIX):
             found.add(stem[len(PREFIX) :].replace("-", "_"))
+    for stem in [_stem(name) for name in _names(host, UNITS)]:
+        if stem.startswith(SERVICE):
+            found.add(stem[len(SERVICE) :])
     units = [os.path.join(UNITS, name) for name in _names(host, UNITS) if name.startswith("SAP")]
     if any(_LIMIT_FILE in name for folder in [LIMITS] + units for name in _names(host, folder)):
         found.add("sap_profile")

@@ -72,7 +72,7 @@ class Rps(Tuning):
     name = "rps"
     sources = SOURCES["rps"]
     options = dict(
-        state=dict(type="str", choices=["present", "off", "restored"], default="present"),
+        state=dict(type="str", choices=["present", "off", "restored", "confirmed"], default="present"),
         interfaces=dict(type="list", elements="str", default=["auto"]),
         cpus=dict(type="str", default="all"),
         every=dict(type="int", default=1),

@@ -10,7 +10,11 @@ from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from ...module_utils._engine import durations
+from ...module_utils._engine.lease import LONGEST
 from . import shared_profiles
+
+_seconds: Callable[[Any, str], int] = durations.seconds
 
 # Options that name subjects. A rollback leaves them out, so that it takes back the whole journal.
 SUBJECTS = {"interfaces", "device", "devices", "profiles"}
@@ -24,7 +28,8 @@ def module_options(
     specs: the role's variables, from its argument_specs.yml; value_of: the value of a variable, None if it is not set.
     A variable with two underscores in front comes first: a role has it for an option that it computes.
     """
-    rollback = boolean(value_of("zpower_rollback"), strict=False)
+    common = common_options(value_of)
+    rollback = common.get("state") == "restored"
     left_out = {"shared", "profiles", *shared_profiles.PROFILE} if tuning == "sap_profile" else set()
     left_out |= SUBJECTS if rollback else set()
     given = {}
@@ -36,10 +41,40 @@ def module_options(
             given[option] = value
     if tuning == "sap_profile" and not rollback:
         given["profiles"] = shared_profiles.profiles(value_of)
-    given |= {"state": "restored"} if rollback else {}
-    given |= {"checkpoint": checkpoint} if (checkpoint := value_of("zpower_checkpoint")) else {}
-    given |= {"lease": lease} if (lease := value_of("zpower_lease")) is not None else {}
-    return {**given, "complete": True}
+    if common.get("state") == "confirmed" and "state" in given:
+        given["confirmed_state"] = given["state"]
+    return {**given, **common, "complete": True}
+
+
+def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
+    """The options that the variables ``zpower_*`` give to every tuning of a host.
+
+    Raises ValueError, with the names of the variables, if they are wrong or do not go together.
+    """
+    rollback, confirm = (boolean(value_of(name), strict=False) for name in ("zpower_rollback", "zpower_confirm"))
+    checkpoint, lease = value_of("zpower_checkpoint"), value_of("zpower_lease")
+    within = _confirm_within(value_of("zpower_confirm_within"))
+    if confirm and rollback:
+        raise ValueError("zpower_confirm keeps values and zpower_rollback takes them back; give only one of them")
+    probation = "zpower_confirm" if confirm else "zpower_confirm_within" if within is not None else ""
+    if probation and (checkpoint or lease is not None):
+        other = "zpower_checkpoint" if checkpoint else "zpower_lease"
+        raise ValueError(f"{probation} is for values on probation, which have their own checkpoint; leave out {other}")
+    found = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
+    found |= {"checkpoint": checkpoint} if checkpoint else {}
+    found |= {"lease": lease} if lease is not None else {}
+    # a confirmation ends the probation, whatever time the inventory gives
+    found |= {"confirm_within": within} if within is not None and not confirm else {}
+    return found
+
+
+def _confirm_within(value: Any) -> str | None:
+    """The duration as the option takes it; None if it is not given, as an empty field of a survey."""
+    if value is None or not str(value).strip():
+        return None
+    if _seconds(value, "zpower_confirm_within") > LONGEST:
+        raise ValueError(f"zpower_confirm_within is {value!r}; at most {LONGEST // 86400}d belong there")
+    return str(value).strip()
 
 
 @contextmanager

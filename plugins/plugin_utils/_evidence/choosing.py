@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .._records.checks import show
 from .._report.text import listed
-from . import files
+from . import files, slices
 from .document import KINDS, Document
 
 LATEST, PREVIOUS = "latest", "previous"
@@ -45,8 +45,7 @@ class Found:
     @property
     def order(self) -> Order:
         """When it began, also if its folder was renamed."""
-        begun = self.document["run"]["begun"][:19].replace("-", "").replace(":", "")
-        return _order(self.name) if NAME.fullmatch(self.name) else (begun, 1)
+        return _order(self.name if NAME.fullmatch(self.name) else files.stamp(self.document["run"]["begun"]))
 
 
 class Runs:
@@ -57,8 +56,11 @@ class Runs:
         self.kind = kind
         self.today = today
         entries = os.scandir(self.folder) if self.folder.is_dir() else ()
-        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and NAME.fullmatch(entry.name)]
-        self.names = sorted(names, key=_order, reverse=True)
+        folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        times = {name: slices.begun(self.folder / name) if name.startswith(slices.PREFIX) else name for name in folders}
+        self.times = {name: time for name, time in times.items() if NAME.fullmatch(time)}
+        """When each run began, in the form of the names; the folder of united slices has another name."""
+        self.names = sorted(self.times, key=lambda name: _order(self.times[name]), reverse=True)
         """The newest first."""
 
     def pair(self, start: str, end: str) -> tuple[Found, Found]:
@@ -77,17 +79,17 @@ class Runs:
         wanted = wanted.strip()
         word = wanted.lower()
         if word == LATEST:
-            return self._last(option, wanted, lambda name: True)
+            return self._last(option, wanted, lambda time: True)
         if word == PREVIOUS:
-            limit = (later or self._last(option, LATEST, lambda name: True)).order
-            return self._last(option, wanted, lambda name: _order(name) < limit)
+            limit = (later or self._last(option, LATEST, lambda time: True)).order
+            return self._last(option, wanted, lambda time: _order(time) < limit)
         if word in WEEKDAYS or DAY.fullmatch(word):
             day = self._day(option, word).strftime("%Y%m%d")
-            return self._last(option, wanted, lambda name: name[:8] <= day)
+            return self._last(option, wanted, lambda time: time[:8] <= day)
         if wanted in self.names:
             return self._read(self.folder / wanted)
         if BEGINNING.fullmatch(wanted):
-            return self._last(option, wanted, lambda name: name.startswith(wanted))
+            return self._last(option, wanted, lambda time: time.startswith(wanted))
         path = Path(wanted).expanduser()
         if not wanted or not os.path.lexists(path):
             raise ValueError(f"{option} is {show(wanted)}, which is no run and no path; {RIGHT}; {self._nearest('')}")
@@ -103,13 +105,13 @@ class Runs:
             raise ValueError(f"{option} is {word}, which is no day; a day such as 2026-11-16 belongs there") from None
 
     def _last(self, option: str, wanted: str, fits: Callable[[str], bool]) -> Found:
-        """The newest finished run whose name fits; unfinished ones are left out and noted."""
+        """The newest finished run whose time fits; unfinished ones are left out and noted."""
         unfinished: list[str] = []
 
         def notes() -> list[str]:
             return [f"left out, because it did not end: {listed(unfinished, NEAREST)}"] if unfinished else []
 
-        for name in filter(fits, self.names):
+        for name in (name for name in self.names if fits(self.times[name])):
             try:
                 return replace(self._read(self.folder / name), notes=notes())
             except Unfinished:
@@ -137,7 +139,7 @@ class Runs:
     def _nearest(self, wanted: str) -> str:
         """The runs around a time, the newest ones without one."""
         digits = wanted.replace("-", "") if DAY.fullmatch(wanted) else wanted
-        place = sum(name > digits for name in self.names) if digits[:1].isdigit() else 0
+        place = sum(self.times[name] > digits for name in self.names) if digits[:1].isdigit() else 0
         first = max(0, min(place - NEAREST // 2, len(self.names) - NEAREST))
         names = self.names[first : first + NEAREST]
         return f"the nearest runs in {self.folder} are {', '.join(reversed(names))}" if names else "there is no run"

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._records.checks import LONGEST_NAME
 from .._report.text import ARROW, listed, moment, natural, one_line, opaque, plural, shorten
-from .document import MOST_FACTS, Document
+from .document import MOST_FACTS, Document, looked
 from .rows import PLACES, plain
 from .values import NOTHING, conflicts, current
 
@@ -160,7 +160,7 @@ class _State:
             self._add_facts(facts, VOLATILE | IDENTITY if own else VOLATILE)
         for row in host.get("rows") or ():
             if row["name"] not in unasked:
-                self._add_row(row, document["run"]["check"])
+                self._add_row(row, looked(document["run"]))
 
     def _add_facts(self, facts: dict[str, Any], skipped: Collection[tuple[str, str]]) -> None:
         for path, (area, names) in PARTS.items():

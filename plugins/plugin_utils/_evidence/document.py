@@ -19,12 +19,18 @@ from .rows import LONGEST_TEXT, plain, rows_of
 from .waivers import Waiver
 
 SCHEMA = "zpower.sap_tuning/evidence/1"
-KINDS = ("verify", "site", "rollback")
+KINDS = ("verify", "site", "rollback", "rollout", "confirm")
 OUTCOMES = ("ok", "failed", "unreachable", "skipped", "not_reached")
 LOST = ("failed", "unreachable", "not_reached")
 """Outcomes after which nobody knows all values of a host."""
 RESULTS = ("compliant", "drift", "error", "unfinished", "nothing")
-WANTED = {"verify": "compliant", "site": "as requested", "rollback": "taken back"}
+WANTED = {
+    "verify": "compliant",
+    "site": "as requested",
+    "rollback": "taken back",
+    "rollout": "as requested",
+    "confirm": "confirmed",
+}
 """How a host should be after a run."""
 MOST_FACTS = 20_000
 
@@ -45,8 +51,9 @@ class Run:
     tags: Sequence[str] = ()
     skip_tags: Sequence[str] = ()
     check: bool = False
-    """Nothing was set: the values after are predictions. Always so for ``verify``; a check after a rollback is
-    ``rollback`` with this."""
+    """A run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this."""
+    stopped: str = ""
+    """Why a rollout stopped: no error of any host."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +85,17 @@ def build(
     day = check(run)
     waived = waived if waived and run.kind != "rollback" else Waived()  # taking back needs no exception
     hosts = [_host(name, results.get(name)) for name in sorted({*planned, *results}, key=natural)]
-    if run.kind == "rollback":
+    if run.kind in ("rollback", "rollout"):
         for host in hosts:
             host["rows"] = [row for row in host["rows"] if not nothing_used(row)]
     # only verify looks at everything for which there are waivers
     partial = bool(run.kind != "verify" or run.limit or run.tags or run.skip_tags)
     waivers = waiving.apply(hosts, waived.by_host, waived.groups, day, partial)
+    return assemble(run, hosts, waivers, [_text(sentence) for sentence in waived.mistakes])
+
+
+def assemble(run: Run, hosts: list[dict[str, Any]], waivers: list[dict[str, Any]], problems: list[str]) -> Document:
+    """The document of hosts and waivers as :func:`build` leaves them, with the totals and the result."""
     totals = _totals(hosts, failing(run.kind, run.check)[1:])
     result = _result(run, totals)
     return {
@@ -99,13 +111,14 @@ def build(
             "limit": _text(run.limit) if run.limit else None,
             "tags": [_text(tag) for tag in run.tags],
             "skip_tags": [_text(tag) for tag in run.skip_tags],
+            **({"stopped": _text(run.stopped)} if run.stopped else {}),
         },
         "result": result,
         "headline": _headline(run, totals, result),
         "totals": totals,
         "hosts": hosts,
         "waivers": waivers,
-        "problems": [_text(sentence) for sentence in waived.mistakes],
+        "problems": problems,
     }
 
 
@@ -133,10 +146,15 @@ def _refuse(name: str, stamp: object) -> datetime:
 def failing(kind: str, check: bool) -> tuple[str, ...]:
     """The verdicts of rows that are not as requested, the gravest first; kind and check as of :class:`Run`.
 
-    After ``site`` and ``rollback`` a value that waits for a restart is what the run left on purpose.
+    After what sets values, a value that waits for a restart is what the run left on purpose; ``confirm`` follows it.
     """
     looked = kind == "verify" or (kind == "rollback" and check)
     return ("failed", "drifted", "pending_restart") if looked else ("failed", "drifted")
+
+
+def looked(run: Mapping[str, Any]) -> bool:
+    """Whether a run only looked: the values after are predictions, the values before are the current ones."""
+    return bool(run["check"] or run["kind"] == "confirm")
 
 
 def nothing_used(record: Mapping[str, Any]) -> bool:
@@ -198,7 +216,7 @@ def _result(run: Run, totals: Mapping[str, Any]) -> str:
     outcomes, verdicts = totals["outcomes"], totals["verdicts"]
     if run.ended is None:
         return "unfinished"
-    if verdicts["failed"] or any(outcomes[name] for name in LOST):
+    if run.stopped or verdicts["failed"] or any(outcomes[name] for name in LOST):
         return "error"
     if totals["drifting_hosts"]:
         return "drift"
@@ -213,12 +231,15 @@ def _headline(run: Run, totals: Mapping[str, Any], result: str) -> str:
     parts = []
     if result == "unfinished":
         parts.append("The run did not end: its controller was stopped, or it is still running")
+    if run.stopped:
+        parts.append(_text(run.stopped).removesuffix("."))
     if totals["drifting_hosts"]:
         verb = "is" if totals["drifting_hosts"] == 1 else "are"
         parts.append(f"{totals['drifting_hosts']:,} of {plural(hosts, 'host')} {verb} not {WANTED[run.kind]}")
     failed = totals["verdicts"]["failed"]
     if failed:
-        parts.append(f"{plural(failed, 'value', 'values')} could not be {'read' if run.kind == 'verify' else 'set'}")
+        what = "read" if run.kind in ("verify", "confirm") else "set"
+        parts.append(f"{plural(failed, 'value', 'values')} could not be {what}")
     lost = [(outcomes[name], name.replace("_", " ")) for name in LOST if outcomes[name]]
     if lost:
         (count, word), *others = lost

@@ -36,10 +36,9 @@ LARGEST_FILE = 1 << 30
 
 def new_folder(results: Path, kind: str, begun: str) -> Path:
     """Make ``<results>/<kind>/20261120T100000Z``, with ``-2`` behind it if another run has this name already."""
-    stamp = begun[:19].replace("-", "").replace(":", "") + "Z"
     with folder_below(results / kind, results) as above:
         for number in itertools.count(1):
-            name = stamp if number == 1 else f"{stamp}-{number}"
+            name = stamp(begun) if number == 1 else f"{stamp(begun)}-{number}"
             try:
                 os.mkdir(name, dir_fd=above)
             except FileExistsError:
@@ -48,10 +47,15 @@ def new_folder(results: Path, kind: str, begun: str) -> Path:
     raise AssertionError  # the numbers never end
 
 
-def write(document: Document, folder: Path, formats: Sequence[str] = tuple(FORMATS)) -> Written:
-    """Write ``<kind>.<format>`` into the folder, each file as a whole. Errors as :func:`write_formats`."""
+def stamp(begun: str) -> str:
+    """``20261120T100000Z`` for the beginning of a run."""
+    return begun[:19].replace("-", "").replace(":", "") + "Z"
+
+
+def write(document: Document, folder: Path, formats: Sequence[str] = tuple(FORMATS), check: bool = False) -> Written:
+    """Write ``<kind>.<format>`` into the folder, each file as a whole. Check and errors as :func:`write_formats`."""
     pieces = {form: partial(renderer, document) for form, renderer in FORMATS.items()}
-    return write_formats(pieces, folder, document["run"]["kind"], formats, check=False)
+    return write_formats(pieces, folder, document["run"]["kind"], formats, check)
 
 
 def read(path: Path) -> Document:
@@ -74,7 +78,7 @@ def check(document: object) -> Document:
     run.flag("check")
     for name in ("begun", "collection", "ansible_core", "inventory"):
         run.text(name)
-    for name in ("ended", "limit"):
+    for name in ("ended", "limit", "stopped"):
         run.optional_text(name)
     for name in ("tags", "skip_tags"):
         _texts(run, name)

@@ -28,6 +28,8 @@ class Loss:
     hosts: Sequence[str]
     drift: bool = False
     """Values were read and are not as requested: this is no error of the host."""
+    once: bool = False
+    """A task that runs once failed, and with it all hosts of its batch."""
 
 
 @dataclass
@@ -44,14 +46,20 @@ class _Host:
 
 
 class Recording:
-    """The plays of one kind in one run."""
+    """The plays of one kind in one run.
+
+    A rollout rescues the failures of its hosts, because it judges them itself. There a host stays lost until a later
+    call of its tunings succeeds, and a task that runs once speaks for the rollout, not for a host.
+    """
 
     def __init__(self, kind: str, begun: str, check: bool = False) -> None:
         self.kind = kind
+        self.judges = kind == "rollout"
         self.check = check
         self.begun = begun
         self.planned: dict[str, None] = {}
         self._hosts: dict[str, _Host] = {}
+        self._stops: list[Loss] = []
 
     def plan(self, hosts: Iterable[str]) -> None:
         """Count these hosts, whatever becomes of them."""
@@ -62,26 +70,34 @@ class Recording:
         if not isinstance(result, Mapping):
             return False
         kept = self._of(host)
-        _keep_call(kept, result)
+        if _keep_call(kept, result) and self.judges and not kept.errors:
+            kept.losses.clear()
         records = [item for item in _list(result.get("tuning")) if is_record(item)]
         for record in records:
             name, subject = str(record["name"]), str(record["subject"])
-            if nothing_used(record):
+            if nothing_used(record) and not self.judges:
                 # predictions, such as those of an experiment, are no drift once there is nothing to take back
                 for key in [key for key, one in kept.records.items() if key[0] == name and one["verdict"] == "drifted"]:
                     del kept.records[key]
             # the last record of a subject counts: before_after sets and takes back many times
-            kept.records[name, subject] = record
+            earlier = kept.records.get((name, subject))
+            proved = self.judges and earlier and _proves(record, earlier)
+            # what was on probation may be confirmed now
+            shown = {**earlier, "remarks": record.get("remarks", [])} if proved and earlier else record
+            kept.records[name, subject] = shown
         return bool(records)
 
-    def run(self, host: str) -> None:
+    def run(self, host: str, once: bool = False) -> None:
         """A task ran, or its failure was ignored."""
-        self._of(host).ran = True
+        self._of(host).ran |= not (once and self.judges)
 
     def skip(self, host: str) -> None:
         self._of(host).skipped = True
 
     def lose(self, loss: Loss) -> None:
+        if loss.once and self.judges:
+            self._stops.append(loss)
+            return
         for host in loss.hosts:
             self._of(host).losses.append(loss)
 
@@ -105,6 +121,10 @@ class Recording:
         found = {host: self._result(host, real, earlier) for host in self.planned}
         return {host: result for host, result in found.items() if result}
 
+    def stopped(self, real: Collection[Loss]) -> str:
+        """Why a rollout stopped; empty if it did not."""
+        return next((loss.message for loss in reversed(self._stops) if loss in real), "")
+
     def waived(self, tunings: Collection[str]) -> Waived:
         """The waivers of the hosts that returned them."""
         values = {host: kept.waivers for host, kept in self._hosts.items() if kept.waivers is not None}
@@ -116,11 +136,11 @@ class Recording:
 
     def _result(self, host: str, real: Collection[Loss], earlier: Mapping[str, Loss]) -> HostResult | None:
         kept = self._hosts.get(host, _Host())
-        losses = [loss for loss in kept.losses if loss in real]
+        losses = [loss for loss in kept.losses if self.judges or loss in real]
         # a host that was lost before another one failed for all of them
         loss = next((loss for loss in losses if loss.counted == host), next(iter(losses), None))
         if not (loss or kept.ran or kept.skipped):
-            if (before := earlier.get(host)) is None:
+            if (before := earlier.get(host)) is None or before in self._stops:
                 return None
             outcome = "not_reached" if before.drift else before.outcome
             return HostResult(outcome, f"earlier in this run: {before.message}")
@@ -132,11 +152,11 @@ class Recording:
         return HostResult("ok" if loss or kept.ran else "skipped", "", rows, kept.platform)
 
 
-def _keep_call(kept: _Host, result: Mapping[str, Any]) -> None:
-    """What the one call of all tunings of a host adds to their records."""
+def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
+    """What the one call of all tunings of a host adds to their records; whether the result is one of it."""
     called = result.get("tunings")
     if not isinstance(called, Mapping) or "errors" not in result:
-        return
+        return False
     errors = {str(sentence).partition(":")[0]: str(sentence) for sentence in _list(result["errors"])}
     # a later call, such as that after a restart of other hosts, replaces what an earlier one said of the same tunings
     kept.errors = {**{name: text for name, text in kept.errors.items() if name not in called}, **errors}
@@ -146,6 +166,12 @@ def _keep_call(kept: _Host, result: Mapping[str, Any]) -> None:
     if "waivers" in result:
         kept.waivers = result["waivers"]
     kept.groups = [str(group) for group in _list(result.get("groups"))]
+    return True
+
+
+def _proves(record: Record, earlier: Record) -> bool:
+    """Whether a later look found what was set, so that the record of the change says more."""
+    return bool(earlier["verdict"] == "changed" and record["verdict"] == "compliant")
 
 
 def is_record(item: object) -> bool:

@@ -35,6 +35,8 @@ def lines(document: Mapping[str, Any], verbose: bool = False) -> list[Line]:
     """The whole table; ``verbose`` shows compliant and not applicable rows, too."""
     shown, folded = _rows(document, verbose)
     found = [Line(text, tone) for text, tone in _columns([*_lost(document), *shown])]
+    if stopped := document["run"].get("stopped"):
+        found.append(Line(shorten(one_line(stopped), LONGEST_NOTE), "failed"))
     found += [Line(text) for text in _notes(document, [(host, row) for host, row, _cells in _keyed(document, verbose)])]
     found += [Line(text, tone) for text, tone in _waivers(document)]
     if folded:

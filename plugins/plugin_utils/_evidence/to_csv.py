@@ -9,6 +9,7 @@ from typing import Any
 
 from .._report.text import opaque
 from .._report.to_csv import cells
+from .document import looked
 from .rows import PLACES
 from .values import conflicts, current
 
@@ -38,7 +39,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     run = document["run"]
     for host in document["hosts"]:
         head = [run["kind"], run["begun"], host["host"], host["outcome"]]
-        rows = [_row(row, run["check"]) for row in host["rows"]] or [[None] * (len(HEADER) - len(head) - 1)]
+        rows = [_row(row, looked(run)) for row in host["rows"]] or [[None] * (len(HEADER) - len(head) - 1)]
         yield "".join(cells([*head, *row, host["message"]]) for row in rows)
 
 

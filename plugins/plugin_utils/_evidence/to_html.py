@@ -10,7 +10,7 @@ from typing import Any
 
 from .._report.html import page
 from . import view
-from .document import OUTCOMES, WANTED, failing
+from .document import OUTCOMES, WANTED, failing, looked
 from .table import ORDER, word
 
 ROWS = 200  # of each table beside the matrix
@@ -41,6 +41,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         "tally": [(view.STYLES[name], totals["verdicts"][name]) for name in ORDER if totals["verdicts"][name]],
         "outcomes": [(word(name), totals["outcomes"][name]) for name in OUTCOMES if totals["outcomes"][name]],
         "expected": WANTED[kind],
+        "looked": looked(document["run"]),
         "failing": view.failing_groups(document),
         "lost": lost,
         "tunings": names,

@@ -68,8 +68,11 @@ def _of_run(document: Mapping[str, Any]) -> ET.Element:
     case = _case(suite, "run", "the run ended", names)
     if document["result"] in ("unfinished", "nothing"):
         ET.SubElement(case, "error", type=document["result"], message=one_line(document["headline"]))
+    if stopped := document["run"].get("stopped"):
+        case = _case(suite, "run", "the rollout was completed", names)
+        ET.SubElement(case, "error", type="stopped", message=one_line(stopped))
     for sentence in document["problems"]:
-        ET.SubElement(_case(suite, "run", sentence, names), "failure", type="waiver", message=one_line(sentence))
+        ET.SubElement(_case(suite, "run", sentence, names), "failure", type="problem", message=one_line(sentence))
     for waiver in document["waivers"]:
         sentence = waiving.sentence(waiver)
         if sentence:

@@ -36,7 +36,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield from _table("Waived", WAIVED, waived)
     sentences = [f"- {escape(sentence)}\n" for sentence in view.waiver_sentences(document)]
-    yield from section("Waivers to look at", [*sentences[:ROWS], *_more(len(sentences))])
+    yield from section("Waivers and problems to look at", [*sentences[:ROWS], *_more(len(sentences))])
     yield from section("Run", [f"- {escape(name)}: {escape(value)}\n" for name, value in view.facts(document)])
 
 

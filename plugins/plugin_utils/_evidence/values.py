@@ -15,9 +15,9 @@ LONGEST_CELL = 120
 NOTHING = "-"
 
 
-def current(row: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
-    """The values of a row as the host has them. In check mode ``after`` holds predictions."""
-    values = row["before"] if check else row["after"]
+def current(row: Mapping[str, Any], looked: bool) -> Mapping[str, Any]:
+    """The values of a row as the host has them. If the run only looked, ``after`` holds predictions."""
+    values = row["before"] if looked else row["after"]
     return values if isinstance(values, Mapping) else {}
 
 

@@ -61,11 +61,20 @@ STYLES = {
 }
 
 
+TITLES = {
+    "verify": "Check",
+    "site": "Tuning",
+    "rollback": "Rollback",
+    "rollout": "Rollout",
+    "confirm": "Confirmation",
+}
+
+
 def title(document: Mapping[str, Any]) -> str:
     """``Check of 2026-11-20 10:00:00 UTC``."""
     run = document["run"]
-    words = {"verify": "Check", "site": "Tuning", "rollback": "Rollback"}[run["kind"]]
-    return f"{words}{' in check mode' if run['check'] and run['kind'] != 'verify' else ''} of {moment(run['begun'])}"
+    check = " in check mode" if run["check"] and run["kind"] != "verify" else ""
+    return f"{TITLES[run['kind']]}{check} of {moment(run['begun'])}"
 
 
 def facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:

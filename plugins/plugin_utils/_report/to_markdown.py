@@ -59,14 +59,19 @@ def _head(report: Report) -> Iterator[str]:
     }
     yield from (f"- **{name}:** {escape(value)}\n" for name, value in facts.items())
     steps = report.get("next_steps") or ()
-    yield from section("What to do next", [f"{place}. {_sentence(step)}\n" for place, step in enumerate(steps, 1)])
+    yield from section("What to do next", [f"{place}. {sentence(step)}\n" for place, step in enumerate(steps, 1)])
 
 
-def _sentence(step: object) -> str:
+def sentence(step: object) -> str:
     """A sentence whose commands can be copied: text between backquotes is not markup and contains no backquote."""
     parts = text.with_code(step)
-    shown = [f"`{text.one_line(part)}`" if code else escape(part) for code, part in parts]
-    return "".join(f"{one} " if part.endswith(" ") else one for one, (_code, part) in zip(shown, parts, strict=True))
+    return "".join(f"`{text.one_line(part)}`" if code else _between_commands(part) for code, part in parts)
+
+
+def _between_commands(part: str) -> str:
+    """Escaped text with the blank before and behind it."""
+    first, last = (" " * (part[place] == " ") for place in (0, -1))
+    return f"{first}{escape(part)}{last if part.strip() else ''}"
 
 
 def _experiment(report: Report) -> Iterator[str]:

@@ -39,14 +39,16 @@ def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, name, 
     with (FOLDER / f"{change}.log").open("w") as log:
         gone = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
         try:
-            assert eventually(lambda: gone.poll() is not None or len(list(folder.glob("tunings-*"))) == 1)
-            # in the second step, whose level is another one than what was found
-            assert eventually(lambda: gone.poll() is not None or not as_found())
+            # In the second of four steps, whose level is another one than what was found. A look at the host would take
+            # too long on a busy machine: the other steps may be over then.
+            assert eventually(lambda: gone.poll() is not None or len(list(folder.glob("tunings-*"))) > 1)
             assert gone.poll() is None, "it ended by itself, its log tells why"
         finally:
             if gone.poll() is None:
                 os.killpg(gone.pid, how)
             gone.wait()
+    verdicts = [json.loads(path.read_text())["tunings"][0]["verdict"] for path in folder.glob("tunings-*")]
+    assert "changed" in verdicts
     assert eventually(as_found)
     status, text, _changed = play("report", "-e", json.dumps({"zpower_results": str(results), "zpower_change": change}))
     assert status == 0 and "is not complete" in text, text

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,30 @@ def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
         assert Path(path).stat().st_mode & 0o777 == 0o644
     assert json.loads(Path(result["paths"]["json"]).read_text())["verdict"] == "IMPROVED"
     json.dumps(result)
+
+
+def test_the_users_command_gets_the_folder(results: Path) -> None:
+    program = [sys.executable, "-c", "import pathlib, sys; pathlib.Path(sys.argv[1], 'seen').touch()"]
+    arguments = {"results": str(results), "change": CHANGE, "results_command": json.dumps(program)}
+    run(arguments, check=True)
+    assert not (results / CHANGE / "seen").exists()
+    assert not run(arguments).get("warnings")
+    assert (results / CHANGE / "seen").exists()
+    failed = run({**arguments, "results_command": [sys.executable, "-c", "import sys; sys.exit(3)"]})
+    assert not failed.get("failed") and "failed with exit code 3" in failed["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("given", "facts", "said"),
+    [
+        ("keep", {}, "zpower_results_command is 'keep'; a list of the program"),
+        (["keep"], {"zpower_results_command": ["keep"]}, "a host returned a fact of the name zpower_results_command"),
+    ],
+)
+def test_a_command_that_cannot_be_used_is_refused(results: Path, given: object, facts: object, said: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=said):
+        run({"results": str(results), "change": CHANGE, "results_command": given}, ansible_facts=facts)
+    assert not (results / CHANGE / "report.html").exists()
 
 
 def test_a_second_run_changes_nothing(results: Path) -> None:

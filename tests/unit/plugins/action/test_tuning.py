@@ -74,6 +74,64 @@ def test_a_rollback_takes_back_everything_whatever_the_inventory_names(rollback:
     }
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"zpower_confirm_within": "10m"}, {"confirm_within": "10m"}),
+        ({"zpower_confirm_within": " 2h "}, {"confirm_within": "2h"}),
+        ({"zpower_confirm_within": 90}, {"confirm_within": "90"}),
+        ({"zpower_confirm_within": "{{ 60 * 2 }}"}, {"confirm_within": "120"}),
+        ({"zpower_confirm_within": 0}, {"confirm_within": "0"}),
+        ({"zpower_confirm_within": "7d"}, {"confirm_within": "7d"}),
+        ({"zpower_confirm_within": ""}, {}),
+        ({"zpower_confirm_within": " "}, {}),
+        ({"zpower_confirm_within": None, "zpower_confirm": "", "zpower_rollback": ""}, {}),
+        ({"zpower_confirm": "no"}, {}),
+        ({"zpower_confirm": "true"}, {"state": "confirmed"}),
+        ({"zpower_confirm": True, "zpower_confirm_within": "10m"}, {"state": "confirmed"}),
+    ],
+)
+def test_probation_and_its_confirmation_keep_the_requested_values(given: dict[str, Any], expected: Any) -> None:
+    assert options("rps", rps_interfaces=["hsi0"], rps_cpus="all", **given) == {
+        "interfaces": ["hsi0"],
+        "cpus": "all",
+        **expected,
+    }
+
+
+def test_a_confirmation_judges_the_requested_state() -> None:
+    assert options("rps", rps_state="off", zpower_confirm=True) == {"state": "confirmed", "confirmed_state": "off"}
+
+
+def test_a_confirmation_judges_the_requested_profiles() -> None:
+    found = options("sap_profile", zpower_confirm=True, sap_profile_shared=False, **PLAIN)
+    assert found == {"profiles": [{"sid": "PRD", "instance": "D00", "parameters": {"a": 1}}], "state": "confirmed"}
+
+
+def test_the_way_back_of_a_probation() -> None:
+    given = {"zpower_rollback": True, "zpower_confirm_within": "0", "rps_interfaces": ["hsi0"]}
+    assert options("rps", **given) == {"state": "restored", "confirm_within": "0"}
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"zpower_confirm": True, "zpower_rollback": "yes"}, "zpower_confirm keeps .* give only one of them"),
+    ({"zpower_confirm_within": "soon"}, "zpower_confirm_within is 'soon'; seconds, or a duration such as"),
+    ({"zpower_confirm_within": True}, "zpower_confirm_within is True; seconds"),
+    ({"zpower_confirm_within": "-1"}, "zpower_confirm_within is '-1'; seconds"),
+    ({"zpower_confirm_within": "8d"}, "zpower_confirm_within is '8d'; at most 7d"),
+    ({"zpower_confirm_within": "1m", "zpower_checkpoint": "x"}, "zpower_confirm_within is for .* leave out zpower_ch"),
+    ({"zpower_confirm_within": "1m", "zpower_lease": 0}, "zpower_confirm_within is for .* leave out zpower_lease"),
+    ({"zpower_confirm": True, "zpower_checkpoint": "x"}, "zpower_confirm is for .* leave out zpower_checkpoint"),
+    ({"zpower_confirm_within": "{{ nowhere }}"}, "zpower_confirm_within: .*nowhere"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG)
+def test_what_does_not_go_together_is_one_error(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=words):
+        options("rps", **given)
+
+
 PLAIN = {"sap_profile_sid": "PRD", "sap_profile_instance": "D00", "sap_profile_parameters": {"a": 1}}
 
 

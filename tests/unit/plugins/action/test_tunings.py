@@ -99,6 +99,9 @@ def of_role(name: str, **variables: Any) -> dict[str, Any]:
             "step": "yes",
         },
         {"zpower_checkpoint": "trial", "zpower_lease": "{{ 60 * 2 }}", "zpower_change": "CHG1"},
+        {"zpower_confirm_within": "{{ 60 * 2 }}", "rps_interfaces": ["hsi0"]},
+        {"zpower_confirm_within": " ", "zpower_confirm": "{{ 1 == 1 }}", "rps_state": "off"},
+        {"zpower_confirm_within": 0, "zpower_rollback": True, "rps_interfaces": ["hsi0"]},
         {"smc_sysctls_state": "{{ 'restored' if step else 'present' }}", "step": 0},
         {"sap_profile_sid": "PRD", "sap_profile_instance": "D00", "sap_profile_parameters": {"a/b": "{{ 1 + 1 }}"}},
         {"aix_device_attributes_devices": {"sys0": {"maxuproc": 4096, "a": "{{ nowhere | default(omit) }}"}}},
@@ -117,6 +120,22 @@ def test_the_options_are_those_of_the_roles(variables: dict[str, Any], calls: li
     assert call["module"] == "zpower.sap_tuning.tunings" and call["names"] == known_tunings()
     for name in known_tunings():
         assert call["tunings"][name] == of_role(name, **shared, **variables), name
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"zpower_confirm": "yes", "zpower_rollback": True}, "zpower_confirm keeps values and zpower_rollback takes"),
+        ({"zpower_confirm_within": "10 minutes"}, "zpower_confirm_within is '10 minutes'; seconds, or a duration"),
+        ({"zpower_confirm_within": "{{ nowhere }}"}, "zpower_confirm_within: .*nowhere"),
+    ],
+)
+def test_variables_of_all_tunings_are_checked_once_before_anything_runs(
+    given: dict[str, Any], words: str, calls: list[dict[str, Any]]
+) -> None:
+    with pytest.raises(AnsibleActionFail, match=f"^{words}"):
+        run({"names": ["rps", "cpu_topology"]}, **given)
+    assert calls == []
 
 
 def test_given_options_win_over_variables(calls: list[dict[str, Any]]) -> None:
@@ -331,3 +350,50 @@ def test_a_mistake_is_not_deferred() -> None:
     order = {"__sap_profile_order": {"later": {"app1": 0}}}
     result = run({"names": ["sap_profile"], "defer": True}, sap_profile_sid="{{ nowhere }}", **order)
     assert result["deferred"] == [] and "nowhere" in result["errors"][0]
+
+
+CONFLICT = "rps hsi0: /etc/udev/rules.d/99-site.rules line 1 wins over the stored value at the next boot (udev rule)"
+
+
+def preflight(monkeypatch: pytest.MonkeyPatch, *rows: dict[str, Any], **variables: Any) -> dict[str, Any]:
+    """The result for these records of a host on which another file wins."""
+
+    def execute(_self: Any, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+        assert module_args["preflight"] is True
+        return {"changed": True, "tunings": {"rps": {}}, "tuning": list(rows), "preflight": [CONFLICT]}
+
+    monkeypatch.setattr(tunings.ActionModule, "_execute_module", execute)
+    arguments = {"names": ["rps"], "check_platform": True, "preflight": True, "defer": True}
+    return run(arguments, check=True, **variables)
+
+
+def test_a_preflight_unites_the_host_and_its_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = ("compliant", "drifted", "pending_restart", "failed", "unsupported", "not_applicable")
+    rows = [{**platform_row(verdict), "subject": verdict} for verdict in verdicts]
+    # a value that merely differs is what the call is to change
+    found = preflight(monkeypatch, {**ROW, "verdict": "drifted", "reason": "off, wanted on"}, *rows)
+    assert found["preflight"] == [CONFLICT, "drifted: drifted!", "failed: failed!"]
+
+
+def test_a_waived_platform_does_not_stop_a_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiver = {
+        "tuning": "platform",
+        "subject": "SMT",
+        "hosts": "all",
+        "reason": "x",
+        "owner": "x",
+        "until": "2999-12-31",
+    }
+    assert preflight(monkeypatch, platform_row("drifted"), zpower_waivers=[waiver])["preflight"] == [CONFLICT]
+    assert len(preflight(monkeypatch, platform_row("failed"), zpower_waivers=[waiver])["preflight"]) == 2
+
+
+def test_text_of_the_host_is_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    [_conflict, sentence] = preflight(monkeypatch, {**platform_row("failed"), "reason": "a\n\x1b[31m" + "b" * 9999})[
+        "preflight"
+    ]
+    assert sentence.startswith("SMT: a ") and sentence.isprintable() and len(sentence) == tunings.LONGEST_SENTENCE
+
+
+def test_other_calls_have_no_preflight(calls: list[dict[str, Any]]) -> None:
+    assert "preflight" not in run({"names": ["rps"]}) and "preflight" not in calls[0]

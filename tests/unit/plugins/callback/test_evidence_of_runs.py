@@ -167,6 +167,27 @@ def test_a_users_playbook_with_batches_and_imports(tmp_path: Path) -> None:
     ]
 
 
+def test_a_rollout_says_once_why_it_stopped(tmp_path: Path) -> None:
+    hosts = {"app1": COMPLIANT, "app2": CRASHED, "app3": DRIFTED, "app4": COMPLIANT}
+    site = Site(tmp_path, hosts)
+    play = {"hosts": "all", "gather_facts": False, "serial": [1, 2], "vars": {"zpower_evidence": "rollout"}}
+    call = {"ansible.builtin.import_role": {"name": "zpower.sap_tuning.tune"}}
+    judge = {"name": "Judge", "ansible.builtin.fail": {"msg": "batch 2 is bad"}, "run_once": True}
+    judge.update(delegate_to="localhost", when="'app2' in ansible_play_batch")
+    rescue = {"ansible.builtin.debug": {"msg": "judged later"}}
+    play["tasks"] = [{"name": "Set", "block": [call], "rescue": [rescue]}, judge]
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    site.environment["ANSIBLE_CALLBACKS_ENABLED"] = "zpower.sap_tuning.tunings"
+    status, text = site.play("play.yml")
+    assert status == 2, text
+    found = site.evidence("rollout")
+    assert outcomes(found) == {"app1": "ok", "app2": "failed", "app3": "ok", "app4": "not_reached"}
+    assert found["run"]["stopped"] == "batch 2 is bad" and found["result"] == "error"
+    assert "batch 2 is bad" not in [host["message"] for host in found["hosts"]]
+    table = text.partition("\nTUNINGS ")[2]
+    assert table.count("batch 2 is bad") == 1 and "\nbatch 2 is bad\n" in table
+
+
 def test_the_results_folder_is_that_of_the_first_host(tmp_path: Path) -> None:
     site = Site(tmp_path, {"app1": COMPLIANT}, zpower_results="{{ inventory_hostname }}/results")
     status, text = site.play("zpower.sap_tuning.verify")
@@ -201,3 +222,72 @@ def test_a_killed_controller_leaves_unfinished_files(tmp_path: Path) -> None:
     found = site.evidence()
     assert found["result"] == "unfinished" and found["run"]["ended"] is None
     assert outcomes(found) == {"app1": "not_reached", "app2": "not_reached"}
+
+
+def test_slices_at_the_same_time_are_one_run(tmp_path: Path) -> None:
+    site = Site(
+        tmp_path, {"app1": COMPLIANT, "app2": DRIFTED, "app3": COMPLIANT, "app4": COMPLIANT}, zpower_drift="warn"
+    )
+    run = ["zpower.sap_tuning.verify", "-e", "zpower_run={{ awx_workflow_job_id }}-7", "-e", "awx_workflow_job_id=4711"]
+    started = [
+        subprocess.Popen(
+            site.command(*run, "--limit", limit), cwd=tmp_path, env=site.environment, stdout=subprocess.PIPE, text=True
+        )
+        for limit in ("app1,app2", "app3,app4")
+    ]
+    texts = [process.communicate()[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0], texts
+    folder = tmp_path / "results" / "verify" / "run-4711-7"
+    assert all(text.endswith("Evidence: results/verify/run-4711-7/verify.html\n") for text in texts)
+    found = json.loads((folder / "verify.json").read_text("utf-8"))
+    Draft202012Validator(SCHEMA).validate(found)
+    assert verdicts(found) == {"app1": ["compliant"], "app2": ["drifted"], "app3": ["compliant"], "app4": ["compliant"]}
+    assert found["result"] == "drift" and found["problems"] == []
+    assert sorted(found["run"]["limit"].split(",")) == ["app1", "app2", "app3", "app4"]
+    assert len(list((folder / "slices").iterdir())) == 2
+
+
+@pytest.mark.parametrize("given", ["week 5", "../up"])
+def test_a_name_that_is_none_is_a_warning(tmp_path: Path, given: str) -> None:
+    site = Site(tmp_path, {"app1": COMPLIANT})
+    status, text = site.play("zpower.sap_tuning.verify", "-e", json.dumps({"zpower_run": given}))
+    assert status == 0 and "the evidence of verify cannot be written: zpower_run is" in " ".join(text.split())
+    assert not (tmp_path / "results").exists()
+
+
+def keeper(folder: Path, code: int = 0) -> str:
+    """A program that notes its arguments."""
+    path = folder / "keep"
+    path.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{folder}/kept'\necho no space\nexit {code}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_users_command_gets_the_folder_of_the_evidence(tmp_path: Path) -> None:
+    site = Site(tmp_path, {"app1": DRIFTED}, zpower_results_command=["{{ program }}", "a b"], program=keeper(tmp_path))
+    status, text = site.play("zpower.sap_tuning.verify")
+    assert status == 2 and "no space" not in text
+    (folder,) = (tmp_path / "results" / "verify").iterdir()
+    assert (tmp_path / "kept").read_text("utf-8").splitlines() == ["a b", f"results/verify/{folder.name}"]
+
+
+def test_a_command_that_fails_is_a_warning(tmp_path: Path) -> None:
+    site = Site(tmp_path, {"app1": COMPLIANT})
+    given = json.dumps([keeper(tmp_path, 3)])
+    status, text = site.play("zpower.sap_tuning.verify", "-e", f"zpower_results_command={given!r}")
+    said = " ".join(text.split())
+    assert status == 0 and "failed with exit code 3: no space" in said and "zpower_results_command" in said
+    status, text = site.play("zpower.sap_tuning.verify", "-e", "zpower_results_command=keep")
+    assert status == 0 and "zpower_results_command is not called: zpower_results_command is 'keep'; a list" in " ".join(
+        text.split()
+    )
+
+
+def test_a_fact_of_a_host_is_no_command(tmp_path: Path) -> None:
+    site = Site(tmp_path, {"app1": COMPLIANT})
+    fact = {"zpower_results_command": [keeper(tmp_path)], "cacheable": True}
+    first = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.set_fact": fact}]}
+    (tmp_path / "own.yml").write_text(json.dumps([first, {"import_playbook": "zpower.sap_tuning.verify"}]))
+    status, text = site.play("own.yml")
+    assert status == 0 and "a host returned a fact of the name zpower_results_command" in " ".join(text.split())
+    assert not (tmp_path / "kept").exists()

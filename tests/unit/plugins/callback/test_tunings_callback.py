@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -41,8 +43,11 @@ def call(*records: object, **more: object) -> dict[str, Any]:
     return {"tunings": {"rps": {}}, "tuning": list(records), "errors": [], "drift": drift, **more}
 
 
+TASK = {"action": "zpower.sap_tuning.tunings", "run_once": False, "ignore_unreachable": False}
+
+
 def task(**more: Any) -> Any:
-    return SimpleNamespace(get_name=lambda: "Set values", **{"run_once": False, "ignore_unreachable": False, **more})
+    return SimpleNamespace(get_name=lambda: "Set values", **{**TASK, **more})
 
 
 def outcome(host: str, result: object, its_task: Any = None) -> Any:
@@ -135,6 +140,26 @@ def document(folder: Path, kind: str = "verify") -> dict[str, Any]:
     (path,) = folder.glob(f"{kind}/*Z/{kind}.json")
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
+
+
+def test_without_a_lock_the_slice_is_kept_and_a_warning_says_so(
+    evidence: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_handle: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    one = evidence(hosts=["app1"], zpower_run="4711")
+    one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
+    one.v2_playbook_on_stats(Stats())
+    (path,) = (tmp_path / "verify" / "run-4711" / "slices").iterdir()
+    assert json.loads(path.read_text("utf-8"))["run"]["ended"]
+    assert one._display.lines[-1] == f"Evidence: {path}"
+    folder = path.parent.parent
+    refused = f"the file system refuses the lock {folder}/.lock: No locks available"
+    assert set(one._display.warnings) == {
+        f"the slices of {folder} are not united: {refused}; zpower.sap_tuning.unite does it"
+    }
 
 
 def outcomes(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -298,6 +323,79 @@ class TestTable:
         assert max(map(len, one._display.lines)) < 10_000
 
 
+class TestRollout:
+    """A play that rescues the failures of its hosts and ends a bad batch with one task that runs once."""
+
+    def test_why_it_stopped_is_said_once_and_is_no_error_of_a_host(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence("rollout", batch=["app1", "app2"])
+        for host in ("app1", "app2"):
+            one.v2_runner_on_ok(outcome(host, call(RECORD)))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "batch 1: app2 is slower"}, task(run_once=True)))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        found = document(tmp_path, "rollout")
+        assert outcomes(found) == {"app1": ("ok", ""), "app2": ("ok", ""), "app3": ("not_reached", "")}
+        assert found["result"] == "error" and found["run"]["stopped"] == "batch 1: app2 is slower"
+        assert found["headline"] == "Batch 1: app2 is slower; 1 host not reached."
+        lines = [line for line in one._display.lines if "is slower" in line]
+        assert lines == ["batch 1: app2 is slower"] and one._display.colours[lines[0]] == "red"
+
+    def test_a_good_end_and_a_rescued_task_stop_nothing(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        one = evidence("rollout", ["app1"])
+        one.v2_runner_on_failed(outcome("app1", {"msg": "rescued"}, task(run_once=True)))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "ignored"}, task(run_once=True)), ignore_errors=True)
+        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+        one.v2_playbook_on_stats(Stats())
+        found = document(tmp_path, "rollout")
+        assert found["result"] == "compliant" and "stopped" not in found["run"]
+
+    def test_a_host_is_lost_until_a_later_call_succeeds(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+        one = evidence("rollout", ["crashed", "mended", "dark", "back", "broken", "ignored"])
+        for host in ("crashed", "mended"):
+            one.v2_runner_on_failed(outcome(host, {"msg": "no space left"}))
+        for host in ("dark", "back"):
+            one.v2_runner_on_unreachable(outcome(host, {"msg": "no route"}, task(ignore_unreachable=True)))
+        one.v2_runner_on_failed(outcome("broken", call(errors=["rps: no"], failing=["rps: no"], msg="rps: no")))
+        one.v2_runner_on_failed(outcome("ignored", {"msg": "no"}), ignore_errors=True)
+        for host in ("mended", "back"):
+            one.v2_runner_on_ok(outcome(host, call(RECORD)))
+        one.v2_playbook_on_stats(Stats())
+        assert outcomes(document(tmp_path, "rollout")) == {
+            "crashed": ("failed", "no space left"),
+            "mended": ("ok", ""),
+            "dark": ("unreachable", "no route"),
+            "back": ("ok", ""),
+            "broken": ("failed", "rps: no"),
+            "ignored": ("failed", "no"),
+        }
+
+    def test_hosts_of_a_batch_that_could_not_begin_are_not_reached(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence("rollout", batch=["app1", "app2"])
+        one.v2_runner_on_ok(outcome("app1", {"changed": True}, task(run_once=True)))
+        one.v2_runner_on_failed(outcome("app1", {"msg": "the window is closed"}, task(run_once=True)))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        assert outcomes(document(tmp_path, "rollout")) == dict.fromkeys(HOSTS, ("not_reached", ""))
+
+    @pytest.mark.parametrize(
+        ("later", "verdict"), [(COMPLIANT, "changed"), (DRIFTED, "drifted"), ({**RECORD, "reason": "back"}, "changed")]
+    )
+    def test_a_later_check_does_not_hide_what_was_changed(
+        self, evidence: Callable[..., Any], tmp_path: Path, later: dict[str, Any], verdict: str
+    ) -> None:
+        one = evidence("rollout", ["app1"])
+        for record in (DRIFTED, {**RECORD, "remarks": ["on probation"]}, later):
+            one.v2_runner_on_ok(outcome("app1", call(record)))
+        one.v2_runner_on_ok(outcome("app1", call(NOTHING)))
+        one.v2_playbook_on_stats(Stats())
+        (row,) = document(tmp_path, "rollout")["hosts"][0]["rows"]
+        assert row["verdict"] == verdict
+        assert row["reason"] == (RECORD if later is COMPLIANT else later)["reason"]
+        assert row["remarks"] == later.get("remarks", [])  # it is confirmed
+
+
 class TestEvidence:
     def test_the_files_are_there_from_the_start_and_say_unfinished(
         self, evidence: Callable[..., Any], tmp_path: Path
@@ -414,6 +512,14 @@ class TestEvidence:
             "app2": ("ok", ""),
             "app3": ("not_reached", ""),
         }
+
+    @pytest.mark.parametrize("kind", ["rollout", "confirm"])
+    def test_other_kinds_have_their_own_folder(self, evidence: Callable[..., Any], tmp_path: Path, kind: str) -> None:
+        one = evidence(kind, ["app1"])
+        one.v2_runner_on_ok(outcome("app1", call({**COMPLIANT, "verdict": "pending_restart"})))
+        one.v2_playbook_on_stats(Stats())
+        found = document(tmp_path, kind)
+        assert (found["run"]["kind"], found["run"]["check"], found["result"]) == (kind, False, "compliant")
 
     @pytest.mark.parametrize(
         ("result", "failure", "expected"),

@@ -3,6 +3,8 @@
 
 import pytest
 from ansible.errors import AnsibleError
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import (
     LookupModule,
     check_spelling,
@@ -23,6 +25,8 @@ def test_the_tunings_are_the_files_of_the_folder():
         ([], []),
         (["b"], ["b"]),
         ("b", ["b"]),
+        (" b,a ", ["b", "a"]),
+        ("a, all", ["a", "b"]),
         (["b", "a", "b"], ["b", "a"]),
         (["all"], ["a", "b"]),
         (["b", "all"], ["a", "b"]),
@@ -36,6 +40,9 @@ def test_choose(chosen, names):
     "chosen, words",
     [
         (None, "no tunings are chosen: set zpower_tunings to a list of some of a, b"),
+        ("", "no tunings are chosen: set zpower_tunings to a list of some of a, b"),
+        (" , ", "no tunings are chosen: set zpower_tunings to a list of some of a, b"),
+        ("a, rsp", "there is no tuning 'rsp': zpower_tunings takes a, b, or all"),
         (["rsp"], "there is no tuning 'rsp': zpower_tunings takes a, b, or all"),
     ],
 )
@@ -53,6 +60,17 @@ def test_a_mistyped_variable_is_an_error_and_one_of_the_users_own_is_not():
         LookupModule().run([["rps"]], variables={"rps_interface": ["hsi0"]})
     with pytest.raises(AnsibleError, match="did you mean platform_threads_per_core"):
         LookupModule().run([["rps"]], variables={"platform_threads_per_cpu": 2, "platform_owner": "erp"})
+
+
+@pytest.mark.parametrize("answer", ["", " ", None])
+def test_an_empty_answer_of_a_survey_means_the_tunings_of_the_host(answer):
+    lookup = LookupModule(templar=Templar(DataLoader()))
+    assert lookup.run([answer], variables={"zpower_tunings": ["rps"]}) == ["rps"]
+    assert lookup.run([answer], variables={"zpower_tunings": "rps, cpu_topology"}) == ["rps", "cpu_topology"]
+    assert lookup.run([answer], variables={"zpower_tunings": []}) == []
+    for given in ({}, {"zpower_tunings": ""}, {"zpower_tunings": None}):
+        with pytest.raises(AnsibleError, match="no tunings are chosen: set zpower_tunings"):
+            lookup.run([answer], variables=given)
 
 
 def test_the_plugin_fails_as_ansible_expects():

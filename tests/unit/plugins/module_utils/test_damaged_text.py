@@ -130,7 +130,7 @@ def test_json_of_fio_that_is_nested_too_deeply():
 def test_a_lease_that_is_nested_too_deeply_ends_once(tmp_path):
     host = KernelHost(tmp_path)
     host.fill("/var/lib/zps/lease.json", DEEP)
-    assert Lease(host, "/var/lib/zps", "rps")._load() == {"until": 0.0, "ends": "once"}
+    assert Lease(host, "/var/lib/zps", "rps")._load() == {"until": 0.0, "ends": "once", "boot": None}
 
 
 def test_an_infinite_number_of_connections():

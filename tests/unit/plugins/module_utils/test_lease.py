@@ -18,6 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
+from guardians import alive, eventually
 from kernel import KernelHost, rps_params
 from modules import caller
 from sapsystem import SapHost
@@ -26,7 +27,6 @@ QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
 CHECKPOINT = FOLDER + "/checkpoint-exp1"
 GUARDIAN = CHECKPOINT + "/rps.guardian"
-PATIENCE_S = 60.0
 LONG = 3600
 
 
@@ -42,23 +42,6 @@ class Machine(KernelHost):
         """The process id of the guardian of rps, None if there is none."""
         text = self.read(GUARDIAN)
         return int(text) if text else None
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def eventually(true, seconds=PATIENCE_S):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if true():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def over(host):
@@ -248,7 +231,7 @@ def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call, naps):
     over(host)
     assert eventually(lambda: naps(_lease.BUSY_S) > 1)
     assert masks(host) == ["f", "f"]
-    other.lease.grant(_lease.Terms(LONG, None))
+    other.lease.grant(_lease.Terms(LONG, None, None))
     other.close()
     looked = naps(_lease.LOOK_S)
     assert eventually(lambda: naps(_lease.LOOK_S) > looked + 1)
@@ -257,7 +240,11 @@ def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call, naps):
 
 def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
     call(checkpoint="exp1", lease=LONG)
-    take_back = entry_point._terms(host, rps_params(checkpoint="exp1", lease=LONG), Rps).take_back
+    params = rps_params()
+
+    def take_back(due):
+        return entry_point.take_back(host, params, Rps, "exp1", due)
+
     assert take_back(lambda: False) is None and masks(host) == ["f", "f"]
     lease = Journal(host, "rps", FOLDER, "exp1").lease
     assert not lease._due()
@@ -411,7 +398,7 @@ def test_a_guardian_restarts_no_instance(tmp_path, monkeypatch):
     Run(SapProfile(machine, params), journal, "present").run()
     assert machine.running["00"]["rdisp/wp_no_btc"] == "12"
     machine.calls.clear()
-    result = entry_point._terms(machine, params, SapProfile).take_back(lambda: True)
+    result = entry_point.take_back(machine, params, SapProfile, "exp1", lambda: True)
     assert [record["verdict"] for record in result["tuning"]] == ["pending_restart"] and not result["failed"]
     assert machine.profiles() == before and not [name for name in machine.calls if name.endswith("Stop")]
     # until it is restarted, the checkpoint says what it waits for

@@ -106,6 +106,29 @@ LIVES = {
         (nothing, False, {"lease": 5}),
         (nothing, False, {"state": "restored"}),
     ],
+    "a probation above a tuned state, confirmed": [
+        (nothing, False, {}),
+        (drift, True, {"confirm_within": "0"}),
+        (nothing, False, {"confirm_within": "0"}),
+        (nothing, True, {}),
+        (nothing, False, {}),
+        (nothing, True, {"confirm_within": "0"}),
+        (nothing, True, {"state": "confirmed"}),
+        (nothing, False, {"state": "confirmed"}),
+        (nothing, True, {}),
+        (nothing, False, {"state": "confirmed"}),
+        (nothing, False, {"state": "restored"}),
+    ],
+    "a probation that is taken back": [
+        (nothing, True, {"confirm_within": "0"}),
+        (nothing, False, {"confirm_within": "0"}),
+        (nothing, False, {"confirm_within": "0", "state": "restored"}),
+        (drift, False, {"state": "confirmed"}),
+        (nothing, False, {"confirm_within": "soon"}),
+        (nothing, False, {"confirm_within": "8d"}),
+        (nothing, False, {"confirm_within": "0", "checkpoint": "trial"}),
+        (nothing, False, {"state": "restored"}),
+    ],
     "no such option or value": [(nothing, False, {"colour": "red"}), (nothing, False, {"force": "perhaps"})],
 }
 
@@ -319,6 +342,7 @@ REMAINS = [
         ("journal", only_journals(name)),
         ("journal of a checkpoint", only_journals(name, {"checkpoint": "trial"})),
         ("journals", only_journals(name, {"checkpoint": "trial", "lease": 0})),
+        ("journal of a probation", only_journals(name, {"confirm_within": "0"})),
         ("broken journal", only_file(in_base(name + ".json"), "{")),
         ("no journal", only_file(in_base(name + ".json"), "[]")),
         ("guardian", only_guardian(name)),
@@ -441,7 +465,18 @@ def test_a_folder_of_another_user_is_not_looked_into(folder, tmp_path, monkeypat
     assert _unused.unused(ALL) == []
 
 
-@pytest.mark.parametrize("more", [{"checkpoint": "trial"}, {"lease": 5}, {"checkpoint": "../x"}, {"state": "present"}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"checkpoint": "trial"},
+        {"lease": 5},
+        {"checkpoint": "../x"},
+        {"state": "present"},
+        {"state": "confirmed"},
+        {"confirm_within": "0"},
+        {"confirm_within": "soon"},
+    ],
+)
 def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
     hosts.append(lpar(tmp_path))
     wanted = {"cpu_polarization": dict({"state": "restored"}, **more)}

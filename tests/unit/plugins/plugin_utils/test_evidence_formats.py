@@ -50,6 +50,15 @@ def applied() -> Made:
     return build(run("site"), ["app1"], {"app1": HostResult("ok", "", rows)})
 
 
+def stopped() -> Made:
+    results = {"app1": HostResult("ok", "", [row(verdict="changed")])}
+    return build(run("rollout", stopped=f"batch 2: {HOSTILE[0]}"), ["app1", "app2"], results)
+
+
+def confirmed() -> Made:
+    return build(run("confirm"), ["app1"], {"app1": HostResult("ok", "", [row(), row("smc_r", "all", "drifted")])})
+
+
 SAMPLES = {
     "site": samples.site,
     "hostile": samples.hostile,
@@ -57,6 +66,8 @@ SAMPLES = {
     "empty": empty,
     "unfinished": unfinished,
     "applied": applied,
+    "stopped": stopped,
+    "confirmed": confirmed,
 }
 
 
@@ -201,8 +212,15 @@ class TestPage:
     def test_the_result_is_a_word(self, name: str, words: str) -> None:
         assert f"</span> {words}</p>" in render(SAMPLES[name](), "html")
 
+    def test_what_only_looked_speaks_of_wanted_values(self) -> None:
+        assert "to the one wanted" in render(confirmed(), "html")
+
 
 class TestCsv:
+    def test_confirm_has_the_values_found(self) -> None:
+        line = list(csv.DictReader(io.StringIO(render(confirmed(), "csv"))))[1]
+        assert (line["verdict"], line["running"]) == ("drifted", "rx-0 = 00000000")
+
     def test_a_row_per_value_and_one_per_host_without_any(self, made: Made) -> None:
         found = list(csv.DictReader(io.StringIO(render(made, "csv"))))
         assert len(found) == sum(max(1, len(host["rows"])) for host in made["hosts"])
@@ -256,6 +274,12 @@ class TestJunit:
             names = [(case.attrib["classname"], case.attrib["name"]) for case in suite]
             assert len(names) == len(set(names))
             assert re.fullmatch(r"[0-9T:.-]+", suite.attrib["timestamp"])
+
+    def test_a_rollout_that_stopped_is_one_error(self) -> None:
+        suite = ET.fromstring(render(stopped(), "xml")).findall("testsuite")[-1]
+        assert suite.attrib["errors"] == "1"
+        (error,) = suite.findall("testcase[@name='the rollout was completed']/error")
+        assert error.attrib["message"] == f"batch 2: {HOSTILE[0]}"
 
     def test_drift_fails_errors_are_errors_and_waived_is_skipped(self) -> None:
         root = ET.fromstring(render(samples.site(), "xml"))

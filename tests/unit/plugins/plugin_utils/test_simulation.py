@@ -255,3 +255,9 @@ def test_a_share_is_played_and_written_by_name():
     assert name == "sessions"
     assert lines[2].endswith("| 20 |")
     assert len(lines) == 11
+
+
+@pytest.mark.parametrize(("worse", "stops"), [(0.0, 0.0), (math.log(1.1), 100.0)])
+def test_the_guard_of_a_rollout_stops_a_batch_whose_first_host_got_slower(worse, stops):
+    found = trials.batch(trials.Batch("rounds 2 %", hosts=3, workloads=4, worse=worse), experiments=40)
+    assert found.pct("stops") == stops

@@ -1,0 +1,16 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""After rollback, every host is as it was before the first rollout, and no file of one is left."""
+
+import json
+
+FILES = "find /etc /var /run /usr/local -name '*zpower[_-]sap[_-]tuning*'"
+
+
+def test_every_host_is_as_it_was(site, kept):
+    assert site.look() == json.loads(kept.read_text())
+
+
+def test_no_file_is_left(site):
+    found = {host: site.at(host, FILES) for host in site.hosts}
+    assert found == dict.fromkeys(site.hosts, "")

@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A program for ``python3 -I``: the collection's files that this process has imported, in one zip file.
+
+It runs when Ansible's own archive is gone, also after a reboot, and needs neither Ansible nor the collection.
+"""
+
+import io
+import sys
+import zipfile
+
+_PACKAGE = __name__.rpartition("._engine.")[0]
+_MAIN = """\
+# takes back values on probation, see zpower.sap_tuning
+from %(package)s._engine.entry_point import watch
+from %(module)s import %(name)s as tuning
+
+watch(tuning, %(params)s, %(root)s)
+"""
+
+
+def program(tuning_class, params, root):
+    """The bytes of the archive whose main program calls watch() with these arguments."""
+    names = dict(package=_PACKAGE, module=tuning_class.__module__, name=tuning_class.__name__)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in sorted(_sources().items()):
+            archive.writestr(zipfile.ZipInfo(path), text.encode("utf-8"))
+        main = _MAIN % dict(names, params=ascii(params), root=ascii(root))
+        archive.writestr(zipfile.ZipInfo("__main__.py"), main)
+    return data.getvalue()
+
+
+def _sources():
+    """{path in the archive: text} of the collection's imported files for targets, and an empty file per package."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(_PACKAGE + ".") or hasattr(module, "__path__"):
+            continue
+        parts = name.split(".")
+        found["/".join(parts) + ".py"] = module.__spec__.loader.get_source(name)
+        for number in range(1, len(parts)):
+            found["/".join(parts[:number]) + "/__init__.py"] = ""
+    return found

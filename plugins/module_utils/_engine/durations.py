@@ -1,0 +1,16 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Durations as people write them: 90, 90s, 10m, 2h, 1d."""
+
+import re
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"^\s*([0-9]{1,9})\s*([smhd]?)\s*$")
+
+
+def seconds(value, name):
+    """The whole seconds of a duration, a number or text such as ``10m``. name: the option, for the ValueError."""
+    found = _DURATION.match(str(value))
+    if not found or isinstance(value, bool):
+        raise ValueError("%s is %r; seconds, or a duration such as 90s, 10m, 2h or 1d, belong there" % (name, value))
+    return int(found.group(1)) * _SECONDS[found.group(2)]

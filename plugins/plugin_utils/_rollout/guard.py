@@ -1,0 +1,365 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard of a batch: its own measurement before and after the change, and the reasons to stop that lie in it.
+
+All verdicts, estimates and levels are those of the report; nothing is calculated in another way here. A batch stops if
+
+- a pooled row (the batch, or a host) is REGRESSED;
+- a single comparison is REGRESSED, beyond chance among all of the batch (Benjamini and Hochberg, 5 %);
+- a unit of work costs more CPU time on an end: the estimate is beyond the bound, p < 0.05 after Holm's correction,
+  and beyond chance among all of the batch;
+- more runs failed after the change than before;
+- TCP retransmits rose by the rule of the report (errors and drops of interfaces are not part of a record);
+- the states cannot be compared (another kernel, another peer), or a state has no usable run;
+- there are fewer rounds after the change than before: a measurement that did not come to an end proves nothing.
+
+INCONCLUSIVE stops nothing and is noted. So is what chance explains. With 6 rounds per state, a single comparison stops
+a batch of up to 23 comparisons, and all CPU costs of one host stop one of up to 11 hosts.
+
+The deviations of the report are not used: they take out a slope, which in blocks (all before, then all after) makes
+them name one of 4 workloads of a host in 16 % of the cases by chance (2 % noise, 400 tries).
+
+With nothing changed, 6 rounds in blocks and 2 to 5 % noise, the guard stops 0 to 3 % of the batches of 4, 20 or 70
+comparisons, and 1, 8 and 14 % of them if a round resembles the one before it (AR(1) 0.8); 100 tries each. It cannot
+tell a drift from an effect. docs/measuring.md has the table.
+
+Recorded tunings are not looked at: whether the values are in force is the question of another gate, and a host where
+nothing had to be changed is measured like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._compare.comparing import PHASES, Options, compare_change
+from .._compare.cpu_cost import SECONDARY_P
+from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, guards
+from .._compare.summary import subject
+from .._compare.wording import gain, signed
+from .._records.record_files import Loaded, file_slug, load_change
+from .._records.round import Round
+from .._report.text import one_line, plural, shorten
+from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
+from .._statistics.ranks import short
+from .._statistics.verdict import INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, beyond
+
+LONGEST_NAME = 80
+LONGEST_ERROR = 160
+MOST_PROBLEMS = 5
+MOST_NAMED = 3
+
+Entry = Mapping[str, Any]
+"""A comparison or a row of the report."""
+States = Mapping[str, Sequence[Round]]
+"""The rounds of one comparison per phase."""
+
+
+class _Tested(NamedTuple):
+    """One test of a comparison; ``worse``: the sentence if it found something that stops the batch, else empty."""
+
+    where: str
+    p: float
+    worse: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the guard says of a batch; it is good if there are no ``sentences``."""
+
+    sentences: list[str] = field(default_factory=list)
+    """The reasons to stop."""
+    comparisons: list[dict[str, Any]] = field(default_factory=list)
+    """One item per comparison without controls, see :func:`_item`."""
+    notes: list[str] = field(default_factory=list)
+    """What could not be judged, and what to know about the data."""
+
+
+def judge(
+    results: Path | str,
+    change: str,
+    hosts: Sequence[str],
+    cpu_pct: float,
+    material_pct: float = 5.0,
+    expected_change: Sequence[str] = (),
+) -> Judgement:
+    """Judge the records of a batch's change; ``hosts``: the hosts of the batch.
+
+    ``cpu_pct``: by how much a unit of work may cost more CPU time; the others as for the report. ValueError for
+    limits that mean nothing and a change that is no slug.
+    """
+    options = _options(cpu_pct, material_pct, expected_change)
+    try:
+        loaded = load_change(results, change)
+    except OSError as error:
+        why = one_line(error.strerror or error)
+        return Judgement([f"The records of {change} below {results} cannot be read: {why}."])
+    return judge_records(loaded, hosts, cpu_pct, options)
+
+
+def _options(cpu_pct: float, material_pct: float, expected_change: Sequence[str]) -> Options:
+    if not cpu_pct > 0.0:
+        raise ValueError(f"the bound of the CPU cost is {cpu_pct} %; it has to lie above 0")
+    return Options(material_pct=material_pct, expected_change=expected_change, max_runs=0)
+
+
+def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options: Options) -> Judgement:
+    """The same for records that are loaded."""
+    wanted = set(hosts)
+    records = [item for item in loaded.records if item.host in wanted]
+    report = compare_change(replace(loaded, records=records, tunings=[]), options=options)
+    notes = _Notes()
+    sentences: list[str] = []
+    comparisons: list[dict[str, Any]] = []
+    for row in report["pooled"]:
+        sentences += _of_row(row)
+        if row["verdict"] == INCONCLUSIVE:
+            notes.add(_subject(row), f"INCONCLUSIVE: {row['reason']}")
+    states = _states(records)
+    workloads = [entry for entry in report["comparisons"] if not entry["control"]]
+    found = {_where(entry): list[str]() for entry in report["comparisons"]}
+    regressions = [item for entry in workloads for item in _regression(entry)]
+    costs = [item for entry in workloads for item in _costs(entry, cpu_pct / 100.0)]
+    for item in _sure(regressions, "REGRESSED by itself, which may be chance in so many comparisons.", notes):
+        found[item.where].append(item.worse)
+    for item in _sure(costs, "a CPU cost is over the bound by itself, which may be chance in so many.", notes):
+        found[item.where].append(item.worse)
+    for entry in report["comparisons"]:
+        rounds = states[entry["host"], entry["peer"], entry["workload"]]
+        stops = found[_where(entry)]
+        stops += _of_comparison(entry, rounds)
+        sentences += stops
+        if not entry["control"]:
+            comparisons.append(_item(entry, rounds))
+            for text in _unknown(entry, rounds) if entry["verdict"] != NO_DATA else ():
+                notes.add(_where(entry), text)
+        for text in entry["flags"] if stops else ():
+            notes.add(_where(entry), text)
+    sentences += _not_measured(loaded, hosts, report["comparisons"], notes)
+    others = sorted({item.host for item in loaded.records} - wanted)
+    if others:
+        notes.add(_some(others), "not of this batch; these records were ignored.")
+    return Judgement(sentences, comparisons, [*notes.lines(), *_problems(loaded.problems)])
+
+
+class _Notes:
+    """Notes, each text once with the places that it is about."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, dict[str, None]] = {}
+
+    def add(self, place: str, text: str) -> None:
+        self._places.setdefault(one_line(text), {})[place] = None
+
+    def lines(self) -> list[str]:
+        return [f"{_some(places)}: {text}" for text, places in self._places.items()]
+
+
+def _states(records: Sequence[Round]) -> dict[tuple[str, str, str], dict[str, list[Round]]]:
+    """The rounds of each comparison per phase, in the order of their numbers."""
+    found: dict[tuple[str, str, str], dict[str, list[Round]]] = {}
+    for item in sorted(records, key=lambda item: item.number):
+        if item.phase in PHASES:
+            key = item.host, item.peer, item.workload.name
+            found.setdefault(key, {phase: [] for phase in PHASES})[item.phase].append(item)
+    return found
+
+
+def _of_row(row: Entry) -> Iterator[str]:
+    """Why a pooled row stops the batch."""
+    limit = f"the material limit of {row['material_pct']:g} %"
+    if row["verdict"] == REGRESSED:
+        yield f"{_subject(row)}: {gain(row['ratio'])}{_interval(row)}, more than {limit}."
+
+
+def _of_comparison(entry: Entry, states: States) -> Iterator[str]:
+    """Why a comparison stops the batch, beside its verdict and its CPU cost."""
+    where = _where(entry)
+    if not entry["control"]:
+        if entry["verdict"] == NO_DATA:
+            yield f"{where}: {one_line(entry['reason']).rstrip('.')}: without it the guard proves nothing."
+            return
+        if entry["verdict"] == NOT_COMPARABLE:
+            yield f"{where}: the measurement after cannot be compared: {one_line(entry['reason'])}"
+        yield from _retransmits(where, states)
+    yield from _failed(where, entry, states)
+    before, after = (len(states[phase]) for phase in PHASES)
+    if after < before:
+        yield (
+            f"{where}: {plural(after, 'round')} after the change, {before} before: the measurement did not come to an"
+            " end, so it proves nothing."
+        )
+
+
+def _sure(tested: Sequence[_Tested], chance: str, notes: _Notes) -> Iterator[_Tested]:
+    """What got worse beyond chance; of many comparisons, some reach any level by chance, and that is noted."""
+    counts = benjamini_hochberg([item.p for item in tested], FALSE_NAMES)
+    for item, sure in zip(tested, counts, strict=True):
+        if item.worse and sure:
+            yield item
+        elif item.worse:
+            notes.add(item.where, chance)
+
+
+def _regression(entry: Entry) -> Iterator[_Tested]:
+    if entry["p"] is not None:
+        worse = (
+            f"{_where(entry)}: {_metric(entry)} {entry['before']['median']:g} {_unit(entry)} before,"
+            f" {entry['after']['median']:g} {_unit(entry)} after: {gain(entry['ratio'])}{_interval(entry)}, more"
+            f" than the material limit of {entry['material_pct']:g} %."
+        )
+        yield _Tested(_where(entry), entry["p"], worse if entry["verdict"] == REGRESSED else "")
+
+
+def _costs(entry: Entry, bound: float) -> Iterator[_Tested]:
+    """The CPU costs of both ends; ``bound`` as a fraction."""
+    for cost in entry["secondary"]:
+        if cost["ratio"] is not None:
+            worse = (
+                f"{_where(entry)}: one {_name(entry['unit_of_work'])} costs more CPU time on the {_side(cost)}:"
+                f" {cost['metric']} {cost['before']:g} {cost['unit']} before, {cost['after']:g} {cost['unit']} after,"
+                f" {_more_pct(cost['ratio']):.1f} % more (p = {cost['p_holm']:.2g} after Holm's correction); the bound"
+                f" is {100.0 * bound:g} %."
+            )
+            over = cost["ratio"] < 1.0 and beyond(cost["ratio"], bound) and cost["p_holm"] < SECONDARY_P
+            yield _Tested(_where(entry), cost["p_holm"], worse if over else "")
+
+
+def _retransmits(where: str, states: States) -> Iterator[str]:
+    # without KPIs and failed runs, the guards of the report are those about retransmits
+    for text in guards(states, {}, dict.fromkeys(PHASES, 0)):
+        yield (
+            f"{where}: {text.rstrip('.')}; the bound is {RETRANSMITS_TIMES:g} times as many per run, and"
+            f" {RETRANSMITS_MORE} more."
+        )
+
+
+def _failed(where: str, entry: Entry, states: States) -> Iterator[str]:
+    before, after = entry["before"], entry["after"]
+    if after["failed_runs"] > before["failed_runs"]:
+        errors = [run.error for item in states["after"] for run in item.runs if run.error and not run.warmup]
+        first = f"; the first error: {shorten(one_line(errors[0]).rstrip('.'), LONGEST_ERROR)}" if errors else ""
+        yield (
+            f"{where}: {after['failed_runs']} of {plural(after['runs'], 'run')} failed after the change,"
+            f" {before['failed_runs']} of {before['runs']} before; the bound is the number before{first}."
+        )
+
+
+def _unknown(entry: Entry, states: States) -> Iterator[str]:
+    """What a comparison cannot say."""
+    if entry["verdict"] == INCONCLUSIVE:
+        yield "INCONCLUSIVE by itself; the report says why."
+    costs = {_side(cost): cost for cost in entry["secondary"]}
+    for side in ("machine",) if entry["kpi"]["shared_kernel"] else SIDES:
+        if side not in costs:
+            yield f"the CPU cost of the {side} is not judged, because its CPU time is missing."
+        elif costs[side]["ratio"] is None:
+            yield f"the CPU cost of the {side} is not judged, because both states need 6 comparable rounds of it."
+    if not all(_retransmitted(rounds)[1] for rounds in states.values()):
+        yield "TCP retransmits are not judged, because a state does not know them."
+
+
+def _not_measured(loaded: Loaded, hosts: Sequence[str], comparisons: Sequence[Entry], notes: _Notes) -> Iterator[str]:
+    """A batch or a host without any comparison; a host at the other end of one is measured, too."""
+    ends = [(item["host"], item["peer"]) for item in comparisons if not item["control"]]
+    if not ends:
+        yield (
+            f"No measurement of {loaded.change} can be used, so the guard has nothing to judge: set measure_peer of a"
+            " host of this batch, or rollout_guard to false."
+        )
+    clients, servers = ({both[index] for both in ends} for index in range(2))
+    for host in sorted(set(hosts) - clients):
+        slug = file_slug(host)
+        if any(problem.startswith((f"{slug}/", f"{slug}:")) for problem in loaded.problems):
+            yield f"{_name(host)}: none of its records can be used: see the notes."
+        elif host not in servers:
+            notes.add(
+                _name(host), "no records, so the guard says nothing about it; with a measure_peer it is measured."
+            )
+
+
+def _problems(problems: Sequence[str]) -> list[str]:
+    more = len(problems) - MOST_PROBLEMS
+    shown = [one_line(problem) for problem in problems[:MOST_PROBLEMS]]
+    return [*shown, *([f"And {plural(more, 'more problem')} in the report."] if more > 0 else [])]
+
+
+def _item(entry: Entry, states: States) -> dict[str, Any]:
+    """A comparison for the state file.
+
+    ``effect_pct`` as in the report: above 0 is better; ``cpu_client_pct`` and ``cpu_server_pct``: above 0 costs more,
+    of a machine that is both ends under ``cpu_client_pct``. Missing values are None.
+    """
+    costs: dict[str, float | None] = {"client": None, "server": None}
+    for cost in entry["secondary"]:
+        if cost["ratio"] is not None:
+            costs["server" if _side(cost) == "server" else "client"] = short(_more_pct(cost["ratio"]))
+    figures: dict[str, Any] = {}
+    for phase in PHASES:
+        total, runs = _retransmitted(states[phase])
+        figures[phase] = entry[phase]["median"]
+        figures[f"failed_{phase}"] = entry[phase]["failed_runs"]
+        figures[f"retransmits_{phase}"] = total if runs else None
+    return {
+        **{name: _name(entry[name]) for name in ("host", "peer", "workload")},
+        "metric": _metric(entry),
+        "unit": _unit(entry),
+        "verdict": entry["verdict"],
+        "effect_pct": None if entry["ratio"] is None else short(100.0 * (entry["ratio"] - 1.0)),
+        **figures,
+        **{f"cpu_{side}_pct": value for side, value in costs.items()},
+    }
+
+
+def _retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
+    """TCP retransmits of both ends, and the number of runs that know them."""
+    known = [item for item in rounds if item.retransmits is not None]
+    return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
+
+
+def _side(cost: Entry) -> str:
+    return next((side for side in SIDES if cost["metric"].endswith(f"_{side}")), "machine")
+
+
+def _more_pct(ratio: float) -> float:
+    """Percent that ``after`` costs more; a ratio of the report is above 1 if it costs less."""
+    return 100.0 * (1.0 / ratio - 1.0)
+
+
+def _interval(item: Entry) -> str:
+    if item["low"] is None or item["high"] is None:
+        return ""
+    return f" ({item['confidence_pct']:.3g} % interval {signed(item['low'])} to {signed(item['high'])})"
+
+
+def _where(entry: Entry) -> str:
+    return f"{_name(entry['host'])} → {_name(entry['peer'])}, {_name(entry['workload'])}"
+
+
+def _subject(row: Entry) -> str:
+    return shorten(one_line(subject(row)), 2 * LONGEST_NAME)
+
+
+def _metric(entry: Entry) -> str:
+    return _name(entry["metric"])
+
+
+def _unit(entry: Entry) -> str:
+    return _name(entry["unit"])
+
+
+def _name(text: str) -> str:
+    """A name out of a record: anybody may have written it."""
+    return shorten(one_line(text), LONGEST_NAME)
+
+
+def _some(names: Collection[str]) -> str:
+    named = [_name_of_place(name) for name in names]
+    more = len(named) - MOST_NAMED
+    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _name_of_place(text: str) -> str:
+    return shorten(one_line(text), 3 * LONGEST_NAME + 10)

@@ -1,0 +1,311 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of a rollout: which hosts in which batches, a digest of what was planned, and the plan for people.
+
+Every host of the play is in exactly one batch. Nothing here reads a clock or a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from .._records.checks import show
+from .._report.text import moment, one_line, plural
+from .windows import parse
+
+CANARIES, BATCHES, BY = "rollout_canaries", "rollout_batches", "rollout_by"
+DEFAULT_BATCHES = ("25%",)
+"""If nothing is given."""
+
+MOST_DIFFERENCES = 5
+MOST_CHOICES = 4
+MOST_NAMES = 10
+"""Hosts of one batch that are named; of the others only the number is told."""
+
+Batch = dict[str, Any]
+
+
+def build(
+    hosts: Sequence[str], groups: Mapping[str, Sequence[str]], canaries: object, batches: object, by: object = ()
+) -> list[Batch]:
+    """The batches of these hosts, which stay in the inventory's order. ValueError is one sentence.
+
+    ``groups`` may hold hosts that are not in the play. A host in two groups of ``by`` goes with the first one; hosts in
+    none come last.
+    """
+    hosts = list(dict.fromkeys(map(str, hosts)))
+    if not hosts:
+        raise ValueError("the play has no host to roll out to")
+    first = _canaries(hosts, groups, canaries)
+    found: list[Batch] = [{"number": 1, "canary": True, "group": None, "hosts": first}] if first else []
+    sizes = _sizes(batches)
+    for group, members in _grouped([host for host in hosts if host not in set(first)], groups, by):
+        for cut in _cut(members, sizes):
+            found.append({"number": len(found) + 1, "canary": False, "group": group, "hosts": cut})
+    return found
+
+
+def _entries(value: object) -> list[Any]:
+    """A list as it is, and text as the list that its commas make of it."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [entry.strip() for entry in value.split(",") if entry.strip()]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _canaries(hosts: list[str], groups: Mapping[str, Sequence[str]], value: object) -> list[str]:
+    entries = _entries(value)
+    if not entries:
+        return []
+    if len(entries) == 1 and str(entries[0]) not in hosts and str(entries[0]) not in groups:
+        text = str(entries[0])
+        if re.fullmatch(r"[+-]?[0-9.]+\s*%?", text) or isinstance(entries[0], (bool, float)):
+            return hosts[: _count(entries[0], len(hosts))]
+    named = set()
+    for entry in map(str, entries):
+        members = {entry} if entry in hosts else set(groups.get(entry, ())) & set(hosts)
+        if not members:
+            what = "has no host in this play" if entry in groups else "is neither a host nor a group of this play"
+            raise ValueError(f"{CANARIES} names {show(entry)}, which {what}")
+        named |= members
+    return [host for host in hosts if host in named]
+
+
+def _count(value: object, total: int) -> int:
+    """The number of canaries, which may be 0."""
+    size = _size(value)
+    if size is None:
+        raise ValueError(
+            f"{CANARIES} is {show(value)}; a whole number from 0, a percentage from 0% to 100%, or names of hosts and"
+            " groups belong there"
+        )
+    number, percent = size
+    if percent:
+        return max(number * total // 100, 1) if number else 0
+    if number > total:
+        raise ValueError(f"{CANARIES} is {number}, and the play has only {plural(total, 'host')}")
+    return number
+
+
+def _size(value: object) -> tuple[int, bool] | None:
+    """Number and whether it is a percentage; None if it is neither."""
+    if isinstance(value, (bool, float)):
+        return None
+    found = re.fullmatch(r"([0-9]{1,9})(?:\s*(%))?", str(value).strip())
+    if not found or (found[2] and int(found[1]) > 100):
+        return None
+    return int(found[1]), bool(found[2])
+
+
+def _sizes(value: object) -> list[tuple[int, bool]]:
+    sizes = []
+    for entry in _entries(value) or DEFAULT_BATCHES:
+        size = _size(entry)
+        if size is None or not size[0]:
+            raise ValueError(
+                f"{BATCHES} holds {show(entry)}; a whole number from 1 or a percentage from 1% to 100% belongs there"
+            )
+        sizes.append(size)
+    return sizes
+
+
+def _grouped(
+    hosts: list[str], groups: Mapping[str, Sequence[str]], value: object
+) -> Iterator[tuple[str | None, list[str]]]:
+    left = hosts
+    for group in dict.fromkeys(map(str, _entries(value))):
+        if group not in groups:
+            raise ValueError(f"{BY} names {show(group)}, which is no group of the inventory")
+        members = set(groups[group])
+        yield group, [host for host in left if host in members]
+        left = [host for host in left if host not in members]
+    yield None, left
+
+
+def _cut(hosts: list[str], sizes: Sequence[tuple[int, bool]]) -> Iterator[list[str]]:
+    """As Ansible's serial: a percentage is one of all these hosts, and at least 1; the last size repeats."""
+    start = 0
+    for turn in range(len(hosts)):
+        if start >= len(hosts):
+            return
+        number, percent = sizes[min(turn, len(sizes) - 1)]
+        length = max(number * len(hosts) // 100, 1) if percent else number
+        yield hosts[start : start + length]
+        start += length
+
+
+def wanted(options: Mapping[str, Any]) -> str:
+    """A digest of the options of one host's tunings. The number 6 and the text 6 are the same."""
+    return _digest(_plain(options))
+
+
+def fingerprint(plan: Mapping[str, Any]) -> str:
+    """A digest of everything that a resumed rollout must find unchanged: all of the plan but its window.
+
+    The order of the hosts within a batch does not count, nor does that of a host's tunings.
+    """
+    kept = {name: value for name, value in plan.items() if name not in ("fingerprint", "window", "collection")}
+    kept["batches"] = [{**batch, "hosts": sorted(batch["hosts"])} for batch in plan.get("batches", ())]
+    kept["tunings"] = {host: sorted(names) for host, names in plan.get("tunings", {}).items()}
+    return _digest(_plain(kept))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if value is None or isinstance(value, bool) else str(value)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Sentences on what is different in the new plan. ``collection``, the version, counts if both have it."""
+    found = list(_differences(old, new))
+    if len(found) > MOST_DIFFERENCES:
+        found[MOST_DIFFERENCES:] = [f"and {len(found) - MOST_DIFFERENCES} more"]
+    return found
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    before, after = (list(_hosts(plan)) for plan in (old, new))
+    both = [host for host in after if host in set(before)]
+    if "collection" in old and "collection" in new and old["collection"] != new["collection"]:
+        yield f"the collection is {new['collection']}, and was {old['collection']}"
+    for word, more, less in (("joined", after, set(before)), ("left", before, set(after))):
+        names = [host for host in more if host not in less]
+        if names:
+            yield f"{_names(names, 3)} {'has' if len(names) == 1 else 'have'} {word}"
+    if len(both) == len(before) == len(after):
+        yield from _batches_differ(old["batches"], new["batches"])
+    for name, what in _SETTINGS.items():
+        if old.get(name) != new.get(name):
+            yield f"{what} is {_setting(name, new.get(name))}, and was {_setting(name, old.get(name))}"
+    for host in both:
+        ran, runs = (set(plan.get("tunings", {}).get(host, ())) for plan in (old, new))
+        if runs - ran:
+            yield f"{host} also gets {_names(sorted(runs - ran), 3)}"
+        if ran - runs:
+            yield f"{host} no longer gets {_names(sorted(ran - runs), 3)}"
+        if ran == runs and old.get("wanted", {}).get(host) != new.get("wanted", {}).get(host):
+            yield f"the wanted values of {host} are others"
+
+
+def _batches_differ(old: Sequence[Batch], new: Sequence[Batch]) -> Iterator[str]:
+    sizes = [" + ".join(str(len(batch["hosts"])) for batch in batches) for batches in (old, new)]
+    if sizes[0] != sizes[1]:
+        yield f"the batches have {sizes[1]} hosts, and had {sizes[0]}"
+        return
+    for before, after in zip(old, new, strict=True):
+        if set(before["hosts"]) != set(after["hosts"]):
+            yield f"batch {after['number']} has other hosts"
+        elif (before["canary"], before["group"]) != (after["canary"], after["group"]):
+            yield f"batch {after['number']} is {_kind(after)}, and was {_kind(before)}"
+
+
+_SETTINGS = {
+    "soak_s": "the soak",
+    "guard": "the guard",
+    "on_failure": "rollout_on_failure",
+    "confirm_within_s": "the time on probation",
+}
+
+
+def _setting(name: str, value: Any) -> str:
+    if name == "guard":
+        workloads = ", ".join(map(str, value.get("workloads", ()))) if value else ""
+        return f"on ({value.get('cpu_pct')} % CPU{'; ' if workloads else ''}{workloads})" if value else "off"
+    return duration(value) if name.endswith("_s") else one_line(value)
+
+
+def duration(seconds: object) -> str:
+    """``1 h 30 min``, ``45 s``, ``none`` for 0."""
+    if not isinstance(seconds, int) or seconds <= 0:
+        return "none"
+    parts = ((seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
+def _kind(batch: Batch) -> str:
+    return "the canaries" if batch["canary"] else f"of group {batch['group']}" if batch["group"] else "of no group"
+
+
+def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
+    for batch in plan.get("batches", ()):
+        yield from batch["hosts"]
+
+
+def _names(names: Iterable[str], most: int = MOST_NAMES) -> str:
+    told = [one_line(name) for name in names]
+    if len(told) > most + 1:
+        told[most:] = [f"{len(told) - most} more"]
+        return ", ".join(told[:-1]) + " and " + told[-1]
+    return ", ".join(told)
+
+
+def lines(plan: Mapping[str, Any], state: Mapping[str, Any] | None, now: datetime) -> list[str]:
+    """The plan for people. ``state``: the document of the state file, if the rollout was begun before."""
+    count = len(list(_hosts(plan)))
+    name = f"Rollout {state['change']}" if state else "Rollout"
+    found = [f"{name}: {plural(count, 'host')} in {plural(len(plan['batches']), 'batch', 'batches')}"]
+    states = {batch["number"]: batch for batch in state["batches"]} if state else {}
+    for batch in plan["batches"]:
+        kind = "canaries" if batch["canary"] else batch["group"] or ""
+        head = f"  Batch {batch['number']}{f' ({one_line(kind)})' if kind else ''}"
+        size, progress = plural(len(batch["hosts"]), "host"), _progress(states.get(batch["number"]))
+        found.append(f"{head}, {size}: {_names(batch['hosts'])}{progress}")
+    found += _tunings(plan)
+    window = plan.get("window") or {}
+    open_hours = parse(window.get("not_before"), window.get("not_after"), window.get("time_zone"), now)
+    found.append(f"Window: {open_hours}")
+    closed = open_hours.closed(now)
+    if closed:
+        found.append(f"  {closed}")
+    guard = plan.get("guard")
+    found.append(f"Soak: {duration(plan['soak_s'])}")
+    found.append(f"Guard: {_setting('guard', guard)}")
+    if plan["confirm_within_s"]:
+        found.append(
+            f"Probation: a host takes its batch's values back by itself after {duration(plan['confirm_within_s'])},"
+            " unless the batch is confirmed"
+        )
+    else:
+        found.append("Probation: without a time limit; a host does not take values back by itself")
+    found.append(
+        "On failure: the batch is taken back, later batches stay untouched"
+        if plan["on_failure"] == "back"
+        else "On failure: the batch keeps its values, later batches stay untouched"
+    )
+    return found
+
+
+def _tunings(plan: Mapping[str, Any]) -> list[str]:
+    """Which tunings the hosts get, the most frequent choice first."""
+    choices = Counter(tuple(sorted(plan["tunings"].get(host, ()))) for host in _hosts(plan)).most_common()
+    if len(choices) == 1:
+        return [f"Tunings: {_names(choices[0][0], 20) or 'none'}"]
+    found = [f"Tunings on {plural(count, 'host')}: {_names(names, 20) or 'none'}" for names, count in choices]
+    if len(found) > MOST_CHOICES:
+        found[MOST_CHOICES:] = [f"and {plural(len(found) - MOST_CHOICES, 'other choice')} of tunings"]
+    return found
+
+
+def _progress(batch: Mapping[str, Any] | None) -> str:
+    if batch is None or batch["state"] == "waiting":
+        return ""
+    if batch["state"] == "good":
+        return f"; good since {moment(batch['ended'])}"
+    what = "stopped" if batch["state"] == "stopped" else "was begun and did not end"
+    return f"; {what}, begins again"

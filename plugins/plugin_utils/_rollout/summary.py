@@ -1,0 +1,375 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the pages for people show of a rollout: its state in words, the batches with their hosts, and the next steps."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .._evidence.view import Style
+from .._report.text import DASH, VERDICT_STYLES, gain, listed, measured, moment, one_line, plural
+from .plan import duration
+from .windows import Window
+
+Document = Mapping[str, Any]
+"""The state file of a rollout, schema zpower.sap_tuning/rollout/1."""
+
+NAMED = 20  # hosts that a command or a sentence names
+PLAYBOOK = "ansible-playbook zpower.sap_tuning.{} -i inventory"
+
+RESULTS = {
+    "complete": Style("complete", "\u2713", "improved"),
+    "stopped": Style("stopped", "\u2716", "regressed"),
+    "running": Style("running or interrupted", "?", "inconclusive"),
+    "planned": Style("planned", DASH, "nodata"),
+}
+STATES = {
+    "good": Style("good", "\u2713", "improved"),
+    "stopped": Style("stopped", "\u2716", "regressed"),
+    "running": Style("begun, not ended", "?", "inconclusive"),
+    "waiting": Style("not begun", DASH, "nodata"),
+}
+OUTCOMES = {
+    "ok": Style("ok", "\u2713", "improved"),
+    "failed": Style("failed", "\u2716", "regressed"),
+    "lost": Style("lost", "\u2205", "regressed"),
+    "waiting": Style("waiting", DASH, "nodata"),
+}
+VALUES = {
+    "confirmed": Style("confirmed", "\u2713", "improved"),
+    "left": Style("left in force", "\u25cf", "inconclusive"),
+    "taken back": Style("taken back", "\u21a9", "unchanged"),
+    "probation": Style("on probation", "\u21bb", "inconclusive"),
+    "unknown": Style("unknown", "?", "regressed"),
+    "unchanged": Style("unchanged", DASH, "nodata"),
+}
+"""The values of a host; ``left``: those of a stopped batch that were confirmed all the same."""
+
+
+@dataclass
+class Group:
+    """Hosts of one batch with the same fate."""
+
+    outcome: str
+    values: str
+    reasons: list[str]
+    changed: int = 0  # records, of all these hosts
+    members: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the guard measured on one host."""
+
+    host: str
+    workload: str
+    metric: str
+    before: str
+    after: str
+    effect: str
+    verdict: str
+    style: Style
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch with what the plan and its last attempt say."""
+
+    number: int
+    title: str
+    hosts: list[str]
+    state: str
+    stage: str
+    attempt: int
+    began: str
+    ended: str
+    lasted: str
+    changed: int
+    values: list[tuple[str, int]]  # keys of VALUES with their hosts
+    groups: list[Group]
+    reasons: list[str]
+    guard: Mapping[str, Any] | None
+    sentences: list[str]  # of the guard, without those among the reasons
+    notes: list[str]
+    comparisons: list[Comparison]
+
+    @property
+    def begun(self) -> bool:
+        return self.state != "waiting"
+
+
+def state(document: Document) -> str:
+    """A key of RESULTS. Nobody knows here whether a run without an end still runs."""
+    return str(document["result"]) if document["runs"] else "planned"
+
+
+def title(document: Document) -> str:
+    return f"Rollout of change {document['change']}"
+
+
+def batches(document: Document) -> list[Batch]:
+    """All batches of the plan, in their order."""
+    done = {item["number"]: item for item in document["batches"]}
+    return [_batch(planned, done[planned["number"]]) for planned in document["plan"]["batches"]]
+
+
+def _batch(planned: Mapping[str, Any], item: Mapping[str, Any]) -> Batch:
+    groups = _groups(planned["hosts"], item)
+    guard = item["guard"] or {}
+    counts = {name: sum(len(group.members) for group in groups if group.values == name) for name in VALUES}
+    kind = "canaries" if planned["canary"] else ""
+    about = ", ".join(str(part) for part in (kind, planned["group"]) if part)
+    return Batch(
+        number=planned["number"],
+        title=f"Batch {planned['number']}{f' ({about})' if about else ''}",
+        hosts=list(planned["hosts"]),
+        state=str(item["state"]),
+        stage=_stage(item),
+        attempt=item["attempt"],
+        began=moment(item["began"]),
+        ended=moment(item["ended"]),
+        lasted=_between(item["began"], item["ended"]),
+        changed=sum(group.changed for group in groups),
+        values=[(name, count) for name, count in counts.items() if count],
+        groups=groups,
+        reasons=list(item["reasons"]),
+        guard=item["guard"],
+        sentences=[text for text in guard.get("sentences") or () if text not in item["reasons"]],
+        notes=list(guard.get("notes") or ()),
+        comparisons=[_comparison(entry) for entry in guard.get("comparisons") or ()],
+    )
+
+
+def _stage(item: Mapping[str, Any]) -> str:
+    """``soaking, since 2026-11-20 10:00:00 UTC`` of a batch without an end, ``while verifying`` of a stopped one."""
+    if item["state"] == "running":
+        return f"{item['stage']}, since {moment(item['since'])}"
+    return f"while {item['stage']}" if item["state"] == "stopped" and item["stage"] else ""
+
+
+def _groups(planned: Sequence[str], item: Mapping[str, Any]) -> list[Group]:
+    """The hosts of a batch, those with trouble first."""
+    groups: dict[tuple[str, ...], Group] = {}
+    for name in planned:
+        host = item["hosts"][name]
+        values = "left" if host["values"] == "confirmed" and item["state"] == "stopped" else str(host["values"])
+        key = (host["outcome"], values, *host["reasons"])
+        group = groups.setdefault(key, Group(str(host["outcome"]), values, list(host["reasons"])))
+        group.members.append(name)
+        group.changed += host["changed"]
+    order = ("failed", "lost", "ok", "waiting")
+    return sorted(groups.values(), key=lambda group: (order.index(group.outcome), group.values != "unknown"))
+
+
+def _comparison(entry: Mapping[str, Any]) -> Comparison:
+    verdict, effect, unit = (entry.get(key) for key in ("verdict", "effect_pct", "unit"))
+    style = VERDICT_STYLES.get(str(verdict), VERDICT_STYLES["NO DATA"])
+    peer = entry.get("peer")
+    return Comparison(
+        host=f"{entry['host']}{f' with {peer}' if peer else ''}",
+        workload=str(entry["workload"]),
+        metric=str(entry["metric"]),
+        before=measured(entry.get("before"), unit),
+        after=measured(entry.get("after"), unit),
+        effect=gain(1 + effect / 100) if isinstance(effect, (int, float)) else DASH,
+        verdict=style.word,
+        style=Style(style.word, style.symbol, style.css),
+    )
+
+
+def _between(began: str | None, ended: str | None) -> str:
+    """How long something lasted; a dash if it has not ended."""
+    if not began or not ended:
+        return DASH
+    return duration(max(1, round((_time(ended) - _time(began)).total_seconds())))
+
+
+def _time(stamp: str) -> datetime:
+    return datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+
+
+def tally(document: Document) -> list[tuple[Style, int]]:
+    """How many hosts have values of each kind."""
+    counts: dict[str, int] = {}
+    for batch in batches(document):
+        for name, count in batch.values:
+            counts[name] = counts.get(name, 0) + count
+    return [(VALUES[name], counts[name]) for name in VALUES if name in counts]
+
+
+def facts(document: Document) -> list[tuple[str, str]]:
+    """Hosts and times of the whole rollout."""
+    plan, runs = document["plan"], document["runs"]
+    hosts = sum(len(batch["hosts"]) for batch in plan["batches"])
+    canaries = sum(len(batch["hosts"]) for batch in plan["batches"] if batch["canary"])
+    of_these = f", of these {plural(canaries, 'canary', 'canaries')}"
+    good = sum(item["state"] == "good" for item in document["batches"])
+    return [
+        ("Hosts", f"{hosts:,}{of_these if canaries else ''}"),
+        ("Batches", f"{good:,} of {len(plan['batches']):,} good"),
+        ("Runs", f"{len(runs):,}"),
+        ("First run began", moment(runs[0]["began"]) if runs else DASH),
+        ("Last run ended", (moment(runs[-1]["ended"]) if runs[-1]["ended"] else "not ended") if runs else DASH),
+        ("Change window", window(plan["window"])),
+    ]
+
+
+def window(times: Mapping[str, Any]) -> str:
+    """When batches may begin."""
+    before, after = (_time(times[key]) if times[key] else None for key in ("not_before", "not_after"))
+    return str(Window(before, after, times["time_zone"]))
+
+
+def conditions(document: Document) -> list[tuple[str, str]]:
+    """What the plan says beside its batches."""
+    plan = document["plan"]
+    guard, lease = plan["guard"], plan["confirm_within_s"]
+    workloads = f": {', '.join(map(str, guard['workloads']))}" if guard and guard.get("workloads") else ""
+    back = plan["on_failure"] == "back"
+    return [
+        ("Tunings", _tunings(plan["tunings"])),
+        ("Soak", f"{duration(plan['soak_s'])} between setting and checking" if plan["soak_s"] else "none"),
+        (
+            "Guard",
+            f"measures before and after each batch{workloads}; at most {guard['cpu_pct']:g} % more CPU time"
+            if guard
+            else "none",
+        ),
+        (
+            "Probation",
+            f"{duration(lease)}; then a host takes its values back by itself" if lease else "without a limit",
+        ),
+        ("A stopped batch", "is taken back" if back else "keeps the new values"),
+        ("Fingerprint of the plan", plan["fingerprint"]),
+        ("Collection", f"zpower.sap_tuning {document['collection']}"),
+    ]
+
+
+def _tunings(by_host: Mapping[str, Sequence[str]]) -> str:
+    """The tunings, each with the number of its hosts if not all have it."""
+    counts: dict[str, int] = {}
+    for names in by_host.values():
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    said = [name if count == len(by_host) else f"{name} ({plural(count, 'host')})" for name, count in counts.items()]
+    return ", ".join(said) or "none"
+
+
+def runs(document: Document) -> list[list[str]]:
+    """Begin, end, reason of the end, controller, ansible-core and evidence of each run."""
+    last = len(document["runs"]) - 1
+    return [
+        [
+            moment(run["began"]),
+            moment(run["ended"]) if run["ended"] else "interrupted" if place < last else "not ended",
+            run.get("reason") or "",
+            f"{run['controller']['host']}, process {run['controller']['pid']}",
+            run["ansible_core"],
+            run["evidence"] or DASH,
+        ]
+        for place, run in enumerate(document["runs"])
+    ]
+
+
+def again(document: Document) -> str:
+    """The command that goes on with the rollout, between backquotes."""
+    variable = _word(f"rollout_change={document['change']}")
+    return f"`{PLAYBOOK.format('rollout')} -e {variable}`"
+
+
+def _word(text: str) -> str:
+    """One word of a shell command that stands between backquotes."""
+    return shlex.quote(one_line(text).replace("`", "?"))
+
+
+def _limit(names: Sequence[str]) -> str:
+    """``--limit app1,app2``; of many hosts the batch's section has the names."""
+    return f"--limit {_word(','.join(names))}" if len(names) <= NAMED else "--limit HOSTS"
+
+
+def steps(document: Document) -> list[str]:
+    """The next steps in words, with commands between backquotes."""
+    now, all_batches = state(document), batches(document)
+    begun = next((batch for batch in all_batches if batch.state in ("running", "stopped")), None)
+    following = begun or next((batch for batch in all_batches if batch.state == "waiting"), None)
+    found = []
+    if now == "complete":
+        found.append(f"Nothing is left to do. To check the hosts at any time: `{PLAYBOOK.format('verify')}`.")
+        found.append(f"To take all tunings back to the values found first: `{PLAYBOOK.format('rollback')}`.")
+        return [*found, *_unsettled(document, all_batches)]
+    if now == "stopped":
+        found.append(_stop(document, begun))
+    elif now == "running":
+        controller = document["runs"][-1]["controller"]
+        found.append(
+            f"If process {controller['pid']} still runs on {_plain(controller['host'])}, wait: these files are written"
+            " again after each stage. If it does not, the run was interrupted."
+        )
+    found += _unsettled(document, all_batches)
+    if following:
+        found.append(_start(document, now, following, any(batch.state == "good" for batch in all_batches)))
+    if begun and (left := _with(begun, "left")):
+        found.append(
+            f"Batch {begun.number} keeps the new values on {_names(left)}. To take these hosts back to the values found"
+            f" first: `{PLAYBOOK.format('rollback')} {_limit(left)}`."
+        )
+    found.append("The plan of a change is fixed. If hosts or tunings must be others, choose another rollout_change.")
+    return found
+
+
+def _start(document: Document, now: str, batch: Batch, good: bool) -> str:
+    """How the rollout goes on, and with which batch."""
+    first = {"running": "After an interruption, start again with the same change.", "planned": "Start the rollout."}
+    said = [first.get(now, "Start again with the same change.")]
+    if good:
+        said.append("Good batches stay as they are.")
+    if _with(batch, "probation") or _with(batch, "unknown"):
+        said.append(f"What is still on probation in batch {batch.number} is taken back first.")
+    return " ".join([*said, f"The next batch is {batch.number}: {again(document)}."])
+
+
+def _stop(document: Document, begun: Batch | None) -> str:
+    if begun and begun.state == "stopped":
+        return f"Mend what stopped batch {begun.number}; its section below has the reasons."
+    reason = document["runs"][-1].get("reason")
+    return f"The last run ended before all batches were done{f': {_plain(reason)}' if reason else ''}."
+
+
+def _unsettled(document: Document, all_batches: Iterable[Batch]) -> list[str]:
+    """What to do with hosts whose values are unknown or on probation."""
+    found = []
+    lease = document["plan"]["confirm_within_s"]
+    unknown = [host for batch in all_batches for host in _with(batch, "unknown")]
+    if unknown:
+        itself = f" A host takes them back by itself at most {duration(lease)} after they were set." if lease else ""
+        found.append(
+            f"The values of {_names(unknown)} are unknown.{itself} To see them once the"
+            f" {'host' if len(unknown) == 1 else 'hosts'} can be reached:"
+            f" `{PLAYBOOK.format('verify')} {_limit(unknown)}`."
+        )
+    waiting = [host for batch in all_batches for host in _with(batch, "probation")]
+    if waiting:
+        end = f", at most {duration(lease)}; after that the hosts take them back by themselves" if lease else ""
+        back = f"{PLAYBOOK.format('rollback')} -e zpower_confirm_within=0 {_limit(waiting)}"
+        found.append(
+            f"The new values of {_names(waiting)} are on probation until the rollout confirms them{end}. If it was"
+            f" interrupted, this takes them back at once: `{back}`."
+        )
+    return found
+
+
+def _with(batch: Batch, values: str) -> list[str]:
+    return [host for group in batch.groups if group.values == values for host in group.members]
+
+
+def _names(hosts: Sequence[str]) -> str:
+    return _plain(listed(hosts, NAMED))
+
+
+def _plain(text: object) -> str:
+    """Text within a sentence that has commands between backquotes."""
+    return one_line(text).replace("`", "'")

@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The summary of a rollout as one page in the style of the report, for a change manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from .._report.html import page
+from . import summary
+
+COMPARISONS = 100  # of each batch
+SECTIONS = (
+    ("next", "What to do next"),
+    ("batches", "Batches"),
+    ("hosts", "Hosts, batch by batch"),
+    ("plan", "Plan"),
+    ("runs", "Runs"),
+    ("files", "Files"),
+)
+
+
+def lines(document: summary.Document, links: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The page in pieces. ``links``: the addresses of reports, by the path that the document has."""
+    batches = summary.batches(document)
+    begun = [batch for batch in batches if batch.begun]
+    now = summary.state(document)
+    values = {
+        "document": document,
+        "title": summary.title(document),
+        "sections": [item for item in SECTIONS if item[0] != "hosts" or begun],
+        "result": summary.RESULTS[now],
+        "ended": now in ("complete", "stopped"),
+        "facts": summary.facts(document),
+        "tally": summary.tally(document),
+        "steps": summary.steps(document),
+        "batches": batches,
+        "begun": begun,
+        "conditions": summary.conditions(document),
+        "runs": summary.runs(document),
+        "links": links or {},
+        "limit": COMPARISONS,
+        "states": summary.STATES,
+        "outcomes": summary.OUTCOMES,
+        "fates": summary.VALUES,
+    }
+    yield from page("rollout.html.j2", values, Path(__file__).parent)

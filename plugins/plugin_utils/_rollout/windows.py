@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The change window of a rollout: two moments, read in the site's time zone and kept in UTC.
+
+A time of day means each day; a window over midnight belongs to the day on which it opens, and midnight is the other end
+if only one is given. A local time that the clocks
+skip is taken as the moment after the jump. Of a local time that comes twice, the one that makes the window shorter is
+taken. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
+
+UTC = timezone.utc
+BEFORE, AFTER, ZONE = "rollout_not_before", "rollout_not_after", "rollout_time_zone"
+
+_DAY_TIME = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+_FULL = re.compile(r"(20\d\d)-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)?")
+_FORMS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belongs there"
+
+
+@dataclass(frozen=True)
+class Window:
+    """When batches may begin; None leaves that side open. ``remarks`` say how times around a clock change were read."""
+
+    not_before: datetime | None
+    not_after: datetime | None
+    time_zone: str = "UTC"
+    remarks: tuple[str, ...] = ()
+
+    def closed(self, now: datetime) -> str:
+        """The sentence that says why no batch may begin at ``now``; empty if one may."""
+        if self.not_before and now < self.not_before:
+            return f"The change window opens {self._text(self.not_before)}; it is {self._text(now)} now."
+        if self.not_after and now >= self.not_after:
+            return f"The change window closed {self._text(self.not_after)}; it is {self._text(now)} now."
+        return ""
+
+    def __str__(self) -> str:
+        parts = [("from", self.not_before), ("until", self.not_after)]
+        return " ".join(f"{word} {self._text(moment)}" for word, moment in parts if moment) or "always open"
+
+    def as_dict(self) -> dict[str, str | None]:
+        """The window as the state file has it."""
+        return {
+            "not_before": stamp(self.not_before) if self.not_before else None,
+            "not_after": stamp(self.not_after) if self.not_after else None,
+            "time_zone": self.time_zone,
+        }
+
+    def _text(self, moment: datetime) -> str:
+        utc = moment.astimezone(UTC)
+        there = moment.astimezone(zone_of(self.time_zone))
+        if not there.utcoffset():
+            return f"{utc:%Y-%m-%d %H:%M} UTC"
+        form = "%H:%M" if utc.date() == there.date() else "%Y-%m-%d %H:%M"
+        return f"{there:%Y-%m-%d %H:%M %Z} ({utc.strftime(form)} UTC)"
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as files have it: ``2026-11-28T21:00:00Z``."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse(not_before: object, not_after: object, time_zone: object, now: datetime) -> Window:
+    """The window; empty text or None leaves a side open. ValueError is one sentence.
+
+    Of a daily window the day that is open at ``now`` is taken, else the next one.
+    """
+    name = str(time_zone or "").strip() or "UTC"
+    zone = zone_of(name)
+    begin, end = _read(not_before, BEFORE), _read(not_after, AFTER)
+    remarks: list[str] = []
+    if begin is not None and begin == end:
+        raise ValueError(f"{BEFORE} and {AFTER} are both {str(not_after).strip()}; the window has no length")
+    if not isinstance(begin, datetime) and not isinstance(end, datetime) and (begin, end) != (None, None):
+        return Window(*_daily(begin or time(), end or time(), zone, name, now, remarks), name, tuple(remarks))
+    if isinstance(begin, time) or isinstance(end, time):
+        raise ValueError(
+            f"{BEFORE} is {str(not_before).strip()!r} and {AFTER} {str(not_after).strip()!r}; give both with their day,"
+            " or both as a time of day"
+        )
+    first = _moment(begin, zone, name, True, remarks) if begin else None
+    last = _moment(end, zone, name, False, remarks) if end else None
+    if first and last and first >= last:
+        why = f" ({' '.join(remarks)})" if remarks else ""
+        raise ValueError(f"{AFTER} is not later than {BEFORE}{why}; the window would never be open")
+    return Window(first, last, name, tuple(remarks))
+
+
+def zone_of(name: str) -> tzinfo:
+    """The time zone of this name; ValueError if it is unknown, or this controller has no time zones."""
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError; a folder such as Europe an OSError
+        pass
+    if not zoneinfo.available_timezones():
+        raise ValueError(
+            f"{ZONE} is {name!r}, and this controller has no time zones; install the Python package tzdata (PyPI), or"
+            " give the times in UTC"
+        )
+    raise ValueError(f"{ZONE} is {name!r}, which is no time zone here; a name such as Europe/Berlin belongs there")
+
+
+def _read(value: object, name: str) -> datetime | time | None:
+    """The time as it was written: with a zone only if it has one."""
+    text = "" if value is None else str(value).strip()
+    if not text:
+        return None
+    if text.isdecimal() and int(text) < 24 * 60:
+        hour, minute = divmod(int(text), 60)
+        raise ValueError(
+            f'{name} is the number {text}: YAML reads a time of day so; write "{hour}:{minute:02}" in quotes'
+        )
+    daily, full = _DAY_TIME.fullmatch(text), _FULL.fullmatch(text)
+    try:
+        if daily:
+            return time(int(daily[1]), int(daily[2]), int(daily[3] or 0))
+        if full:
+            year, month, day, hour, minute, second = (int(part or 0) for part in full.groups()[:6])
+            return datetime(year, month, day, hour, minute, second, tzinfo=_offset(full))
+    except ValueError:
+        pass
+    raise ValueError(f"{name} is {text[:60]!r}; {_FORMS}")
+
+
+def _offset(found: re.Match[str]) -> timezone | None:
+    if found[7]:
+        return UTC
+    if not found[8]:
+        return None
+    ahead = timedelta(hours=int(found[9]), minutes=int(found[10] or 0))
+    return timezone(ahead if found[8] == "+" else -ahead)
+
+
+def _daily(
+    begin: time, end: time, zone: tzinfo, name: str, now: datetime, remarks: list[str]
+) -> tuple[datetime, datetime]:
+    """The window of the first day that is not over yet."""
+    for day in _days(now.astimezone(zone).date()):
+        said: list[str] = []
+        first = _moment(datetime.combine(day, begin), zone, name, True, said)
+        close = day if end > begin else day + timedelta(days=1)
+        last = _moment(datetime.combine(close, end), zone, name, False, said)
+        if first < last and now < last:  # on the day of a clock change a short window may have no length
+            remarks += said
+            return first, last
+    raise AssertionError  # two days after now a window has not closed
+
+
+def _days(today: date) -> Iterator[date]:
+    """From yesterday, whose window may end today; one day has no window at a clock change."""
+    return (today + timedelta(days=number) for number in range(-1, 4))
+
+
+def _moment(local: datetime, zone: tzinfo, name: str, begin: bool, remarks: list[str]) -> datetime:
+    """A local time as a moment in UTC, with a remark if the clocks change there."""
+    if local.tzinfo:
+        return local.astimezone(UTC)
+    early, late = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    if early == late:
+        return early
+    if early > late:  # the clocks skip it: each side reads it with the other's offset
+        taken = _jump(late, early, zone)
+        remarks.append(
+            f"{local:%Y-%m-%d %H:%M} does not exist in {name}; {taken:%H:%M} UTC, right after the jump, is taken."
+        )
+        return taken
+    taken = late if begin else early
+    which = "second" if begin else "first"
+    remarks.append(f"{local:%Y-%m-%d %H:%M} comes twice in {name}; the {which}, {taken:%H:%M} UTC, is taken.")
+    return taken
+
+
+def _jump(low: datetime, high: datetime, zone: tzinfo) -> datetime:
+    """The first second of the new offset between two moments."""
+    before = low.astimezone(zone).utcoffset()
+    while high - low > timedelta(seconds=1):
+        middle = low + timedelta(seconds=(high - low) // timedelta(seconds=2))
+        if middle.astimezone(zone).utcoffset() == before:
+            low = middle
+        else:
+            high = middle
+    return high

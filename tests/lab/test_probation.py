@@ -1,0 +1,222 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values on probation where the network is cut: the hosts take them back by themselves, and the confirmed ones stay.
+
+One story, told once; each test reads a part of it.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2]
+PROGRAM = HERE / "molecule" / "shared" / "lab"
+NAME = "labtrial"
+ROOT = [] if os.geteuid() == 0 else ["sudo", "-n"]
+# cut off: one without and one with values of an earlier run; reached all the time: one of each
+UNTUNED, TUNED, REACHED, LATER = "app1", "app2", "app3", "app4"
+HOSTS = (UNTUNED, TUNED, REACHED, LATER)
+CUT = [UNTUNED, TUNED]
+SHORT, LONG = "60s", "1h"
+OLD, NEW = {"rps_cpus": "0", "rps_flow_cnt": 4096}, {"rps_cpus": "all"}
+PATIENCE_S = 1800
+JOURNALS = "/var/lib/zpower_sap_tuning"
+LOOK = (
+    "cat /sys/class/net/hsi0/queues/rx-*/rps_cpus /sys/class/net/hsi0/queues/rx-*/rps_flow_cnt; "
+    "cat /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules 2>/dev/null; true"
+)
+FILES = "find /etc /var/lib /var/adm /run -name '*zpower[_-]sap[_-]tuning*' 2>/dev/null; true"
+
+
+def run(*command, check=True, **environment):
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, input="", env={**os.environ, **environment}
+    )
+    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
+    return done
+
+
+class Run:
+    """What a playbook said and its exit code, and the rows of its evidence if there is any."""
+
+    def __init__(self, done, folders):
+        self.code, self.said = done.returncode, done.stdout + done.stderr
+        self._paths = [path for folder in folders for path in folder.glob(f"{folder.parent.name}.json")]
+
+    def rows(self, host):
+        [path] = self._paths
+        [found] = [one for one in json.loads(path.read_text())["hosts"] if one["host"] == host]
+        return {row["subject"]: row for row in found["rows"] if row["name"] == "rps"}
+
+
+class Site:
+    """The hosts, and an empty folder to work in."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
+        self.hosts, self.connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
+        spaces = [line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if f"zps-{NAME}-" in line]
+        self.spaces = {name.rpartition("-")[2]: name for name in spaces}
+
+    def on(self, host, command):
+        """What a shell command prints on a host, over the network."""
+        arguments = shlex.split(self.connection["ansible_ssh_common_args"])
+        key, address = self.connection["ansible_ssh_private_key_file"], self.hosts[host]["ansible_host"]
+        return run("ssh", "-n", "-i", key, *arguments, f"root@{address}", command).stdout
+
+    def at(self, host, command):
+        """What a shell command prints on a host, as if on its console."""
+        pids = run(*ROOT, "ip", "netns", "pids", self.spaces[host]).stdout.split()
+        inside = ["nsenter", "--target", min(pids, key=int), "--mount", "--uts", "--ipc", "--net", "--pid"]
+        return run(*ROOT, *inside, "/bin/sh", "-c", command).stdout
+
+    def network(self, host, state):
+        run(*ROOT, "ip", "-netns", self.spaces["switch"], "link", "set", host, state)
+
+    def preflight(self, host):
+        """The sentences of the preflight on a host."""
+        names = ["rps", "cpu_topology"]
+        call = {"zpower.sap_tuning.tunings": {"names": names, "preflight": True, "check_platform": True}}
+        copy = {"content": "{{ found.preflight | to_json }}", "dest": str(self.folder / "said")}
+        tasks = [
+            {**call, "check_mode": True, "register": "found"},
+            {"ansible.builtin.copy": copy, "delegate_to": "localhost"},
+        ]
+        (self.folder / "ahead.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
+        done = self.play("ahead.yml", hosts=[host])
+        assert done.code == 0, done.said
+        return json.loads((self.folder / "said").read_text())
+
+    def play(self, playbook, *options, hosts=HOSTS, within=None, **variables):
+        """Run a playbook of the collection, or a file, in the folder. within: {host: its zpower_confirm_within}."""
+        chosen = {"zpower_tunings": ["rps"], "rps_interfaces": ["hsi*"], **NEW, **variables}
+        named = {
+            name: {**given, **({"zpower_confirm_within": within[name]} if within else {})}
+            for name, given in self.hosts.items()
+        }
+        # without it, a connection that is kept waits for a host without network as long as TCP does
+        ssh = {"ansible_ssh_extra_args": "-o ServerAliveInterval=5"}
+        group = {"hosts": named, "vars": {**self.connection, **chosen, **ssh}}
+        (self.folder / "hosts.json").write_text(json.dumps({"erp": group}))
+        before = set(self.folder.glob("results/*/*"))
+        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+        book = playbook if playbook.endswith(".yml") else f"zpower.sap_tuning.{playbook}"
+        command = [program, "-i", "hosts.json", "--limit", ",".join(hosts), book, *options]
+        settings = {"ANSIBLE_COLLECTIONS_PATH": str(HERE / ".cache" / "collections"), "ANSIBLE_NOCOLOR": "1"}
+        done = run("env", "-C", str(self.folder), *command, check=False, **settings)
+        return Run(done, sorted(set(self.folder.glob("results/*/*")) - before))
+
+
+@pytest.fixture(scope="module", name="story")
+def fixture_story(tmp_path_factory):
+    """The whole story, run by run."""
+    run(str(PROGRAM), "down", "--name", NAME)
+    run(str(PROGRAM), "up", "--name", NAME, "--hosts", str(len(HOSTS)))
+    try:
+        yield dict(told(Site(tmp_path_factory.mktemp("trial"))))
+    finally:
+        run(str(PROGRAM), "down", "--name", NAME)
+
+
+def told(site):
+    yield "first", {host: site.at(host, LOOK) for host in HOSTS}
+    yield "tuned", site.play("site", hosts=[TUNED, LATER], **OLD)
+    before = {host: site.at(host, LOOK) for host in HOSTS}
+    yield "before", before
+    yield "ahead", site.preflight(UNTUNED)
+    site.at(UNTUNED, f"mkdir -m 700 {JOURNALS} && mount -t tmpfs -o ro zps {JOURNALS}")
+    yield "read-only", site.preflight(UNTUNED)
+    site.at(UNTUNED, f"mount -o remount,rw,size=64k {JOURNALS}")
+    yield "full", site.preflight(UNTUNED)
+    site.at(UNTUNED, f"umount {JOURNALS} && rmdir {JOURNALS}")
+    within = {host: SHORT if host in CUT else LONG for host in HOSTS}
+    yield "trial", site.play("site", within=within)
+    for host in CUT:
+        site.network(host, "down")
+    yield "set", {host: site.at(host, LOOK) for host in HOSTS if host not in CUT}
+    yield "meanwhile", site.play("verify", hosts=[REACHED], within=within)
+    yield "ahead of two", site.preflight(REACHED)
+    yield "in the way", site.play("site", hosts=[REACHED])
+    yield "taken back", site.play("rollback", "-e", "zpower_confirm_within=0", hosts=[LATER])
+    yield "confirmed", site.play("confirm")
+    until = time.monotonic() + PATIENCE_S
+    while any(site.at(host, LOOK) != before[host] for host in CUT) and time.monotonic() < until:
+        time.sleep(1)
+    yield "alone", {host: site.at(host, LOOK) for host in HOSTS}
+    for host in CUT:
+        site.network(host, "up")
+    yield "looked at", site.play("verify")
+    yield "too late", site.play("confirm")
+    yield "way back", site.play("rollback")
+    yield "last", {host: site.at(host, LOOK) for host in HOSTS}
+    yield "files", {host: site.on(host, FILES) for host in HOSTS}
+
+
+def test_the_values_are_set_on_probation(story):
+    assert story["tuned"].code == story["trial"].code == 0, story["trial"].said
+    for host in HOSTS:
+        assert story["trial"].rows(host)["hsi0"]["verdict"] == "changed"
+        assert any("on probation until" in remark for remark in story["trial"].rows(host)["hsi0"]["remarks"])
+    for host in (REACHED, LATER):
+        assert story["set"][host] != story["before"][host]
+
+
+def test_verify_says_what_is_on_probation(story):
+    assert story["meanwhile"].code == 0, story["meanwhile"].said
+    row = story["meanwhile"].rows(REACHED)["hsi0"]
+    assert row["verdict"] == "compliant" and "on probation until" in row["remarks"][0]
+
+
+def test_nothing_else_is_set_meanwhile(story):
+    assert story["in the way"].code == 2
+    assert "nothing was changed: rps has values on probation since" in story["in the way"].said
+
+
+def test_a_preflight_says_what_would_stop_a_tuning(story):
+    assert story["ahead"] == []
+    assert story["read-only"] == [f"{JOURNALS}: the file system is read-only"]
+    assert story["full"] == [f"{JOURNALS}: the file system has 64 KiB left; make room for at least 1024 KiB"]
+    [sentence] = story["ahead of two"]
+    assert sentence.startswith("rps has values on probation since ")
+
+
+def test_a_host_that_is_cut_off_takes_its_values_back_alone(story):
+    assert {host: story["alone"][host] for host in CUT} == {host: story["before"][host] for host in CUT}
+    assert story["before"][UNTUNED] == story["first"][UNTUNED] and story["before"][TUNED] != story["first"][TUNED]
+
+
+def test_the_values_can_be_taken_back_before_their_time(story):
+    assert story["taken back"].code == 0, story["taken back"].said
+    assert story["alone"][LATER] == story["before"][LATER] != story["first"][LATER]
+
+
+def test_the_confirmed_values_stay(story):
+    assert story["confirmed"].code == 4, "two hosts cannot be reached"
+    assert story["alone"][REACHED] == story["set"][REACHED]
+    assert story["confirmed"].rows(REACHED)["hsi0"]["verdict"] == "compliant"
+    row = story["looked at"].rows(REACHED)["hsi0"]
+    assert (row["verdict"], row["remarks"]) == ("compliant", [])
+
+
+def test_verify_and_a_late_confirmation_name_the_hosts_that_went_back(story):
+    for name in ("looked at", "too late"):
+        assert story[name].code == 2, story[name].said
+    assert {host: story["looked at"].rows(host)["hsi0"]["verdict"] for host in HOSTS} == {
+        **dict.fromkeys(HOSTS, "drifted"),
+        REACHED: "compliant",
+    }
+    assert story["looked at"].rows(UNTUNED)["hsi0"]["remarks"] == []
+    assert "hsi0" in story["too late"].said and "wanted CPUs" in story["too late"].said
+
+
+def test_a_rollback_leads_to_the_first_values_and_leaves_nothing(story):
+    assert story["way back"].code == 0, story["way back"].said
+    assert story["last"] == story["first"]
+    assert story["files"] == dict.fromkeys(HOSTS, "")

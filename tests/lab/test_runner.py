@@ -1,0 +1,227 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Jobs as AWX starts them: ansible-runner, the playbooks of docs/awx/project, and answers of surveys, which are texts.
+Evidence and report lie among the artifacts. The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the session
+`installed`, the installed archive and nothing else.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parents[2]
+PROGRAM = HERE / "molecule" / "shared" / "lab"
+NAME = "runner"
+HOSTS = ["app1", "app2"]
+COLLECTIONS = os.environ.get("ANSIBLE_COLLECTIONS_PATH", str(HERE / ".cache" / "collections"))
+INSTALLED = Path(COLLECTIONS) / "ansible_collections" / "zpower" / "sap_tuning"
+RESULTS = "{{ lookup('ansible.builtin.env', 'AWX_ISOLATED_DATA_DIR') }}/results"
+SECRET = "correct-horse-battery"
+CHOSEN = {"zpower_tunings": ["cpu_topology", "rps"], "rps_interfaces": ["hsi*"], "rps_cpus": "all"}
+SHORT = {
+    "measure_runs": 1,
+    "measure_warmup": 0,
+    "measure_idle_seconds": 0,
+    "measure_run_seconds": 0.1,
+    "measure_bytes": [1000],
+    "measure_tool": "pingpong",
+    "measure_control": False,
+}
+
+
+def run(*command, check=True, **environment):
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, input="", env={**os.environ, **environment}
+    )
+    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
+    return done
+
+
+class Answer(str):
+    """The answer of a survey: AWX marks it so that Ansible does not read it as a template."""
+
+    __slots__ = ()
+
+
+class Dumper(yaml.SafeDumper):
+    pass
+
+
+Dumper.add_representer(Answer, lambda dumper, answer: dumper.represent_scalar("!unsafe", str(answer), style='"'))
+
+
+class Job:
+    """A job that has ended, and its artifacts."""
+
+    def __init__(self, done, artifacts):
+        self.code, self.said, self.artifacts = done.returncode, done.stdout + done.stderr, artifacts
+
+    def file(self, name):
+        return (self.artifacts / name).read_text()
+
+    @property
+    def outcome(self):
+        return self.code, int(self.file("rc")), self.file("status")
+
+    @property
+    def events(self):
+        found = [json.loads(path.read_text()) for path in self.artifacts.glob("job_events/*-*.json")]
+        return sorted(found, key=lambda event: event["counter"])
+
+    @property
+    def evidence(self):
+        return json.loads((self.folder / f"{self.folder.parent.name}.json").read_text())
+
+    @property
+    def folder(self):
+        """The one folder of evidence."""
+        found = [path.parent for path in self.artifacts.glob("results/*/*/*.json") if path.stem == path.parts[-3]]
+        (folder,) = found
+        return folder
+
+    def verdicts(self, tuning):
+        rows = {host["host"]: host["rows"] for host in self.evidence["hosts"]}
+        return {host: [row["verdict"] for row in rows[host] if row["name"] == tuning] for host in rows}
+
+
+class Runner:
+    """The folder that ansible-runner works in, as AWX fills it: inventory, environment, project."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("inventory", "env"):
+            (folder / name).mkdir()
+        shutil.copytree(INSTALLED / "docs" / "awx" / "project", folder / "project")
+        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
+        hosts, connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
+        group = {"hosts": hosts, "vars": {**connection, **CHOSEN, **SHORT}}
+        (folder / "inventory" / "hosts.json").write_text(json.dumps({"erp": group}))
+        environment = {"ANSIBLE_COLLECTIONS_PATH": COLLECTIONS, "SITE_PASSWORD": SECRET}
+        (folder / "env" / "envvars").write_text(json.dumps(environment))
+
+    def play(self, name, playbook, *options, **answers):
+        """Run a playbook; answers: what a survey was answered, all of it text."""
+        given = {name: Answer(answer) for name, answer in answers.items()}
+        variables = {"zpower_results": RESULTS, "ansible_become_password": SECRET, **given}
+        (self.folder / "env" / "extravars").write_text(yaml.dump(variables, Dumper=Dumper))
+        command = [str(Path(sys.executable).with_name("ansible-runner")), "run", str(self.folder), "--ident", name]
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = run(*command, "-p", playbook, *options, check=False, PATH=path)
+        return Job(done, self.folder / "artifacts" / name)
+
+
+@pytest.fixture(scope="module", name="story")
+def fixture_story(tmp_path_factory):
+    """Every job by its name."""
+    run(str(PROGRAM), "down", "--name", NAME)
+    run(str(PROGRAM), "up", "--name", NAME, "--hosts", str(len(HOSTS)))
+    try:
+        yield dict(told(Runner(tmp_path_factory.mktemp("runner"))))
+    finally:
+        run(str(PROGRAM), "down", "--name", NAME)
+
+
+def survey(name, **answers):
+    """The answers of a launch that leaves every field of the survey as it is, but those given here."""
+    templates = yaml.safe_load((INSTALLED / "docs" / "awx" / "job_templates.yml").read_text())["awx_job_templates"]
+    (questions,) = [template["survey"] for template in templates if template["name"] == name]
+    return {**{one["variable"]: one["default"] for one in questions if "default" in one}, **answers}
+
+
+def told(runner):
+    def job(name, playbook, *options, **answers):
+        return name, runner.play(name, playbook, *options, **answers)
+
+    yield job("drift", "zpower.sap_tuning.verify")
+    yield job("warned", "verify.yml", verify_tunings="rps", zpower_drift="warn")
+    yield job("site", "site.yml", tune_tunings="")
+    yield job("verify", "verify.yml", verify_tunings=" rps, cpu_topology", zpower_drift="")
+    yield job("mistyped", "verify.yml", verify_tunings="rps, cpu_topolgy", zpower_drift="fail")
+    yield job("rollback", "zpower.sap_tuning.rollback")
+    yield job("rollout", "rollout.yml", **survey("rollout", zpower_change="CHG2"))
+    yield job("taken back", "rollback.yml")
+    measured = {"measure_rounds": "1", "measure_workloads": "niping", "before_after_continue": "false"}
+    measured |= {"before_after_tunings": "rps", "before_after_final": "restored", "zpower_change": "CHG1"}
+    yield job("before_after", "before_after.yml", "--limit", "app1", **measured)
+
+
+OUTCOMES = {
+    "drift": (2, 2, "failed"),
+    "warned": (0, 0, "successful"),
+    "site": (0, 0, "successful"),
+    "verify": (0, 0, "successful"),
+    "mistyped": (2, 2, "failed"),
+    "rollback": (0, 0, "successful"),
+    "rollout": (0, 0, "successful"),
+    "taken back": (0, 0, "successful"),
+    "before_after": (0, 0, "successful"),
+}
+EVIDENCE = {"drift": "drift", "warned": "drift", "site": "compliant", "verify": "compliant", "rollback": "compliant"}
+EVIDENCE |= {"rollout": "compliant", "taken back": "compliant"}
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_code_status_and_events_agree(story, name):
+    job = story[name]
+    assert job.outcome == OUTCOMES[name], job.said
+    kinds = [event["event"] for event in job.events]
+    assert [kind for kind in kinds if kind in ("playbook_on_start", "playbook_on_stats")] == [
+        "playbook_on_start",
+        "playbook_on_stats",
+    ]
+    assert ("runner_on_failed" in kinds) == (job.code != 0)
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_the_evidence_is_among_the_artifacts(story, name):
+    job = story[name]
+    assert job.evidence["result"] == EVIDENCE[name]
+    assert {host["host"] for host in job.evidence["hosts"]} == set(HOSTS)
+    assert {path.suffix for path in job.folder.iterdir()} == {".json", ".csv", ".md", ".html", ".xml", ".prom"}
+    assert f"Evidence: {job.folder}" in job.file("stdout")
+
+
+def test_an_empty_answer_means_the_inventory(story):
+    for tuning in CHOSEN["zpower_tunings"]:
+        assert all(story["site"].verdicts(tuning).values()), tuning
+    assert story["site"].verdicts("rps") == dict.fromkeys(HOSTS, ["changed"])
+
+
+def test_an_answer_names_several_tunings(story):
+    assert story["verify"].verdicts("rps") == dict.fromkeys(HOSTS, ["compliant"])
+    assert all(story["verify"].verdicts("cpu_topology").values())
+    assert not any(story["warned"].verdicts("cpu_topology").values())
+    assert "there is no tuning 'cpu_topolgy'" in story["mistyped"].file("stdout")
+
+
+def test_plan_state_and_summary_of_a_rollout_are_among_the_artifacts(story):
+    job = story["rollout"]
+    folder = job.artifacts / "results" / "rollouts" / "CHG2"
+    assert {f"rollout.{suffix}" for suffix in ("json", "html", "md")} <= {path.name for path in folder.iterdir()}
+    state = json.loads((folder / "rollout.json").read_text())
+    assert (state["result"], [batch["state"] for batch in state["batches"]]) == ("complete", ["good", "good"])
+    values = {host: found["values"] for batch in state["batches"] for host, found in batch["hosts"].items()}
+    assert values == dict.fromkeys(HOSTS, "confirmed")
+    assert state["plan"]["tunings"] == dict.fromkeys(HOSTS, CHOSEN["zpower_tunings"])
+
+
+def test_records_and_report_are_among_the_artifacts(story):
+    change = story["before_after"].artifacts / "results" / "CHG1"
+    assert {f"report.{suffix}" for suffix in ("json", "html", "md")} <= {path.name for path in change.iterdir()}
+    report = json.loads((change / "report.json").read_text())
+    assert report["change"] == "CHG1" and list(change.glob("app1/after-*.json"))
+
+
+def test_no_secret_is_in_the_files_of_the_collection(story):
+    """What ansible-runner notes itself is its own: the whole environment is in `command`."""
+    for job in story.values():
+        assert SECRET in job.file("command")
+        written = [path for path in job.artifacts.glob("results/**/*") if path.is_file()]
+        assert written or job is story["mistyped"]
+        assert [path for path in written if SECRET in path.read_text()] == []

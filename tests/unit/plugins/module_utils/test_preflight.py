@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The preflight: what would stop a tuning, in sentences, and nothing is written for it."""
+
+import fcntl
+import os
+import platform
+from collections import namedtuple
+
+import pytest
+from aix import AixHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import identities
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.lock import Busy, Lock
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _preflight
+from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
+from modules import caller
+from zkernel import ZHost
+
+JOURNALS = "/var/lib/zpower_sap_tuning"
+RPS = {"interfaces": ["hsi0"], "cpus": "all"}
+System = namedtuple("System", "f_flag f_bavail f_frsize f_files f_favail")
+FINE = System(0, 1 << 20, 4096, 1 << 20, 1 << 20)
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    """An LPAR with one interface. Nothing about its folders depends on who runs the test."""
+    found = ZHost(tmp_path)
+    found.interface("hsi0", queues=2)
+    for user in (entry_point, _preflight):
+        monkeypatch.setattr(user, "Host", lambda: found)
+    for folder in ("/etc/udev/rules.d", "/etc/sysctl.d", "/var/lib"):
+        os.makedirs(found.path(folder), exist_ok=True)
+    monkeypatch.setattr(os, "statvfs", lambda _path: FINE)
+    monkeypatch.setattr(identities, "way", lambda path, top="/": identities.Way(None, path, None))
+    return found
+
+
+@pytest.fixture
+def call(host, monkeypatch, capsys):
+    """A call of the module in check mode, which must leave every file alone."""
+    run = caller(tunings.main, monkeypatch, capsys)
+
+    def act(check=True, **wanted):
+        before = files(host) if check else None
+        found = run(tunings=wanted or {"rps": RPS}, preflight=check, _ansible_check_mode=check)
+        assert not check or files(host) == before
+        return found
+
+    return act
+
+
+def files(host):
+    return {
+        os.path.join(folder, name): os.stat(os.path.join(folder, name)).st_mtime_ns
+        for folder, folders, names in os.walk(host.root)
+        for name in folders + names
+    }
+
+
+def test_a_value_that_differs_does_not_stop(call):
+    found = call()
+    assert found["tunings"]["rps"]["tuning"][0]["verdict"] == "drifted"
+    assert found["preflight"] == [] and found["changed"] is True
+
+
+def test_without_the_option_there_is_no_preflight(host, monkeypatch, capsys):
+    assert "preflight" not in caller(tunings.main, monkeypatch, capsys)(tunings={"rps": RPS}, _ansible_check_mode=True)
+
+
+def test_only_in_check_mode(host, monkeypatch, capsys):
+    found = caller(tunings.main, monkeypatch, capsys)(tunings={"rps": RPS}, preflight=True)
+    assert found["failed"] and found["msg"] == "preflight: this only looks ahead; give the task check_mode: true"
+    assert not os.path.exists(host.path(JOURNALS))
+
+
+@pytest.mark.parametrize(
+    ("system", "sentence"),
+    [
+        (FINE._replace(f_flag=os.ST_RDONLY), "the file system is read-only"),
+        (FINE._replace(f_bavail=3), "the file system has 12 KiB left; make room for at least 1024 KiB"),
+        (FINE._replace(f_favail=2), "the file system has 2 inodes left; at least 16 are needed"),
+        (FINE._replace(f_files=0, f_favail=0), None),
+    ],
+)
+def test_places_that_cannot_be_written(call, monkeypatch, system, sentence):
+    monkeypatch.setattr(os, "statvfs", lambda _path: system)
+    folders = "%s, /etc/udev/rules.d, /etc/sysctl.d" % JOURNALS
+    assert call()["preflight"] == ([] if sentence is None else ["%s: %s" % (folders, sentence)])
+
+
+def test_only_the_folder_with_the_problem_is_named(call, host, monkeypatch):
+    full = host.path("/var/lib")
+    monkeypatch.setattr(os, "statvfs", lambda path: FINE._replace(f_bavail=0) if path == full else FINE)
+    [sentence] = call()["preflight"]
+    assert sentence.startswith(JOURNALS + ": the file system has 0 KiB left")
+
+
+@pytest.mark.parametrize(("booted", "within", "named"), [(True, "10m", True), (True, "", False), (False, "10m", False)])
+def test_a_probation_needs_the_folder_of_units_where_systemd_runs(call, host, monkeypatch, booted, within, named):
+    os.makedirs(host.path("/etc/systemd/system"))
+    if booted:
+        os.makedirs(host.path("/run/systemd/system"))
+    full = host.path("/etc/systemd/system")
+    monkeypatch.setattr(os, "statvfs", lambda path: FINE._replace(f_bavail=0) if path == full else FINE)
+    found = call(rps=dict(RPS, confirm_within=within))["preflight"]
+    assert [sentence.split(":")[0] for sentence in found] == (["/etc/systemd/system"] if named else [])
+
+
+def test_a_file_system_that_does_not_answer(call, monkeypatch):
+    def broken(_path):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "statvfs", broken)
+    assert "its file system cannot be read (Input/output error)" in call()["preflight"][0]
+
+
+def test_a_file_in_the_place_of_the_folder(call, host):
+    host.fill(JOURNALS, "")
+    assert "%s: %s is no folder" % (JOURNALS, JOURNALS) in call()["preflight"]
+
+
+def test_a_folder_of_another_user(call, monkeypatch):
+    def way(path, top="/"):
+        return identities.Way(1234 if path.endswith("zpower_sap_tuning") else None, path, None)
+
+    # the tuning itself would work with the rights of this user
+    monkeypatch.setattr(Host, "as_user", lambda *_arguments, **_more: [])
+    monkeypatch.setattr(identities, "way", way)
+    assert [sentence for sentence in call()["preflight"] if "control of the user with id 1234" in sentence]
+
+
+def test_a_folder_that_others_may_write_to(call, host, monkeypatch):
+    loose = host.path("/var/lib")
+    monkeypatch.setattr(identities, "way", lambda path, top="/": identities.Way(None, path, loose))
+    assert "/var/lib belongs to root, but others may write to it" in call()["preflight"][0]
+
+
+def test_without_root(call, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    assert call()["preflight"][0].endswith("this process may not write there; tuning needs root")
+
+
+def test_a_tuning_that_does_not_apply_writes_nothing(call, monkeypatch):
+    monkeypatch.setattr(os, "statvfs", lambda _path: FINE._replace(f_flag=os.ST_RDONLY))
+    found = call(aix_device_attributes={"devices": {"sys0": {"maxuproc": 4096}}})
+    assert found["tunings"]["aix_device_attributes"]["tuning"][0]["verdict"] == "not_applicable"
+    assert found["preflight"] == []
+
+
+def test_another_run_is_named(call, host):
+    host.fill(JOURNALS + "/rps.lock", "process \x1b4711\n")
+    with open(host.path(JOURNALS + "/rps.lock")) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert call()["preflight"] == [
+            "rps: another run (process 4711) is changing this tuning now; it holds %s/rps.lock" % JOURNALS
+        ]
+        assert call(cpu_polarization={"mode": "vertical"})["preflight"] == []
+    assert call()["preflight"] == [], "the file of a run that has ended"
+
+
+def test_a_lock_is_looked_at_without_a_trace(tmp_path):
+    lock, other = (Lock(Host(str(tmp_path)), "/x.lock") for _number in range(2))
+    lock.look()
+    assert os.listdir(str(tmp_path)) == []
+    other.take("process 4711")
+    with pytest.raises(Busy) as caught:
+        lock.look()
+    assert caught.value.owner == "process 4711"
+    other.release(keep=True)
+    lock.look()
+    os.rename(str(tmp_path / "x.lock"), str(tmp_path / "y.lock"))
+    os.symlink("y.lock", str(tmp_path / "x.lock"))
+    with pytest.raises(HostError, match="cannot read /x.lock"):
+        lock.look()
+
+
+@pytest.mark.parametrize("more", [{"checkpoint": "trial"}, {"checkpoint": "trial", "lease": 0}])
+def test_a_checkpoint_in_the_way(call, more):
+    assert not call(check=False, rps=dict(RPS, **more)).get("failed")
+    [sentence] = call()["preflight"]
+    assert sentence.startswith("rps has temporary values of the checkpoint trial, which began at ")
+    assert call(rps=dict(RPS, checkpoint="trial"))["preflight"] == [], "the same checkpoint goes on"
+
+
+def test_another_file_that_wins_at_boot(call, host):
+    rule = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="hsi0", ATTR{queues/rx-0/rps_cpus}="%s"\n'
+    host.fill("/etc/udev/rules.d/99-site.rules", rule % "1")
+    [conflict] = call()["tunings"]["rps"]["tuning"][0]["conflicts"]
+    file = "/etc/udev/rules.d/99-site.rules line 1"
+    expected = ["rps hsi0: %s wins over the stored value at the next boot (udev rule)" % file]
+    assert call()["preflight"] == (expected if conflict["wins"] == "yes" else [])
+    assert conflict["wins"] == "yes"
+
+
+def test_values_that_are_no_longer_asked_for(call, host):
+    host.interface("hsi1", queues=1)
+    call(check=False, rps=dict(RPS, interfaces=["hsi0", "hsi1"]))
+    (sentence,) = call(rps=dict(RPS, complete=True))["preflight"]
+    assert sentence.startswith("rps hsi1 ") and "set by this collection and no longer asked for" in sentence
+
+
+def test_another_file_with_the_same_value_does_no_harm(call, host):
+    [record] = call()["tunings"]["rps"]["tuning"]
+    mask = record["after"]["next_boot"]["rps_cpus"]
+    rule = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="hsi0", ATTR{queues/rx-0/rps_cpus}="%s"\n'
+    host.fill("/etc/udev/rules.d/99-site.rules", rule % mask)
+    assert [other["wins"] for other in call()["tunings"]["rps"]["tuning"][0]["conflicts"]] == ["yes"]
+    assert call()["preflight"] == []
+
+
+def test_options_that_the_tuning_refuses_are_its_own_error(call):
+    found = call(rps={"interfaces": ["eth7"]}, cpu_topology={"colour": "red"})
+    assert found["failed"] and "eth7" in found["msg"] and found["preflight"] == []
+
+
+def test_sentences_are_short(call, host, monkeypatch):
+    host.fill(JOURNALS + "/rps.lock", "x" * 5000)
+    monkeypatch.setattr(_preflight, "_LONGEST", 40)
+    with open(host.path(JOURNALS + "/rps.lock")) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        [sentence] = call()["preflight"]
+    assert len(sentence) == 40 and sentence.endswith("...")
+
+
+def test_on_aix(tmp_path, monkeypatch, capsys):
+    found = AixHost(tmp_path)
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+    for user in (entry_point, _preflight):
+        monkeypatch.setattr(user, "Host", lambda: found)
+    monkeypatch.setattr(os, "statvfs", lambda _path: FINE._replace(f_flag=os.ST_RDONLY))
+    monkeypatch.setattr(identities, "way", lambda path, top="/": identities.Way(None, path, None))
+    asked = {"aix_device_attributes": {"devices": {"sys0": {"maxuproc": 4096}}}}
+    run = caller(tunings.main, monkeypatch, capsys)
+    result = run(tunings=asked, preflight=True, _ansible_check_mode=True)
+    assert result["preflight"] == ["/var/adm/zpower_sap_tuning: the file system is read-only"]

@@ -1,0 +1,399 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values on probation: kept by a confirmation, otherwise taken back by the host. Guardians are real processes."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from ansible_collections.zpower.sap_tuning.plugins.modules import rps
+from guardians import alive, eventually
+from kernel import KernelHost, rps_params
+from modules import caller
+from runs import only
+
+QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
+FOLDER = "/var/lib/zpower_sap_tuning"
+MAIN = FOLDER + "/rps.json"
+PROBATION = FOLDER + "/checkpoint-probation"
+GUARDIAN = PROBATION + "/rps.guardian"
+# what the module gives the engine, unless asked otherwise
+DEFAULTS = dict(
+    rps_params(),
+    checkpoint=None,
+    lease=None,
+    confirm_within=None,
+    confirmed_state="present",
+    complete=False,
+)
+
+
+class Machine(KernelHost):
+    """A machine that dies at a chosen step: die(host, step, path) is called before each write and removal."""
+
+    die = None
+
+    def write(self, path, text, mode=0o644):
+        if self.die:
+            self.die("write", path)
+        super().write(path, text, mode)
+
+    def remove(self, path):
+        if self.die:
+            self.die("remove", path)
+        super().remove(path)
+
+    def guardian(self):
+        text = self.read(GUARDIAN)
+        return int(text) if text else None
+
+
+def masks(host):
+    return [host.value(QUEUE % number) for number in range(2)]
+
+
+def everything(host):
+    """All files but the lock; None while a guardian is just at work on them."""
+    try:
+        return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
+    except FileNotFoundError:
+        return None
+
+
+def over(host):
+    """End the probation, as if its time had passed."""
+    host.write(PROBATION + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
+
+
+def entries(host, checkpoint=None):
+    return Journal(host, "rps", FOLDER, checkpoint).entries
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    host = Machine(tmp_path)
+    host.interface("hsi0", queues=2)
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
+    monkeypatch.setattr(_unused, "Host", lambda: host)
+    monkeypatch.setattr(_lease, "LOOK_S", 0.1)
+    monkeypatch.setattr(_lease, "BUSY_S", 0.11)
+    monkeypatch.setattr(_lease, "RETRY_S", 0.12)
+    yield host
+    pid = host.guardian()
+    if pid is not None and alive(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def call(host, monkeypatch, capsys):
+    return caller(rps.main, monkeypatch, capsys)
+
+
+# unless it is confirmed
+
+
+def test_the_host_goes_back_to_the_values_before_the_probation(host, call):
+    call(cpus="0-1")
+    found = everything(host)
+    result = call(every=2, confirm_within="10m")
+    assert result["changed"] and masks(host) == ["5", "5"] and alive(host.guardian())
+    over(host)
+    assert eventually(lambda: everything(host) == found)
+    assert masks(host) == ["3", "3"]
+    # it is gone, and says so
+    late = call(every=2, state="confirmed")
+    assert not late["changed"] and only(late)["verdict"] == "drifted" and "wanted CPUs 0,2" in only(late)["reason"]
+    assert everything(host) == found
+
+
+def test_it_can_be_taken_back_alone_or_with_the_rest(host, call):
+    untouched = everything(host)
+    call(cpus="0-1")
+    tuned = everything(host)
+    call(confirm_within="10m")
+    pid = host.guardian()
+    assert call(state="restored", confirm_within="10m")["changed"]
+    assert everything(host) == tuned and eventually(lambda: not alive(pid))
+    call(confirm_within="1h")
+    assert call(state="restored")["changed"]
+    assert everything(host) == untouched and not host.exists(FOLDER)
+
+
+def test_with_a_time_of_zero_no_process_waits(host, call):
+    call(confirm_within="0")
+    assert host.listdir(PROBATION) == ["rps.json"]
+    record = only(call(confirm_within="0", _ansible_check_mode=True))
+    assert record["remarks"] == ["on probation: zpower.sap_tuning.confirm keeps it"]
+
+
+def test_empty_text_is_not_given(host, call):
+    assert only(call(confirm_within=" "))["remarks"] == []
+    assert entries(host) and not host.exists(PROBATION)
+
+
+# what is said meanwhile
+
+
+def test_records_say_until_when(host, call):
+    result = call(confirm_within="10m")
+    ends = json.loads(host.read(PROBATION + "/lease.json"))["ends"]
+    remark = "on probation until %s: zpower.sap_tuning.confirm keeps it" % ends
+    assert only(result)["verdict"] == "changed" and only(result)["remarks"] == [remark]
+    again = only(call(confirm_within="10m", _ansible_check_mode=True))
+    assert again["verdict"] == "compliant" and again["remarks"] == [remark]
+
+
+def test_a_prediction_is_not_on_probation(host, call):
+    assert only(call(confirm_within="10m", _ansible_check_mode=True))["remarks"] == []
+
+
+def test_others_are_told_of_the_probation(host, call):
+    call(confirm_within="10m")
+    ends = json.loads(host.read(PROBATION + "/lease.json"))["ends"]
+    for more in ({}, {"checkpoint": "exp1"}):
+        message = call(**more)["msg"]
+        assert message.startswith("nothing was changed: rps has values on probation since 20")
+        assert ", which the host takes back by itself at %s; ansible-playbook zpower" % ends in message
+    record = only(call(_ansible_check_mode=True))
+    assert record["verdict"] == "drifted" and "zpower.sap_tuning.confirm keeps them" in record["reason"]
+
+
+def test_a_host_with_only_a_probation_is_not_unused(host, call):
+    assert _unused.unused(["rps"]) == ["rps"]
+    call(confirm_within="0")
+    assert _unused.unused(["rps", "smc_r"]) == ["smc_r"]
+    (record,) = checks.orphans(host, "Linux", [])
+    assert record["subject"] == "rps" and PROBATION + "/rps.json" in record["reason"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"confirm_within": "soon"}, "confirm_within is 'soon'; seconds, or a duration such as 90s"),
+        ({"confirm_within": "8d"}, "confirm_within: 691200 is out of range; use 0 to 604800 seconds"),
+        ({"confirm_within": "1h", "checkpoint": "exp1"}, "confirm_within: values on probation are a checkpoint"),
+        ({"confirm_within": "1h", "lease": 60}, "confirm_within: values on probation are a checkpoint"),
+        ({"state": "confirmed", "checkpoint": "exp1"}, "state: values on probation are a checkpoint"),
+        ({"checkpoint": "probation"}, "checkpoint: 'probation' is kept for values on probation"),
+        ({"state": "restored", "checkpoint": "probation"}, "checkpoint: 'probation' is kept for values on probation"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(host, call, arguments, words):
+    result = call(**arguments)
+    assert result["failed"] and result["msg"].startswith(words)
+    assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
+
+
+# confirmed
+
+
+def test_confirmed_values_are_normal_ones(host, call):
+    untouched = everything(host)
+    call(cpus="0-1")
+    call(every=2, confirm_within="10m")
+    pid = host.guardian()
+    predicted = call(every=2, state="confirmed", _ansible_check_mode=True)
+    assert predicted["changed"] and host.exists(PROBATION) and alive(pid)
+    result = call(every=2, state="confirmed")
+    for one in (predicted, result):
+        assert one["changed"] and only(one)["verdict"] == "compliant" and one["diff"] == {"before": "", "after": ""}
+    assert eventually(lambda: not alive(pid)) and not host.exists(PROBATION) and masks(host) == ["5", "5"]
+    assert not call(every=2, state="confirmed")["changed"] and not call(every=2)["changed"]
+    # back to the first of all values, not to those before the probation
+    call(state="restored")
+    assert everything(host) == untouched and not host.exists(FOLDER)
+
+
+def test_the_main_journal_keeps_its_first_values_and_gets_the_new_ones(host, call):
+    host.interface("hsi1")
+    call(interfaces=["hsi0"], cpus="0-1")
+    host.fill(QUEUE % 1, "8")
+    call(confirm_within="1h")
+    before, probation = entries(host), entries(host, "probation")
+    call(state="confirmed")
+    after = entries(host)
+    assert set(after) == set(before) | set(probation) and len(probation) > len(before)
+    for key, entry in after.items():
+        assert entry["first"] == (before if key in before else probation)[key]["first"]
+        assert entry["ours"] == before.get(key, {}).get("ours", []) + probation[key]["ours"]
+    assert [after[QUEUE % 1]["first"], after[QUEUE % 1]["ours"]] == ["0", ["3", "f"]]
+
+
+def test_confirming_without_a_tuning_before_it_keeps_the_folders_that_it_made(host, call):
+    shutil.rmtree(host.path("/etc/udev"))
+    os.makedirs(host.path("/etc/udev"))
+    call(confirm_within="1h")
+    call(state="confirmed")
+    call(state="restored")
+    assert host.listdir("/etc/udev") == [] and not host.exists(FOLDER)
+
+
+def test_values_that_someone_changed_are_kept_all_the_same_and_reported(host, call):
+    call(confirm_within="1h")
+    host.fill(QUEUE % 1, "8")
+    result = call(state="confirmed")
+    record = only(result)
+    assert result["changed"] and record["verdict"] == "drifted" and "rx-1" in record["reason"]
+    # nothing was set, and nothing is predicted
+    assert record["after"]["running"] == record["before"]["running"] == {"rx-0": "f", "rx-1": "8"}
+    assert masks(host) == ["f", "8"] and not host.exists(PROBATION)
+
+
+def test_the_state_that_the_values_should_have_can_be_another_one(host, call):
+    call(cpus="0-1")
+    call(state="off", confirm_within="1h")
+    result = call(state="confirmed", confirmed_state="off")
+    assert result["changed"] and only(result)["verdict"] == "compliant" and masks(host) == ["0", "0"]
+    assert only(call(state="confirmed"))["verdict"] == "drifted"
+    call(state="restored")
+    gone = only(call(state="confirmed", confirmed_state="restored"))
+    assert gone["reason"] == "nothing to take back: the journal is empty"
+
+
+def test_confirming_where_nothing_was_ever_set_only_looks(host, call):
+    before = everything(host)
+    result = call(state="confirmed")
+    assert not result["changed"] and only(result)["verdict"] == "drifted"
+    assert everything(host) == before and not host.exists(FOLDER)
+
+
+def test_an_experiment_is_no_probation(host, call):
+    call(checkpoint="exp1")
+    result = call(state="confirmed")
+    assert not result["changed"] and "the checkpoint exp1, which began" in only(result)["reason"]
+    assert entries(host, "exp1")
+
+
+def test_a_probation_of_another_machine_is_not_kept(host, call):
+    host.fill("/etc/machine-id", "a" * 32)
+    call(confirm_within="1h")
+    host.fill("/etc/machine-id", "b" * 32)
+    for check in (True, False):
+        result = call(state="confirmed", _ansible_check_mode=check)
+        assert result["failed"] and "was written on another machine" in result["msg"]
+    assert entries(host, "probation")
+    assert call(state="confirmed", force=True)["changed"]
+
+
+def test_while_the_host_takes_it_back_nothing_is_confirmed(host, call):
+    call(confirm_within="1h")
+    other = Journal(host, "rps", FOLDER, "probation")
+    other.lock()
+    result = call(state="confirmed")
+    other.close()
+    assert result["failed"] and "another run (process %d) is changing this tuning now" % os.getpid() in result["msg"]
+    assert entries(host, "probation") and not entries(host)
+
+
+def test_what_the_host_took_back_after_the_first_look_is_not_confirmed(host, call, monkeypatch):
+    found = everything(host)
+    call(confirm_within="1h")
+    real = Journal.lock
+
+    def lock(self):
+        if not self.checkpoint and os.getpid() == own:
+            monkeypatch.setattr(Journal, "lock", real)
+            over(host)
+            assert eventually(lambda: everything(host) == found)
+        real(self)
+
+    own = os.getpid()
+    monkeypatch.setattr(Journal, "lock", lock)
+    result = call(state="confirmed")
+    assert not result["changed"] and only(result)["verdict"] == "drifted"
+    assert everything(host) == found
+
+
+def test_without_room_for_the_journal_the_probation_goes_on(host, call):
+    call(cpus="0-1")
+    call(confirm_within="1h")
+    before = everything(host)
+
+    def full(step, path):
+        if step == "write":
+            raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
+
+    host.die = full
+    result = call(state="confirmed")
+    host.die = None
+    assert result["failed"] and result["msg"].startswith("nothing was changed: the journal could not be written")
+    assert everything(host) == before and alive(host.guardian())
+
+
+class Dead(BaseException):
+    """The run is killed."""
+
+
+def steps_of(host, act):
+    """The writes and removals of a run, in their order."""
+    found = []
+    host.die = lambda *step: found.append(step)
+    act()
+    host.die = None
+    return found
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+@pytest.mark.parametrize("then", ["confirmed", "restored", "deadline"])
+def test_killed_at_any_step_a_confirmation_loses_nothing(tmp_path, monkeypatch, tuned, then):
+    def machine(name):
+        host = Machine(tmp_path / name)
+        host.interface("hsi0", queues=2)
+        untouched = everything(host)
+        if tuned:
+            outcome(host, cpus="0-1")
+        before = everything(host)
+        outcome(host, every=2, confirm_within="0")
+        # its guardian would be killed with the tests
+        host.fill(PROBATION + "/lease.json", "{}")
+        host.fill(GUARDIAN, "1")
+        return host, untouched, before
+
+    def outcome(host, **changes):
+        params = dict(DEFAULTS, **changes)
+        monkeypatch.setattr(entry_point, "Host", lambda: host)
+        return entry_point.outcome(Rps, params, False)
+
+    host, _untouched, _before = machine("whole")
+    steps = steps_of(host, lambda: outcome(host, every=2, state="confirmed"))
+    assert [os.path.basename(path) for _step, path in steps if path] == [
+        "rps.json",
+        "rps.json",
+        "rps.guardian",
+        "lease.json",
+    ]
+    for number in range(len(steps)):
+        host, untouched, before = machine("killed-%d" % number)
+        left = iter(range(number))
+
+        def die(step, path, left=left):
+            if next(left, None) is None:
+                raise Dead
+
+        host.die = die
+        with pytest.raises(Dead):
+            outcome(host, every=2, state="confirmed")
+        host.die = None
+        assert masks(host) == ["5", "5"]
+        if then == "confirmed":
+            result = outcome(host, every=2, state="confirmed")
+            assert not result["failed"] and only(result)["verdict"] == "compliant"
+            assert masks(host) == ["5", "5"] and not host.exists(PROBATION) and entries(host)
+        elif then == "deadline":
+            result = entry_point.take_back(host, dict(DEFAULTS), Rps, "probation", lambda: True)
+            assert not result["failed"] and not host.exists(PROBATION)
+            # what was confirmed stays; what was not is back
+            assert masks(host) == (["5", "5"] if number > 1 else ["3", "3"] if tuned else ["0", "0"])
+        result = outcome(host, state="restored")
+        assert not result["failed"]
+        assert everything(host) == untouched and not host.exists(FOLDER)

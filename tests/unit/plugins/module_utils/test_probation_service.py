@@ -1,0 +1,427 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A probation where systemd runs: its guardian is a service, a Python of its own without this collection."""
+
+import errno
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+import types
+import zipfile
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import archive, entry_point, service
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from guardians import eventually
+from kernel import KernelHost, rps_params
+from runs import only
+from systemd import UNITS, WANTS, Systemd
+
+QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
+FOLDER = "/var/lib/zpower_sap_tuning"
+PROBATION = FOLDER + "/checkpoint-probation"
+NAME = "zpower-sap-tuning-probation-rps.service"
+# longer than this machine runs: a boot of the tests does not set its monotonic clock back
+LONG = "7d"
+ONE, TWO = "0f1e2d3c-0000-4000-8000-000000000001", "0f1e2d3c-0000-4000-8000-000000000002"
+DEFAULTS = dict(
+    rps_params(),
+    checkpoint=None,
+    lease=None,
+    confirm_within=None,
+    confirmed_state="present",
+    complete=False,
+)
+
+
+class Machine(KernelHost):
+    """A machine with systemd. die(step, what) is called before everything that changes files or runs a command."""
+
+    die = None
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.interface("hsi0", queues=2)
+        self.fill("/proc/sys/kernel/random/boot_id", ONE)
+        self.systemd = Systemd(self)
+
+    def _step(self, *step):
+        if self.die:
+            self.die(*step)
+
+    def replace(self, path, data, mode=0o644, check=None):
+        self._step("replace", path)
+        super().replace(path, data, mode, check)
+
+    def link(self, path, to):
+        self._step("link", path)
+        super().link(path, to)
+
+    def remove(self, path):
+        self._step("remove", path)
+        super().remove(path)
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        self._step("run", argv[1])
+        return self.systemd.run(argv, timeout)
+
+
+def masks(host):
+    return [host.value(QUEUE % number) for number in range(2)]
+
+
+def everything(host):
+    """All files but the lock; None while a guardian is just at work on them."""
+    try:
+        found = {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    return dict(found, links=host.listdir(WANTS))
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """machine(name) makes a machine."""
+    made = []
+
+    def make(name="machine"):
+        made.append(Machine(tmp_path / name))
+        return made[-1]
+
+    yield make
+    for host in made:
+        host.systemd.shutdown()
+
+
+@pytest.fixture
+def host(machine):
+    return machine()
+
+
+@pytest.fixture
+def call(monkeypatch):
+    def call(host, check=False, **changes):
+        monkeypatch.setattr(entry_point, "Host", lambda root=None: host)
+        return entry_point.outcome(Rps, dict(DEFAULTS, **changes), check)
+
+    return call
+
+
+# the service
+
+
+def test_it_takes_back_when_the_time_is_over(host, call):
+    call(host, cpus="0-1")
+    found = everything(host)
+    result = call(host, every=2, confirm_within="3s")
+    assert not result["failed"], result["msg"]
+    assert "on probation until 20" in only(result)["remarks"][0]
+    service = host.systemd.processes[NAME]
+    assert eventually(lambda: everything(host) == found) and service.wait() == 0
+    assert masks(host) == ["3", "3"] and not host.exists(PROBATION)
+
+
+def test_its_files_lie_where_systemd_and_only_root_read_them(host, call):
+    call(host, confirm_within=LONG)
+    assert host.systemd.running() == [NAME] and host.listdir(WANTS) == [NAME]
+    assert sorted(host.listdir(PROBATION)) == ["lease.json", "rps.guardian", "rps.json", "rps.zip"]
+    assert stat.S_IMODE(os.stat(host.path(PROBATION + "/rps.zip")).st_mode) == 0o600
+    assert int(host.value(PROBATION + "/rps.guardian")) == host.systemd.processes[NAME].pid
+    assert host.systemd.calls == [
+        ["daemon-reload"],
+        ["reset-failed", NAME],
+        ["start", "--no-block", NAME],
+        *[["show", "--property=Result", NAME]] * (len(host.systemd.calls) - 3),
+    ]
+    # the next call finds it alive
+    call(host, confirm_within="6d")
+    assert host.systemd.calls.count(["daemon-reload"]) == 1
+
+
+@pytest.mark.parametrize("how", [{"state": "confirmed"}, {"state": "restored"}, {"confirm_within": "0"}])
+def test_it_ends_with_the_probation(host, call, how):
+    untouched = everything(host)
+    call(host, confirm_within=LONG)
+    service = host.systemd.processes[NAME]
+    assert not call(host, **how)["failed"]
+    assert service.wait() != 0 and host.listdir(UNITS) == ["multi-user.target.wants"] and host.listdir(WANTS) == []
+    assert NAME not in host.systemd.loaded
+    call(host, state="restored")
+    assert everything(host) == untouched
+
+
+def test_after_a_reboot_it_goes_on(host, call):
+    call(host, cpus="0-1")
+    found = everything(host)
+    call(host, every=2, confirm_within=LONG)
+    host.systemd.shutdown()
+    lease = json.loads(host.read(PROBATION + "/lease.json"))
+    host.systemd.boot(TWO)
+    assert eventually(lambda: Journal(host, "rps", FOLDER, "probation").lease.ends() == lease["ends"])
+    # only the clock counts now
+    host.systemd.shutdown()
+    host.write(PROBATION + "/lease.json", json.dumps(dict(lease, wall=time.time() - 1)))
+    host.systemd.boot(TWO)
+    assert eventually(lambda: everything(host) == found)
+    assert host.systemd.processes[NAME].wait() == 0
+
+
+def test_after_a_reboot_it_can_be_confirmed(host, call):
+    call(host, confirm_within=LONG)
+    host.systemd.shutdown()
+    host.systemd.boot(TWO)
+    assert call(host, state="confirmed")["changed"]
+    assert masks(host) == ["f", "f"] and host.listdir(WANTS) == [] and host.systemd.running() == []
+
+
+def test_a_reboot_in_the_middle_of_taking_back_is_followed_by_the_rest(host, call):
+    found = everything(host)
+    call(host, confirm_within=LONG)
+    host.systemd.shutdown()
+    # the values are back, and its journal is gone, but not the service
+    host.remove(PROBATION + "/rps.json")
+    host.fill(QUEUE % 0, "0")
+    host.fill(QUEUE % 1, "0")
+    for path in host.glob("/etc/udev/rules.d", "*"):
+        host.remove(path)
+    host.write(PROBATION + "/lease.json", json.dumps({"until": 0, "ends": "", "boot": ONE}))
+    host.systemd.boot(TWO)
+    assert eventually(lambda: everything(host) == found)
+
+
+def test_other_checkpoints_have_no_service(host, call):
+    call(host, checkpoint="exp1", lease=3600)
+    assert host.systemd.calls == [] and host.listdir(WANTS) == []
+    call(host, state="restored")
+
+
+@pytest.mark.parametrize("command", ["daemon-reload", "start"])
+def test_if_systemd_refuses_nothing_is_changed(host, call, command):
+    before = everything(host)
+    host.systemd.refuse[command] = "Access denied"
+    result = call(host, confirm_within=LONG)
+    assert result["failed"] and "nothing was changed: the process that would take the checkpoint back" in result["msg"]
+    assert "systemctl %s" % command in result["msg"] and result["msg"].endswith(": Access denied")
+    assert everything(host) == before and not host.exists(FOLDER)
+
+
+def test_if_the_service_fails_nothing_is_changed(host, call, monkeypatch):
+    before = everything(host)
+    monkeypatch.setattr(archive, "_MAIN", "raise SystemExit(3)\n")
+    result = call(host, confirm_within=LONG)
+    assert result["failed"] and "%s has failed (Result=exit-code), see journalctl -u %s" % (NAME, NAME) in result["msg"]
+    assert everything(host) == before and not host.exists(FOLDER)
+
+
+def test_if_the_service_does_not_begin_nothing_is_changed(host, call, monkeypatch):
+    before = everything(host)
+    monkeypatch.setattr(_lease, "SERVICE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(archive, "_MAIN", "import time; time.sleep(3600)\n")
+    result = call(host, confirm_within=LONG)
+    assert result["failed"] and result["msg"].endswith("%s was not ready within 0.5 s" % NAME)
+    assert everything(host) == before and host.systemd.running() == []
+
+
+@pytest.mark.parametrize("where", ["rps.zip", UNITS, "multi-user.target.wants"])
+def test_without_room_for_its_files_nothing_is_changed(host, call, where):
+    before = everything(host)
+
+    def full(step, path):
+        if step in ("replace", "link") and where in path:
+            raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
+
+    host.die = full
+    result = call(host, confirm_within=LONG)
+    assert result["failed"] and "nothing was changed" in result["msg"] and "No space left" in result["msg"]
+    assert everything(host) == before and not host.exists(FOLDER)
+
+
+def test_leftovers_elsewhere_are_no_unused_tuning_and_go_with_the_next_run(host, call, monkeypatch):
+    before = everything(host)
+    call(host, confirm_within=LONG)
+    host.systemd.shutdown()
+    monkeypatch.setattr(_unused, "Host", lambda: host)
+    # someone has removed the folder of journals
+    call_files = [UNITS + "/" + NAME, WANTS + "/" + NAME]
+    for path in host.glob(PROBATION, "*"):
+        os.unlink(host.path(path))
+    os.rmdir(host.path(PROBATION))
+    for number in range(2):
+        host.fill(QUEUE % number, "0")
+    for path in host.glob("/etc/udev/rules.d", "*"):
+        os.unlink(host.path(path))
+    os.rmdir(host.path("/etc/udev/rules.d"))
+    assert all(os.path.lexists(host.path(path)) for path in call_files)
+    assert _unused.unused(["rps"]) == []
+    call(host, state="restored")
+    assert everything(host) == before and _unused.unused(["rps"]) == ["rps"]
+
+
+# killed
+
+
+class Dead(BaseException):
+    """The run is killed."""
+
+
+def killed(host, number, act):
+    """Call act() and kill it at this step; whether it came so far."""
+    left = [number]
+
+    def die(*_step):
+        left[0] -= 1
+        if left[0] < 0:
+            raise Dead
+
+    host.die = die
+    try:
+        act()
+    except Dead:
+        return True
+    finally:
+        host.die = None
+    return False
+
+
+@pytest.mark.parametrize("what", ["set", "confirmed", "restored"])
+@pytest.mark.parametrize("then", ["now", "reboot"])
+def test_killed_at_any_step_everything_can_be_taken_back(machine, call, what, then):
+    number = 0
+    while True:
+        host = machine("killed-%d" % number)
+        untouched = everything(host)
+        call(host, cpus="0-1")
+        if what != "set":
+            call(host, every=2, confirm_within=LONG)
+        changes = {"every": 2, "confirm_within": LONG} if what == "set" else {"state": what}
+        came = killed(host, number, lambda host=host, changes=changes: call(host, **changes))
+        if then == "reboot":
+            host.systemd.shutdown()
+            host.systemd.boot(TWO)
+        result = call(host, state="restored")
+        assert not result["failed"], result["msg"]
+        assert everything(host) == untouched and host.systemd.running() == [], number
+        host.systemd.shutdown()
+        if not came:
+            break
+        number += 1
+    assert number > 5
+
+
+# its program
+
+
+@pytest.fixture
+def program(host, tmp_path):
+    """run(params): the archive as a process that has nothing of this collection on its path."""
+
+    def run(**params):
+        path = tmp_path / "program.zip"
+        path.write_bytes(archive.program(Rps, Rps.unattended(dict(DEFAULTS, **params)), host.root))
+        subprocess.run([sys.executable, "-I", str(path)], cwd="/", env={}, check=True, timeout=300)
+
+    return run
+
+
+def test_the_archive_alone_takes_a_tree_back(host, call, program):
+    call(host, cpus="0-1")
+    found = everything(host)
+    call(host, every=2, confirm_within="0")
+    host.fill(PROBATION + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
+    # parameters of any kind arrive
+    program(every=2, confirm_within="0", interfaces=["\xe4\udc80'\"\n"], flow_cnt=3)
+    assert everything(host) == found
+
+
+def test_the_archive_has_no_code_of_ansible(tmp_path):
+    path = tmp_path / "program.zip"
+    path.write_bytes(archive.program(Rps, {}, "/"))
+    with zipfile.ZipFile(str(path)) as opened:
+        names = opened.namelist()
+        files = [name for name in names if not name.endswith("__init__.py") and name != "__main__.py"]
+        assert files and all(name.startswith("ansible_collections/zpower/sap_tuning/plugins/") for name in files)
+        assert all(opened.read(name) == b"" for name in names if name.endswith("__init__.py"))
+
+
+# the deadline
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """now: the seconds of the monotonic clock and of the clock of the wall."""
+    now = types.SimpleNamespace(monotonic=1000.0, wall=1.8e9)
+    fake = types.SimpleNamespace(
+        monotonic=lambda: now.monotonic, time=lambda: now.wall, strftime=time.strftime, gmtime=time.gmtime
+    )
+    monkeypatch.setattr(_lease, "time", fake)
+    return now
+
+
+@pytest.fixture
+def lease(host, clock, monkeypatch):
+    """A lease of 600 s, granted 1000 s after a boot, whose guardian lives."""
+    journal = Journal(host, "rps", FOLDER, "probation")
+    journal.lock()
+    monkeypatch.setattr(journal.lease, "_guardian", lambda: 1)
+    journal.lease.grant(_lease.Terms(600, None, None))
+    return journal.lease
+
+
+def test_within_a_boot_the_clock_of_the_wall_does_not_count(lease, clock):
+    clock.monotonic, clock.wall = 1599.0, 0.0
+    assert lease._left() == 1.0
+    clock.monotonic, clock.wall = 1600.0, 1.8e9 + 1e6
+    assert lease._left() == 0.0 and lease._due()
+
+
+@pytest.mark.parametrize(
+    "uptime, passed, left",
+    [
+        (20, 100, 500),  # a boot of 80 s
+        (20, 700, -100),  # it was off over the end
+        (20, 1e8, None),  # a clock that was set forward ends it
+        (20, -1e8, 580),  # one that was set back does not prolong it
+        (600, -1e8, 0),
+    ],
+)
+def test_after_a_reboot_the_clock_counts_and_never_more_than_was_granted(host, lease, clock, uptime, passed, left):
+    host.fill("/proc/sys/kernel/random/boot_id", TWO)
+    clock.monotonic, clock.wall = float(uptime), 1.8e9 + passed
+    assert lease._due() is (left is None or left <= 0)
+    assert left is None or lease._left() == left
+
+
+def test_a_lease_that_is_renewed_after_a_reboot_is_of_that_boot(host, lease, clock):
+    host.fill("/proc/sys/kernel/random/boot_id", TWO)
+    clock.monotonic = 50.0
+    lease.grant(_lease.Terms(600, None, None))
+    clock.monotonic, clock.wall = 649.0, 0.0
+    assert lease._left() == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "7", '{"until": 1}', '{"until": 9e9, "ends": "", "boot": "x", "wall": "soon"}']
+)
+def test_a_lease_that_cannot_be_read_is_over(host, lease, text):
+    host.write(PROBATION + "/lease.json", text)
+    assert lease._due()
+
+
+@pytest.mark.parametrize(
+    "path, written",
+    [
+        ("/usr/libexec/platform-python3.6", "/usr/libexec/platform-python3.6"),
+        ("/opt/a b/100%/$x/python3", '"/opt/a b/100%%/$$x/python3"'),
+        ('/opt/"a\\b"/python3', '"/opt/\\"a\\\\b\\"/python3"'),
+    ],
+)
+def test_the_interpreter_is_written_as_systemd_reads_it(path, written):
+    """Source: systemd.service(5), "Command lines": quotes, C escapes, %% and $$."""
+    assert service.quoted(path) == written

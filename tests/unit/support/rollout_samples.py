@@ -1,0 +1,211 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rollouts of twelve hosts in all their states, for the tests of their summary."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from evidence_samples import NASTY
+
+Made = dict[str, Any]
+BATCHES = (["app1"], ["app2", "app3", "app4"], ["app5", "app6", "app7", "app8"], ["app9", "app10", "app11", "app12"])
+REGRESSED = "app3 with db, tcp_rr: REGRESSED by 9.2 %, more than the material limit of 5 %"
+
+
+def planned(batches: Any = BATCHES, **more: Any) -> Made:
+    """A rollout that nobody has started."""
+    hosts = [host for batch in batches for host in batch]
+    plan = {
+        "fingerprint": "5f0c" * 16,
+        "wanted": {host: "ab12" * 16 for host in hosts},
+        "tunings": {host: ["rps", "cpu_polarization"] if host == hosts[0] else ["rps"] for host in hosts},
+        "batches": [
+            {"number": number, "canary": number == 1, "group": None if number < 4 else "erp", "hosts": list(names)}
+            for number, names in enumerate(batches, 1)
+        ],
+        "soak_s": 300,
+        "confirm_within_s": 3900,
+        "guard": {"cpu_pct": 5, "workloads": ["tcp_rr"]},
+        "on_failure": "back",
+        "window": {
+            "not_before": "2026-11-20T21:00:00Z",
+            "not_after": "2026-11-21T03:00:00Z",
+            "time_zone": "Europe/Berlin",
+        },
+        **more,
+    }
+    return {
+        "schema": "zpower.sap_tuning/rollout/1",
+        "change": "chg4711",
+        "collection": "0.9.0",
+        "result": "running",
+        "headline": f"Batch 1 of {len(batches)} is next. 0 of {len(hosts)} hosts are confirmed.",
+        "plan": plan,
+        "batches": [
+            {
+                "number": number,
+                "state": "waiting",
+                "stage": "",
+                "since": None,
+                "attempt": 0,
+                "began": None,
+                "ended": None,
+                "hosts": {name: host("waiting", "unchanged") for name in names},
+                "reasons": [],
+                "guard": None,
+            }
+            for number, names in enumerate(batches, 1)
+        ],
+        "runs": [],
+    }
+
+
+def host(outcome: str, values: str, changed: int = 0, *reasons: str) -> Made:
+    return {"outcome": outcome, "values": values, "changed": changed, "reasons": list(reasons)}
+
+
+def run(began: str = "2026-11-20T21:00:04Z", ended: str | None = None, reason: str = "", pid: int = 4711) -> Made:
+    return {
+        "began": began,
+        "ended": ended,
+        "reason": reason,
+        "controller": {"host": "control1", "pid": pid},
+        "evidence": f"results/rollout/{began.replace('-', '').replace(':', '')}/rollout.html" if ended else "",
+        "ansible_core": "2.21.5",
+    }
+
+
+def guard(number: int, verdict: str = "UNCHANGED", *sentences: str) -> Made:
+    comparison = {
+        "host": "app3",
+        "peer": "db",
+        "workload": "tcp_rr",
+        "metric": "latency_p50",
+        "unit": "us",
+        "verdict": verdict,
+        "effect_pct": -9.2 if sentences else 0.4,
+        "before": 41.2,
+        "after": 45.0 if sentences else 41.0,
+    }
+    return {
+        "change": f"chg4711-batch-{number}",
+        "sentences": list(sentences),
+        "report": f"results/chg4711-batch-{number}/report.html",
+        "comparisons": [comparison],
+    }
+
+
+def _good(made: Made, number: int) -> None:
+    batch = made["batches"][number - 1]
+    hour = 20 + number
+    batch.update(state="good", attempt=1, began=f"2026-11-20T{hour}:01:00Z", ended=f"2026-11-20T{hour}:13:30Z")
+    batch.update(hosts={name: host("ok", "confirmed", 3) for name in batch["hosts"]}, guard=guard(number))
+
+
+def complete() -> Made:
+    made = planned(BATCHES[:3])
+    for number in (1, 2, 3):
+        _good(made, number)
+    made["runs"] = [run(), run("2026-11-20T21:50:00Z", "2026-11-20T23:14:02Z", pid=815)]
+    return {**made, "result": "complete", "headline": "All 8 hosts in 3 batches are confirmed."}
+
+
+def stopped(on_failure: str = "back") -> Made:
+    """Batch 2 regressed; one of its hosts was lost."""
+    made = planned(on_failure=on_failure)
+    _good(made, 1)
+    values = "taken back" if on_failure == "back" else "confirmed"
+    batch = made["batches"][1]
+    batch.update(state="stopped", stage="measuring after", since="2026-11-20T22:30:00Z", attempt=2)
+    batch.update(began="2026-11-20T22:00:00Z", ended="2026-11-20T22:41:10Z", reasons=[REGRESSED])
+    batch["hosts"] = {
+        "app2": host("ok", values, 3),
+        "app3": host("failed", values, 3, REGRESSED),
+        "app4": host("lost", "unknown", 3, "Failed to connect to the host via ssh: No route to host"),
+    }
+    batch["guard"] = guard(2, "REGRESSED", REGRESSED)
+    made["runs"] = [run(), run("2026-11-20T21:59:00Z", "2026-11-20T22:41:12Z", pid=815)]
+    counted = "1 of 12 hosts is confirmed, 2 taken back, 1 unknown, 8 unchanged."
+    return {**made, "result": "stopped", "headline": f"Batch 2 of 4 stopped: {REGRESSED}. {counted}"}
+
+
+def window_closed() -> Made:
+    """Two batches are done, and no other one may begin."""
+    made = planned()
+    for number in (1, 2):
+        _good(made, number)
+    made["runs"] = [run(ended="2026-11-21T03:00:10Z", reason="the change window is closed")]
+    headline = "Stopped before batch 3 of 4: the change window is closed. 4 of 12 hosts are confirmed, 8 unchanged."
+    return {**made, "result": "stopped", "headline": headline}
+
+
+def running() -> Made:
+    """Batch 2 has begun and not ended; nobody knows whether its controller lives."""
+    made = planned()
+    _good(made, 1)
+    batch = made["batches"][1]
+    batch.update(state="running", stage="soaking", since="2026-11-20T22:03:00Z", attempt=1)
+    batch.update(began="2026-11-20T22:00:00Z", hosts={name: host("ok", "probation", 3) for name in batch["hosts"]})
+    made["runs"] = [run()]
+    headline = "Batch 2 of 4 is running: soaking. 1 of 12 hosts is confirmed, 3 on probation, 8 unchanged."
+    return {**made, "headline": headline}
+
+
+def bare() -> Made:
+    """Neither window, guard, soak nor lease."""
+    window = {"not_before": None, "not_after": None, "time_zone": "UTC"}
+    return planned(window=window, guard=None, soak_s=0, confirm_within_s=0)
+
+
+def hostile() -> Made:
+    """Every text that a host, a record or a person can choose is hostile."""
+    made = copy.deepcopy(stopped("leave"))
+    words = list(NASTY)
+    made.update(change=words[0], headline=" ".join(words), collection=words[2])
+    made["plan"]["batches"][3]["group"] = words[1]
+    made["plan"]["tunings"]["app2"] = words
+    made["plan"]["guard"]["workloads"] = words
+    batch = made["batches"][1]
+    batch["reasons"] = words
+    batch["hosts"]["app4"]["reasons"] = words
+    batch["guard"].update(sentences=words, notes=words, change=words[3], report="javascript:alert(3)//<script>")
+    batch["guard"]["comparisons"] = [
+        {**dict.fromkeys(("host", "workload", "metric", "verdict", "unit"), text), "effect_pct": 1.0, "before": 1.0}
+        for text in words
+    ]
+    made["runs"][-1].update(evidence=words[1], reason=words[4], controller={"host": words[5], "pid": 1})
+    name = "<b>`app`</b>; rm -rf /"
+    made["plan"]["batches"][1]["hosts"].append(name)
+    batch["hosts"][name] = host("lost", "unknown", 0, *words)
+    return made
+
+
+def fleet(size: int = 400) -> Made:
+    """Four batches of many hosts, the third of which has begun."""
+    quarter = size // 4
+    made = planned([[f"host{n}" for n in range(part * quarter, (part + 1) * quarter)] for part in range(4)])
+    _good(made, 1)
+    _good(made, 2)
+    batch = made["batches"][2]
+    batch.update(state="running", stage="applying", since="2026-11-20T23:01:00Z", attempt=1)
+    batch["began"] = "2026-11-20T23:00:00Z"
+    for number, name in enumerate(batch["hosts"]):
+        batch["hosts"][name] = host("ok", "probation", 2) if number % 3 else host("waiting", "unknown")
+    made["runs"] = [run()]
+    return {**made, "headline": "Batch 3 of 4 is running: applying."}
+
+
+SAMPLES: dict[str, Callable[[], Made]] = {
+    "planned": planned,
+    "bare": bare,
+    "running": running,
+    "stopped": stopped,
+    "left": lambda: stopped("leave"),
+    "closed": window_closed,
+    "complete": complete,
+    "hostile": hostile,
+    "fleet": fleet,
+}

@@ -1,0 +1,210 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docs/awx: the modules of awx.awx accept what configure.yml says, and every answer of a survey is one that the
+collection takes.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jinja2
+import pytest
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from awx_server import Objects, serve
+
+TOP = Path(__file__).parents[2]
+AWX, COLLECTIONS = TOP / "docs" / "awx", TOP / ".cache" / "awx"
+TEMPLATES = yaml.safe_load((AWX / "job_templates.yml").read_text())["awx_job_templates"]
+SETTINGS = yaml.safe_load((AWX / "settings.yml").read_text())
+QUESTIONS = [(template["name"], question) for template in TEMPLATES for question in template["survey"]]
+# the roles of a playbook that have another name or come in addition
+ROLES = {
+    "site": ["tune"],
+    "rollback": ["tune"],
+    "confirm": ["tune"],
+    "before_after": ["before_after", "measure", "report"],
+}
+OF_TUNINGS = {"zpower_confirm_within": {"type": "str"}}
+PYTHON_TYPES = {"text": str, "textarea": str, "multiplechoice": str, "integer": int, "float": (int, float)}
+CHOSEN = re.compile(r"[a-z_]+_tunings")
+"""Variables that the lookup zpower.sap_tuning.tunings reads: its tests tell what an empty text means."""
+
+
+def every(questions):
+    ids = [f"{name}-{question['variable']}" for name, question in questions]
+    return pytest.mark.parametrize(("template", "question"), questions, ids=ids)
+
+
+def specs(template):
+    """The variables of the roles of a template's playbook, with their argument specifications."""
+    found = {}
+    for role in ROLES.get(template, [template]):
+        text = (TOP / "roles" / role / "meta" / "argument_specs.yml").read_text()
+        found |= yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    return found
+
+
+def defaults():
+    """[(role, variable, value)] of all roles."""
+    for path in sorted(TOP.glob("roles/*/defaults/main.yml")):
+        for variable, value in (yaml.safe_load(path.read_text()) or {}).items():
+            yield path.parts[-3], variable, str(value)
+
+
+OF_THE_SITE = [
+    (variable, value) for _role, variable, value in defaults() if "zpower_" in value and not CHOSEN.fullmatch(variable)
+]
+
+
+def play(*arguments, **environment):
+    program = Path(sys.executable).with_name("ansible-playbook")
+    done = subprocess.run(
+        [program, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "false", **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module", name="told")
+def fixture_told():
+    """What AWX was told, and what ansible-playbook said the second time."""
+    if not COLLECTIONS.exists():
+        pytest.skip("awx.awx is missing: make setup gets it")
+    objects = Objects(
+        organizations=[SETTINGS["awx_organization"]],
+        inventories=[SETTINGS["awx_inventory"]],
+        credentials=SETTINGS["awx_credentials"],
+    )
+    server = serve(objects)
+    login = {"CONTROLLER_HOST": f"http://127.0.0.1:{server.server_port}", "CONTROLLER_OAUTH_TOKEN": "of nobody"}
+    login |= {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
+    # ansible-core 2.16 cannot run its own Python if there is a blank in its path
+    command = [str(AWX / "configure.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3"]
+    try:
+        play(*command, **login)
+        yield objects, play(*command, **login)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_second_run_changes_nothing(told):
+    assert re.search(r"localhost +: ok=4 +changed=0 ", told[1])
+
+
+def test_the_templates_are_as_described(told):
+    objects, _said = told
+    made = {template["name"]: template for template in objects["job_templates"]}
+    assert list(made) == [f"zpower {template['name']}" for template in TEMPLATES]
+    (project,), (image,) = objects["projects"], objects["execution_environments"]
+    for described in TEMPLATES:
+        template = made[f"zpower {described['name']}"]
+        assert (template["project"], template["execution_environment"]) == (project["id"], image["id"])
+        assert template["job_slice_count"] == 1 and not template["allow_simultaneous"]
+        assert json.loads(template["extra_vars"]) == {"zpower_results": SETTINGS["awx_results"]}
+        survey = objects.below.get(template["related"]["survey_spec"], {"spec": []})
+        assert survey["spec"] == described["survey"]
+        assert template["survey_enabled"] == bool(described["survey"])
+
+
+def test_verify_runs_every_night(told):
+    (schedule,) = told[0]["schedules"]
+    (verify,) = [one for one in told[0]["job_templates"] if one["id"] == schedule["unified_job_template"]]
+    assert (verify["name"], schedule["enabled"]) == ("zpower verify", True)
+    assert re.fullmatch(r"DTSTART;TZID=[\w/]+:\d{8}T\d{6} RRULE:FREQ=DAILY;INTERVAL=1", schedule["rrule"])
+
+
+def test_what_is_scheduled_needs_no_answer():
+    unanswered = [q["variable"] for t in TEMPLATES if "rrule" in t for q in t["survey"] if "default" not in q]
+    assert unanswered == []
+
+
+def test_each_template_has_its_playbook():
+    files = {path.stem: yaml.safe_load(path.read_text()) for path in AWX.glob("project/*.yml")}
+    assert set(files) == {template["name"] for template in TEMPLATES}
+    for name, (imported,) in files.items():
+        assert imported["ansible.builtin.import_playbook"] == f"zpower.sap_tuning.{name}"
+        assert (TOP / "playbooks" / f"{name}.yml").exists()
+    here = {"ANSIBLE_COLLECTIONS_PATH": str(TOP / ".cache" / "collections")}
+    complete = [str(AWX / "project" / f"{name}.yml") for name in files]
+    play("--syntax-check", *complete, **here)
+
+
+@every(QUESTIONS)
+def test_a_question_keeps_the_rules_of_awx(template, question):
+    """A default that breaks them would be dropped without a word."""
+    assert {"type", "variable", "question_name", "question_description", "required"} <= set(question)
+    kind, choices = question["type"], question.get("choices")
+    assert (choices is not None) == (kind == "multiplechoice")
+    answers = [*(choices or ()), *([question["default"]] if "default" in question else ())]
+    for answer in answers:
+        assert isinstance(answer, PYTHON_TYPES[kind]) and not isinstance(answer, bool)
+        assert not choices or answer in choices
+        size = len(answer) if isinstance(answer, str) else answer
+        assert question.get("min", size) <= size <= question.get("max", size)
+    if kind != "text":
+        assert question["required"] and "default" in question
+    elif question["required"]:
+        assert question["min"] >= 1 and question.get("default") != ""
+    else:
+        assert question["default"] == ""
+
+
+@every(QUESTIONS)
+def test_a_question_is_about_a_variable_that_takes_its_answers(template, question):
+    variable, known = question["variable"], specs(template)
+    if variable not in known:
+        # a variable of the site: roles have it as a default of their own, or every tuning takes it
+        assert variable.startswith("zpower_")
+        users = [spec for name, spec in known.items() if uses(name, variable)]
+        known = {variable: users[0]} if users else OF_TUNINGS
+    answers = [*question.get("choices", ()), *([question["default"]] if "default" in question else ())]
+    for answer in answers:
+        checked = ArgumentSpecValidator({variable: known[variable]}).validate({variable: answer})
+        assert not checked.error_messages, checked.error_messages
+    assert variable in known
+
+
+def uses(variable, other):
+    return any(name == variable and re.search(rf"\b{other}\b", value) for _role, name, value in defaults())
+
+
+def test_variables_of_every_tuning_are_read_where_its_options_are_made():
+    text = (TOP / "plugins" / "plugin_utils" / "_actions" / "role_options.py").read_text()
+    assert [name for name in OF_TUNINGS if f'"{name}"' not in text] == []
+
+
+def test_no_answer_means_not_given():
+    for template, question in QUESTIONS:
+        variable, known = question["variable"], specs(template)
+        if not question["required"] and variable in known and not CHOSEN.fullmatch(variable):
+            assert known[variable]["default"] == "", variable
+
+
+@pytest.mark.parametrize(("variable", "value"), OF_THE_SITE, ids=[variable for variable, _value in OF_THE_SITE])
+def test_an_empty_variable_of_the_site_is_not_given(variable, value):
+    (name,) = re.findall(r"\bzpower_\w+", value)
+    template = jinja2.Environment(autoescape=False).from_string(value)  # noqa: S701
+    assert template.render({name: ""}) == template.render()
+
+
+def test_the_image_has_the_versions_that_the_tests_use():
+    described = yaml.safe_load((AWX / "execution-environment.yml").read_text())["dependencies"]
+    pinned = {(TOP / name).read_text() for name in ("requirements.txt", "requirements-dev.txt")}
+    for tool in ("ansible_core", "ansible_runner"):
+        wanted = described[tool]["package_pip"]
+        assert any(re.search(rf"^{re.escape(wanted)}\b", text, re.MULTILINE) for text in pinned), wanted
+
+
+def test_the_examples_hold_no_secret():
+    for path in AWX.rglob("*.yml"):
+        assert not re.search(r"(?i)(password|token|secret)\w*\s*:", path.read_text()), path
