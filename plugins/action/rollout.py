@@ -57,13 +57,14 @@ class ActionModule(ControllerAction):
         refuse_tags(variables)
         if not options["change"]:
             raise ValueError("rollout_change is not set: the name of the rollout, such as rps-2026-11, belongs there")
-        asked = self._plan(options, variables)
+        window = self._window(options)
+        asked = self._plan(options, window, variables)
         rollout = state.read(options["results"], options["change"])
         if rollout:
             rollout.running(socket.gethostname(), state.alive)
             rollout.refuse(asked, collection_version(COLLECTION))
         rollout = rollout or new(options["change"], asked)
-        lines = [*plan.lines(asked, rollout.document, now()), *self._window(options).remarks]
+        lines = [*plan.lines(asked, rollout.document, now()), *window.remarks]
         left = [batch for batch in asked["batches"] if batch["number"] in rollout.open()]
         lines = lines if left else [rollout.document["headline"]]
         for line in lines:
@@ -72,7 +73,7 @@ class ActionModule(ControllerAction):
             run = {"began": stamp(), "controller": controller(), "ansible_core": ansible_core_version}
             rollout.began(run, asked["window"])
             keep(rollout, options)
-        decided = {
+        fact = {
             "order": [host for batch in left for host in batch["hosts"]] or [NO_HOST],
             "sizes": [len(batch["hosts"]) for batch in left] or [1],
             "asked": options,
@@ -80,9 +81,9 @@ class ActionModule(ControllerAction):
         }
         # a complete rollout has no run to end
         complete: dict[str, Any] = {} if left else {"rollout": {}}
-        return {"lines": lines, "ansible_facts": {FACT: decided}, **complete}
+        return {"lines": lines, "ansible_facts": {FACT: fact}, **complete}
 
-    def _plan(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _plan(self, options: Mapping[str, Any], window: windows.Window, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The plan that the options and the inventory ask for, in the form of the state file."""
         hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
         groups = {name: [host for host in members if host in hosts] for name, members in variables["groups"].items()}
@@ -98,7 +99,7 @@ class ActionModule(ControllerAction):
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
             "guard": {"cpu_pct": options["guard_cpu_pct"], "workloads": options["workloads"]} if measured else None,
             "on_failure": options["on_failure"],
-            "window": self._window(options).as_dict(),
+            "window": window.as_dict(),
         }
         if measured:
             self._measurable(found["batches"], variables)
@@ -238,9 +239,9 @@ class ActionModule(ControllerAction):
 
     def _rollout(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> state.Rollout:
         """The state as it is kept; in check mode as a first run would begin it."""
-        given = decided(variables)["asked"]
-        rollout = state.read(options["results"], given["change"])
-        return rollout or new(given["change"], decided(variables)["plan"])
+        first = decided(variables)
+        change = first["asked"]["change"]
+        return state.read(options["results"], change) or new(change, first["plan"])
 
 
 def refuse_tags(variables: Mapping[str, Any]) -> None:

@@ -47,7 +47,7 @@ options:
     description:
       - Sets the values on probation for this time, such as V(90s), V(10m), V(2h) or V(1d), at most a week. The host
         takes them back by itself, to the values found when the probation began, unless a call with O(state=confirmed)
-        keeps them before. Each further call with this option begins the time anew.
+        keeps them before. Each further call with this option starts the time again.
       - Where systemd runs, a service does this, which goes on after a reboot and when the session of the call ends.
         Elsewhere it is a process, as for O(lease). Neither restarts anything.
       - With V(0), the values stay on probation until they are confirmed or taken back. Empty text means that the

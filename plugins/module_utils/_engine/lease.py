@@ -26,7 +26,7 @@ from .service import PROGRAM, Service
 
 LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
-# a service starts Python anew; in an emulated machine that takes a while
+# a service starts another Python, which takes a while in an emulated machine
 SERVICE_TIMEOUT_S = 120.0
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # a guardian checks its lease this often, in case it became shorter; a check takes a few 100 µs

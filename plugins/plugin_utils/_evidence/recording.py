@@ -81,10 +81,11 @@ class Recording:
                     del kept.records[key]
             # the last record of a subject counts: before_after sets and takes back many times
             earlier = kept.records.get((name, subject))
-            proved = self.judges and earlier and _proves(record, earlier)
-            # what was on probation may be confirmed now
-            shown = {**earlier, "remarks": record.get("remarks", [])} if proved and earlier else record
-            kept.records[name, subject] = shown
+            if self.judges and earlier and _proves(record, earlier):
+                # what was on probation may be confirmed now
+                kept.records[name, subject] = {**earlier, "remarks": record.get("remarks", [])}
+            else:
+                kept.records[name, subject] = record
         return bool(records)
 
     def run(self, host: str, once: bool = False) -> None:

@@ -47,7 +47,7 @@ VALUES = {
     "unknown": Style("unknown", "?", "regressed"),
     "unchanged": Style("unchanged", DASH, "nodata"),
 }
-"""The values of a host; ``left``: those of a stopped batch that were confirmed all the same."""
+"""The values of a host; ``left``: those of a stopped batch that were confirmed nevertheless."""
 
 
 @dataclass

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 VOID = {"meta", "br", "input"}
@@ -46,3 +47,35 @@ class Page(HTMLParser):
 
     def words(self) -> str:
         return " ".join(data for parent, data in self.text if parent != "style")
+
+    def check_references(self) -> None:
+        """Ids are unique, and every reference leads to one."""
+        ids = [attributes["id"] for _tag, attributes in self.elements if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        for _tag, attributes in self.elements:
+            references = attributes.get("aria-labelledby", "").split() + [attributes.get("href", "#main")[1:]]
+            assert set(references) <= set(ids)
+
+    def check_headings(self) -> None:
+        """Headings descend one level at a time, from a single first one."""
+        levels = [int(tag[1]) for tag, _attributes in self.elements if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1 and levels.count(1) == 1
+        assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+
+    def check_landmarks(self) -> None:
+        """Each landmark is there once."""
+        for tag in ("header", "nav", "main", "footer"):
+            assert len(self.all(tag)) == 1, tag
+
+    def check_labels(self) -> None:
+        """Every cell of a table names its column, for small screens."""
+        for source in re.findall(r"<table.*?</table>", self.source, re.DOTALL):
+            head, _mark, body = source.partition("</thead>")
+            names = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", head)]
+            for line in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL):
+                cells = re.findall(r"<(th|td)([^>]*)>", line)
+                if "colspan" in cells[0][1]:
+                    assert f'colspan="{len(names)}"' in cells[0][1]
+                    continue
+                labels = [re.search(r'data-label="([^"]*)"', attributes) for _kind, attributes in cells]
+                assert [label[1] if label else names[0] for label in labels] == names

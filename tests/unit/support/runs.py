@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs of a tuning on a host of the tests, with a journal in that host's tree."""
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 
 FOLDER = "/var/lib/zpower_sap_tuning"
+# of the options that every tuning has
+DEFAULTS = {name: option.get("default") for name, option in entry_point.STATE_ARGUMENTS.items()}
 
 
 def runner(tuning, **defaults):

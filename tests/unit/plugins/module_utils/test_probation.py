@@ -20,7 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import alive, eventually
 from kernel import KernelHost, rps_params
 from modules import caller
-from runs import only
+from runs import DEFAULTS, only
 
 QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
@@ -28,14 +28,7 @@ MAIN = FOLDER + "/rps.json"
 PROBATION = FOLDER + "/checkpoint-probation"
 GUARDIAN = PROBATION + "/rps.guardian"
 # what the module gives the engine, unless asked otherwise
-DEFAULTS = dict(
-    rps_params(),
-    checkpoint=None,
-    lease=None,
-    confirm_within=None,
-    confirmed_state="present",
-    complete=False,
-)
+PARAMS = dict(DEFAULTS, **rps_params())
 
 
 class Machine(KernelHost):
@@ -360,7 +353,7 @@ def test_killed_at_any_step_a_confirmation_loses_nothing(tmp_path, monkeypatch, 
         return host, untouched, before
 
     def outcome(host, **changes):
-        params = dict(DEFAULTS, **changes)
+        params = dict(PARAMS, **changes)
         monkeypatch.setattr(entry_point, "Host", lambda: host)
         return entry_point.outcome(Rps, params, False)
 
@@ -390,7 +383,7 @@ def test_killed_at_any_step_a_confirmation_loses_nothing(tmp_path, monkeypatch, 
             assert not result["failed"] and only(result)["verdict"] == "compliant"
             assert masks(host) == ["5", "5"] and not host.exists(PROBATION) and entries(host)
         elif then == "deadline":
-            result = entry_point.take_back(host, dict(DEFAULTS), Rps, "probation", lambda: True)
+            result = entry_point.take_back(host, dict(PARAMS), Rps, "probation", lambda: True)
             assert not result["failed"] and not host.exists(PROBATION)
             # what was confirmed stays; what was not is back
             assert masks(host) == (["5", "5"] if number > 1 else ["3", "3"] if tuned else ["0", "0"])

@@ -21,7 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from guardians import eventually
 from kernel import KernelHost, rps_params
-from runs import only
+from runs import DEFAULTS, only
 from systemd import UNITS, WANTS, Systemd
 
 QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
@@ -31,14 +31,8 @@ NAME = "zpower-sap-tuning-probation-rps.service"
 # longer than this machine runs: a boot of the tests does not set its monotonic clock back
 LONG = "7d"
 ONE, TWO = "0f1e2d3c-0000-4000-8000-000000000001", "0f1e2d3c-0000-4000-8000-000000000002"
-DEFAULTS = dict(
-    rps_params(),
-    checkpoint=None,
-    lease=None,
-    confirm_within=None,
-    confirmed_state="present",
-    complete=False,
-)
+# what the module gives the engine, unless asked otherwise
+PARAMS = dict(DEFAULTS, **rps_params())
 
 
 class Machine(KernelHost):
@@ -109,7 +103,7 @@ def host(machine):
 def call(monkeypatch):
     def call(host, check=False, **changes):
         monkeypatch.setattr(entry_point, "Host", lambda root=None: host)
-        return entry_point.outcome(Rps, dict(DEFAULTS, **changes), check)
+        return entry_point.outcome(Rps, dict(PARAMS, **changes), check)
 
     return call
 
@@ -324,7 +318,7 @@ def program(host, tmp_path):
 
     def run(**params):
         path = tmp_path / "program.zip"
-        path.write_bytes(archive.program(Rps, Rps.unattended(dict(DEFAULTS, **params)), host.root))
+        path.write_bytes(archive.program(Rps, Rps.unattended(dict(PARAMS, **params)), host.root))
         subprocess.run([sys.executable, "-I", str(path)], cwd="/", env={}, check=True, timeout=300)
 
     return run

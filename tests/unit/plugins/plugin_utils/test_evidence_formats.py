@@ -110,18 +110,11 @@ class TestPage:
         assert f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" in source
 
     def test_ids_are_unique_and_references_lead_somewhere(self, page: Page) -> None:
-        ids = [attributes["id"] for _tag, attributes in page.elements if "id" in attributes]
-        assert len(ids) == len(set(ids))
-        for _tag, attributes in page.elements:
-            references = attributes.get("aria-labelledby", "").split() + [attributes.get("href", "#main")[1:]]
-            assert set(references) <= set(ids)
+        page.check_references()
 
     def test_headings_and_landmarks(self, page: Page) -> None:
-        levels = [int(tag[1]) for tag, _attributes in page.elements if re.fullmatch("h[1-6]", tag)]
-        assert levels[0] == 1 and levels.count(1) == 1
-        assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
-        for tag in ("header", "nav", "main", "footer"):
-            assert len(page.all(tag)) == 1, tag
+        page.check_headings()
+        page.check_landmarks()
         assert page.all("a")[0] == {"class": "skip", "href": "#main"}
         known = [ident for ident, _title in to_html.SECTIONS]
         assert [a["id"] for a in page.all("section")] == [i for i in known if i != "lost" or f'id="{i}"' in page.source]
@@ -134,16 +127,7 @@ class TestPage:
         assert all(a["tabindex"] == "0" and a["role"] == "region" and "aria-labelledby" in a for a in regions)
 
     def test_every_cell_of_a_table_names_its_column(self, page: Page) -> None:
-        for source in re.findall(r"<table.*?</table>", page.source, re.DOTALL):
-            head, _mark, body = source.partition("</thead>")
-            names = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", head)]
-            for line in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL):
-                cells = re.findall(r"<(th|td)([^>]*)>", line)
-                if "colspan" in cells[0][1]:
-                    assert f'colspan="{len(names)}"' in cells[0][1]
-                    continue
-                labels = [re.search(r'data-label="([^"]*)"', attributes) for _kind, attributes in cells]
-                assert [label[1] if label else names[0] for label in labels] == names
+        page.check_labels()
 
     def test_every_filter_has_a_label_and_a_rule(self, page: Page) -> None:
         style = page.source.partition("</style>")[0]

@@ -46,17 +46,11 @@ def test_the_policy_names_the_one_style_sheet_by_its_hash() -> None:
 
 
 def test_ids_are_unique_and_every_reference_leads_somewhere(page: Page) -> None:
-    ids = [attributes["id"] for _tag, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for _tag, attributes in page.elements:
-        references = attributes.get("aria-labelledby", "").split() + [attributes.get("href", "#main")[1:]]
-        assert set(references) <= set(ids)
+    page.check_references()
 
 
 def test_headings_descend_one_level_at_a_time(page: Page) -> None:
-    levels = [int(tag[1]) for tag, _attributes in page.elements if re.fullmatch("h[1-6]", tag)]
-    assert levels[0] == 1 and levels.count(1) == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    page.check_headings()
 
 
 def test_tables_have_captions_and_scopes_and_can_be_scrolled_by_keyboard(page: Page) -> None:
