@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "tests"))
 
 import pythons  # noqa: E402
+import release as checks  # noqa: E402
 
 BIN = HERE / ".venv" / "bin"
 NOX = HERE / ".nox"
@@ -37,6 +38,13 @@ TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
 # Left out of unit(oldest): unit(3.6) runs the first with the module_utils of the oldest ansible-core, and the second
 # imports nothing of ansible-core (see test_without_core.py there).
 WITHOUT_CORE = ["tests/unit/plugins/module_utils", "tests/unit/plugins/plugin_utils"]
+# What `make test-fast` runs, without the files that start the most programs.
+FAST_TESTS = [*TARGET_TESTS, "tests/unit/plugins/plugin_utils"]
+SLOW_TESTS = [
+    "tests/unit/plugins/module_utils/test_measure_enq_admin.py",
+    "tests/unit/plugins/module_utils/test_measure_enqt.py",
+    "tests/unit/plugins/modules/test_server_reused.py",
+]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 SHIPPED = {"COPYING", "FILES.json", "LICENSES", "MANIFEST.json", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"}
 SHIPPED |= {"SECURITY.md", "changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
@@ -44,6 +52,20 @@ SHIPPED |= {"SECURITY.md", "changelogs", "docs", "meta", "playbooks", "plugins",
 EMULATED = ["lpar", "guest", "smc"]
 SCENARIOS = sorted({path.parent.name for path in HERE.glob("molecule/*/molecule.yml")} - set(EMULATED))
 CORES = ["newest", "oldest"]
+# What a release is tried on, each with the oldest and the newest Python of its controller that is pinned here.
+RELEASE_CORES = {
+    OLDEST_CORE: ["3.10", "3.12"],
+    "ansible-core==2.18.19": ["3.11", "3.13"],
+    "ansible-core==2.19.14": ["3.11", "3.13"],
+    "ansible-core==2.21.5": ["3.12", "3.13"],
+}
+RELEASE = {
+    f"{core.partition('==')[2].rpartition('.')[0]}-{python}": (core, python)
+    for core, versions in RELEASE_CORES.items()
+    for python in versions
+}
+# Sanity of the cores between, for a release; the session sanity has the newest and the oldest.
+BETWEEN = ["2.18-3.13", "2.19-3.13"]
 # They use an installed collection: the session installed runs them, not lab.
 INSTALLED = [f"tests/lab/test_{name}.py" for name in ("site", "image", "runner")]
 
@@ -68,22 +90,29 @@ def needs_root(session: nox.Session) -> None:
         missing(session, "the lab needs root, or sudo without a password")
 
 
-def environment(session: nox.Session, name: str, versions: list[str], requirements: str) -> Path:
-    """The bin folder of the virtual environment .nox/<name>, which is made again if Python or requirements change."""
+def environment(
+    session: nox.Session, name: str, versions: list[str], requirements: str, constrained: bool = True
+) -> Path:
+    """The bin folder of the virtual environment .nox/<name>, which is made again if Python or requirements change.
+
+    requirements: a file, or one requirement; constrained: with the versions of constraints.txt.
+    """
     python = pythons.first(versions)
     if python is None:
         missing(session, f"no Python {' or '.join(versions)} on this machine")
     folder = NOX / name
     stamp = folder / "made-of"
-    made_of = "\n".join([python, str(folder), *((HERE / n).read_text() for n in (requirements, "constraints.txt"))])
+    from_file = requirements.endswith(".txt")
+    pins = [(HERE / file).read_text() for file in ([requirements] if from_file else []) + ["constraints.txt"]]
+    made_of = "\n".join([python, str(folder), requirements, *pins])
+    wanted = [*(["-c", "constraints.txt"] if constrained else []), *(["-r"] if from_file else []), requirements]
     NOX.mkdir(exist_ok=True)
     with (NOX / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.exists() or stamp.read_text() != made_of:
             shutil.rmtree(folder, ignore_errors=True)
             session.run(python, "-m", "venv", str(folder))
-            constraints = ["-c", "constraints.txt"] if versions == OLDEST_PYTHONS else []
-            session.run(str(folder / "bin" / "python"), "-m", "pip", "install", "-q", *constraints, "-r", requirements)
+            session.run(str(folder / "bin" / "python"), "-m", "pip", "install", "-q", *wanted)
             stamp.write_text(made_of)
     return folder / "bin"
 
@@ -93,6 +122,14 @@ def controller(session: nox.Session, core: str) -> Path:
     if core == "newest":
         return BIN
     return environment(session, "core-oldest", OLDEST_PYTHONS, "requirements-oldest.txt")
+
+
+def release_core(session: nox.Session, on: str) -> Path:
+    """The bin folder with one of RELEASE."""
+    core, python = RELEASE[on]
+    if python == "3.10":  # constraints.txt begins with 3.11
+        return environment(session, f"core-{on}", [python], "requirements-python310.txt", constrained=False)
+    return environment(session, f"core-{on}", [python], core)
 
 
 def shell(folder: Path = BIN, collections: Path = COLLECTIONS, **more: str) -> dict[str, str]:
@@ -148,7 +185,7 @@ def unit(session: nox.Session, on: str) -> None:
         if on == "oldest":
             tests += [f"--ignore={path}" for path in WITHOUT_CORE]
     else:
-        folder = environment(session, f"target-{on}", [on], "requirements-targets.txt")
+        folder = environment(session, f"target-{on}", [on], "requirements-targets.txt", constrained=False)
         core = OLDEST_CORE if on == "3.6" else f"ansible-core=={importlib.metadata.version('ansible-core')}"
         library = NOX / core
         if not library.exists():
@@ -159,6 +196,27 @@ def unit(session: nox.Session, on: str) -> None:
             new.rename(library)
         tests, env = TARGET_TESTS, shell(PYTHONPATH=str(library), PYTHONDONTWRITEBYTECODE="1")
     session.run(str(folder / "python"), "-m", "pytest", "-q", *tests, *session.posargs, env=env)
+
+
+@nox.session
+def fast(session: nox.Session) -> None:
+    """For the loop at the desk: ruff, mypy, and the unit tests that start no ansible and no other program for long."""
+    for tool, *arguments in (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", *CONTROLLER_CODE)):
+        session.run(str(BIN / tool), *arguments, env=shell())
+    tests = [*FAST_TESTS, *(f"--ignore={path}" for path in SLOW_TESTS)]
+    session.run(
+        str(BIN / "python"),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "--dist",
+        "loadfile",
+        *tests,
+        *session.posargs,
+        env=shell(),
+    )
 
 
 # For machines where ansible-test cannot download its pip.
@@ -178,9 +236,20 @@ if any(not argument.startswith("-") for argument in packages):
 @nox.parametrize("core", CORES, ids=CORES)
 def sanity(session: nox.Session, core: str) -> None:
     """ansible-test sanity with every Python of this machine."""
-    folder = controller(session, core)
-    copy = tree(session, CACHE / f"sanity-{core}")
-    home = CACHE / f"sanity-home-{core}"
+    sanity_with(session, core, controller(session, core))
+
+
+@nox.session
+@nox.parametrize("on", BETWEEN, ids=BETWEEN)
+def sanity_between(session: nox.Session, on: str) -> None:
+    """The same on a core between the newest and the oldest; part of a release, not of the tests."""
+    sanity_with(session, on, release_core(session, on))
+
+
+def sanity_with(session: nox.Session, name: str, folder: Path) -> None:
+    """ansible-test sanity of the ansible-core in this bin folder, with every Python of this machine."""
+    copy = tree(session, CACHE / f"sanity-{name}")
+    home = CACHE / f"sanity-home-{name}"
     links = home / "pythons"
     shutil.rmtree(links, ignore_errors=True)
     links.mkdir(parents=True)
@@ -278,13 +347,16 @@ def docs(session: nox.Session) -> None:
     session.run(str(BIN / "sphinx-build"), "-q", "-W", "-C", *defined, "-b", "html", str(text), "build/docs", env=env)
 
 
-def archive(session: nox.Session) -> Path:
-    """Build the collection, check that the archive holds only files for users, and return its path."""
-    copy = tree(session, CACHE / "build")
-    target = HERE / "build"
+def archive(session: nox.Session, copy: Path | None = None, target: Path = HERE / "build") -> Path:
+    """Build the collection, check that the archive holds only files for users, and return its path.
+
+    The same files of the same commit give the same bytes. copy: the files, otherwise those of the checkout.
+    """
+    copy = copy or tree(session, CACHE / "build")
     command = [str(BIN / "ansible-galaxy"), "collection", "build", "--force", "--output-path", str(target), str(copy)]
     session.run(*command, env=shell())
     path = max(target.glob("zpower-sap_tuning-*.tar.gz"), key=lambda built: built.stat().st_mtime)
+    checks.repack(path, checks.commit_time())
     with tarfile.open(path) as content:
         foreign = {name for name in content.getnames() if name.split("/")[0] not in SHIPPED}
     if foreign:
@@ -296,6 +368,33 @@ def archive(session: nox.Session) -> Path:
 def build(session: nox.Session) -> None:
     """The archive for `ansible-galaxy collection install`, below build/."""
     session.log("built %s", archive(session))
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """What a release must be, with the archive, its list of components and its checksums below build/."""
+    importer = environment(session, "importer", ["3.12"], "requirements-importer.txt", constrained=False)
+    tools = environment(session, "release", ["3.13", "3.12", "3.11"], "requirements-release.txt")
+    path = archive(session)
+    copy = tree(session, CACHE / "twin")
+    for name in sorted((name for name in copy.rglob("*") if ".git" not in name.parts), reverse=True):
+        os.utime(name, (0, 0))
+    twin = archive(session, copy, CACHE / "twin")
+    options = ["--tools", str(tools), "--importer", str(importer)]
+    session.run(str(BIN / "python"), "tests/release.py", str(path), str(twin), *options, env=shell())
+
+
+@nox.session
+@nox.parametrize("on", list(RELEASE), ids=list(RELEASE))
+def cores(session: nox.Session, on: str) -> None:
+    """The archive below build/ with one ansible-core and nothing else: every plugin's documentation, and verify."""
+    folder = release_core(session, on)
+    (path,) = (HERE / "build").glob(f"zpower-sap_tuning-{checks.version()}.tar.gz")
+    with tempfile.TemporaryDirectory() as empty:
+        env = shell(folder, Path(empty), ANSIBLE_HOME=empty)
+        galaxy = [str(folder / "ansible-galaxy"), "collection", "install", "--no-deps", "--offline", "-p"]
+        session.run(*galaxy, empty, str(path), env=env, silent=True)
+        session.run(str(BIN / "python"), "tests/release_core.py", str(folder), empty, env=env)
 
 
 @nox.session

@@ -26,7 +26,7 @@ FRAGMENT = HERE / "plugins" / "doc_fragments" / "tuning.py"
 TUNINGS = [path.stem for path in (HERE / "plugins" / "module_utils" / "_tunings").glob("[!_]*.py")]
 MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_check"}
 # The roles set these themselves.
-INTERNAL = ("checkpoint", "lease", "confirm_within", "confirmed_state", "complete", "left_to")
+INTERNAL = ("checkpoint", "lease", "confirm_within", "confirmed_state", "complete", "root", "left_to")
 LAST = ("state", "force")
 MARK = "# below: from the documentation of the module, by make generate\n"
 BEGIN, END = "<!-- variables: begin, by make generate -->\n", "<!-- variables: end -->"

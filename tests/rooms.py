@@ -42,7 +42,7 @@ TARGET = {
     "_measure/locks": "enqueue server",
     "_measure/server": "the server on the peer",
     "_measure/net": "network tools, one file each",
-    "_measure/host": "disk and cryptography of a host",
+    "_measure/host": "disk, cryptography and programs of a host",
     "_measure/workloads": "what each tool provides and is run with",
     "_measure/cpu": "CPU time and counters",
     "_measure": "processes, sockets, the protocol between two ends",
@@ -50,6 +50,7 @@ TARGET = {
     "_machine": "platform, interfaces, SMC, who else sets a knob",
     "_sap": "profiles, instances, SAP's programs",
     "_engine": "the life of a tuning: observe, plan, act, prove; journal, way back, lease",
+    "_captures": "a folder or archive in the place of a host",
     "_host": "the one door to the machine: files, commands, identities, locks",
 }
 ROOMS = [*FACES, *CONTROLLER, *TARGET]

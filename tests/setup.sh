@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# setup.sh demo|test|bench|kernels: install what is missing for the demo, the tests, the benchmarks or the tests on s390x
-# kernels: Debian packages, .venv with pinned requirements, and the folder in which ansible finds this checkout as a
-# collection.
+# setup.sh demo|test|bench|kernels|smc: install what is missing for the demo, the tests, the benchmarks, the tests on s390x
+# kernels or those with SMC: Debian packages, .venv with pinned requirements, and the folder in which ansible finds this
+# checkout as a collection.
 set -eu
 cd "$(dirname "$0")/.."
 level=$1
@@ -40,12 +40,15 @@ if [ "$level" = test ] || [ "$level" = bench ]; then
     have sockperf || missing="$missing sockperf"
     have sudo || missing="$missing sudo"
 fi
-if [ "$level" = kernels ]; then
+if [ "$level" = kernels ] || [ "$level" = smc ]; then
     have hercules || missing="$missing hercules"
     have qemu-system-s390x || missing="$missing qemu-system-s390x"
     have cpio || missing="$missing cpio"
     have depmod || missing="$missing kmod"
     have mkfs.ext4 || missing="$missing e2fsprogs"
+fi
+if [ "$level" = smc ]; then
+    have s390x-linux-gnu-gcc || missing="$missing gcc-s390x-linux-gnu"
 fi
 
 if [ -n "$missing" ]; then

@@ -49,10 +49,13 @@ class EmulatedLab(Lab):
             raise
 
     def connection(self):
-        """A machine that is killed does not take leave: connections that are kept open find out for themselves."""
+        """A machine that is killed does not take leave: connections that are kept open find out for themselves.
+
+        On a busy machine, an emulated sshd needs longer than the usual 10 s for its first words.
+        """
         found = super().connection()
-        found["ansible_ssh_common_args"] += " -o ServerAliveInterval=15"
-        return found
+        found["ansible_ssh_common_args"] += " -o ServerAliveInterval=15 -o ConnectTimeout=60"
+        return {**found, "ansible_timeout": 60}
 
     def login(self, name, command):
         """Become ssh to a host."""

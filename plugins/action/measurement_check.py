@@ -11,14 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ..module_utils._measure.errors import MeasureError
+from ..module_utils._measure.round import tools
 from ..modules.measurement_check import DOCUMENTATION
+from ..plugin_utils._actions.commands import encoded
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import check_writable
 from ..plugin_utils._records import record_files
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""
+
+MAY_HAVE = {"command": "command_peer"}
+"""The workloads that are measured with or without a peer."""
+
+RUN_SECONDS = {"enqueue": "enqueue_run_seconds", "command": "command_run_seconds"}
+"""The option with the length of a run, if it is not ``run_seconds``."""
 
 
 class ActionModule(ControllerAction):
@@ -57,7 +67,7 @@ def seconds(options: Mapping[str, Any], workloads: Sequence[Mapping[str, str]]) 
     """About how long a round of this host takes: idle windows, warm-up and runs of its workloads and of the control."""
     runs, total = options["runs"] + options["warmup"], 0.0
     for kind in workloads:
-        each = options["enqueue_run_seconds" if kind["name"] == "enqueue" else "run_seconds"]
+        each = options[RUN_SECONDS.get(kind["name"], "run_seconds")]
         total += options["idle_seconds"] + runs * each * int(options["series"].get(kind["name"], 1))
     return total + (runs * options["run_seconds"] if total and options["control"] else 0.0)
 
@@ -68,7 +78,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     Servers that would share a fixed port start for one round each.
     """
     names = [name for name in options["workloads"] if name not in PEERS or options[PEERS[name]]]
-    servers = [name for name in names if name in PEERS]
+    named = {**PEERS, **MAY_HAVE}
+    servers = [name for name in names if name in named and options[named[name]]]
     staying = servers if not options["port"] or len(servers) < 2 else []
     alone = set(servers).difference(staying)
     workloads = [{"name": name, "tasks": "own_server" if name in alone else name} for name in names]
@@ -107,12 +118,29 @@ def check_workloads(options: Mapping[str, Any]) -> None:
         raise ValueError(f"measure_max_rounds is {options['max_rounds']}, less than measure_rounds, which is {rounds}")
     if "fio" in workloads and not options["fio_directory"]:
         raise ValueError("measure_fio_directory is empty: name a directory on the file system that is to be measured")
+    if "command" in workloads:
+        check_commands(options["commands"])
+
+
+def check_commands(given: Sequence[Any]) -> None:
+    """ValueError if the programs of the workload command cannot be measured as they are described."""
+    if not given:
+        raise ValueError("measure_commands is empty: describe the program that is to be measured")
+    spec = {"measure_commands": {"type": "list", "elements": "dict", "options": tools.OPTIONS["command"]}}
+    checked = ArgumentSpecValidator(spec).validate({"measure_commands": [encoded(item) for item in given]})
+    if checked.error_messages:
+        raise ValueError(f"measure_commands: {'; '.join(checked.error_messages)}")
+    try:
+        tools.LOCAL["command"].check(checked.validated_parameters["measure_commands"])
+    except MeasureError as error:
+        raise ValueError(f"measure_commands: {error}") from None
 
 
 def peers_of(options: Mapping[str, Any], host: str, known: set[str]) -> list[str]:
     """The hosts that the chosen workloads measure against; ValueError if one of them cannot be a peer of this host."""
     found = []
-    for name in dict.fromkeys(PEERS[workload] for workload in options["workloads"] if workload in PEERS):
+    named = {**PEERS, **MAY_HAVE}
+    for name in dict.fromkeys(named[workload] for workload in options["workloads"] if workload in named):
         peer = options[name]
         if peer and (peer not in known or peer == host):
             raise ValueError(f"measure_{name} is {peer}; it takes the inventory name of another host")

@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ..lookup.tunings import known_tunings, role_specs, role_values, role_variables
 from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import documented
-from ..plugin_utils._actions.role_options import common_options, module_options, scope, templated
+from ..plugin_utils._actions.role_options import capture, common_options, module_options, scope, templated
 from ..plugin_utils._actions.tags import runs
 from ..plugin_utils._evidence import waivers, waiving
 from ..plugin_utils._evidence.document import failing as failing_of
@@ -72,8 +72,12 @@ class ActionModule(ActionBase):
         if mistakes and arguments["stop_on_error"]:
             raise AnsibleActionFail("; ".join(mistakes.values()))
         later = variables.get("__sap_profile_order", {}).get("later", {})
-        waits = arguments["defer"] and not self._task.check_mode and variables["inventory_hostname"] in later
+        changing = arguments["defer"] and not self._task.check_mode
+        waits = changing and variables["inventory_hostname"] in later
         deferred = ["sap_profile"] if waits and "sap_profile" in options else []
+        # instances are restarted on one host after the other
+        restarts = changing and bool(options.get("smc", {}).get("restart"))
+        deferred += ["smc"] if restarts else []
         chosen = [name for name in chosen if name not in deferred]
         called = [name for name in chosen if name in options]
         answer: dict[str, Any] = {}
@@ -91,7 +95,7 @@ class ActionModule(ActionBase):
         elif not mistakes and not deferred:
             result.update(skipped=True, skip_reason="no tuning is chosen for this host, or the tags match none of them")
         result.update(together(chosen, answer, mistakes), deferred=deferred)
-        result["throttle"] = later[variables["inventory_hostname"]] if deferred else 0
+        result["throttle"] = 1 if restarts else later[variables["inventory_hostname"]] if deferred else 0
         rows = unaccepted(variables["inventory_hostname"], result)
         found = [row["reason"] for row in rows if row["verdict"] in failing_of("verify", True)[1:]]
         if arguments["preflight"]:
@@ -121,6 +125,7 @@ class ActionModule(ActionBase):
         names = [name for name in role_specs("platform") if name != "platform_tunings"]
         with scope(self._templar, {**role_values("platform"), **variables}) as value_of:
             found = {name.removeprefix("platform_"): value_of(name) for name in names}
+        found["root"] = capture(templated(self._templar, variables)) or None
         return {name: value for name, value in found.items() if value is not None}
 
     def _tagged(self, name: str, variables: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from ..module_utils._measure.net import request
 from ..module_utils._measure.round import tools
 from ..modules.workload import ARGUMENTS
+from ..plugin_utils._actions.commands import encoded
 from ..plugin_utils._actions.measuring import MeasuringAction
 
 network_names: Callable[..., list[str]] = request.network_names
@@ -26,3 +27,9 @@ class ActionModule(MeasuringAction):
         if chosen in tools.LOCAL:
             return [str(name) for name in tools.LOCAL[chosen].names(given)]
         return network_names(given, (options["session"] or {}).get("tool", ""))
+
+    def _module(self, arguments: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        given = arguments.get("command")
+        if isinstance(given, list):
+            arguments = {**arguments, "command": [encoded(command) for command in given]}
+        return super()._module(arguments, variables)

@@ -68,6 +68,7 @@ COLOURS = {
     "compliant": "green",
     "changed": "yellow",
     "pending_restart": "yellow",
+    "unknown": "yellow",
     "failed": "red",
     "drifted": "red",
     "unreachable": "bright red",

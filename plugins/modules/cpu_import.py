@@ -18,11 +18,16 @@ description:
   - With O(change), the intervals of the window are also stored beside the measurement records of a host. The report
     then uses them for each round without CPU time of its own, if one file covers the counted runs of the round.
   - On AIX the utilization is that of physical processors if the file has the sections C(PCPU_ALL) or C(LPAR).
+  - In a shared partition of AIX the figures are shares of different things. C(cpu_s) is seconds of whole processors.
+    C(cpus) is the number of virtual processors, whatever the entitlement. C(busy_pct) and the other percentages are
+    those of the entitlement, or of the processors consumed (C(physc)) if that is more. So C(busy_pct) × C(cpus) is not
+    C(cpu_s) there. C(pct_of) names the denominator of the percentages.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
   src:
-    description: The file on the controller, relative to the working directory of the playbook run.
+    description: The file on the controller, relative to the working directory of the playbook run. A file of nmon may
+      be compressed with gzip (C(.nmon.gz)).
     type: path
     required: true
   format:
@@ -85,6 +90,7 @@ options:
     default: false
 notes:
   - A sample covers the time since the sample before. If only a part of that time lies in the window, this part counts.
+  - If the clock was set back, the window has to lie on one side of that. A step outside the window does not matter.
   - The intervals are stored in C(<results>/<change>/<host>/cpu-<side>.json). Importing a file again replaces its
     intervals of the same time. Other files are added to.
 """
@@ -128,8 +134,8 @@ cpu:
     begin: '2026-11-20 16:30:00', end: '2026-11-20 16:33:20', elapsed_s: 200.0, covered_s: 200.0, samples: 20,
     source: PCPU_ALL, cpu_s: 45.8, user_s: 7.8, system_s: 38.0, softirq_s: null, steal_s: null, cpus: 2.0,
     user_pct: 3.9, system_pct: 19.0, softirq_pct: null, wait_pct: 0.0, idle_pct: 77.1, steal_pct: null, busy_pct: 22.9,
-    physc: 0.31, entitlement: 1.0, network: {applicable: true, reason: null, interfaces: {en0: {read_kb: 500.0}}},
-    remarks: []}
+    pct_of: 'the entitlement, or the processors consumed if that is more', physc: 0.31, entitlement: 1.0,
+    network: {applicable: true, reason: null, interfaces: {en0: {read_kb: 500.0}}}, remarks: []}
 path:
   description: The file with the stored intervals.
   returned: success, with O(change)

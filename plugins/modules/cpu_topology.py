@@ -23,7 +23,8 @@ description:
     Servers on Z, v1.02, 5.1 to 5.4 and table 2).
   - The kernel's commit message mentions up to 10 %, depending on the workload, and recommends the
     default on overcommitted hypervisors.
-  - An LPAR knows its real topology; there the record says V(not_applicable).
+  - An LPAR knows its real topology; there the record says V(not_applicable), unless it hides the topology (booted with
+    C(topology=off), or C(s390.topology) is 0). Then it is V(drifted), and O(sw_siblings=true) shows the topology again.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
 options:

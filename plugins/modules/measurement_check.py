@@ -51,6 +51,10 @@ options:
     description: The length of a run of V(enqueue).
     type: float
     default: 15
+  command_run_seconds:
+    description: About how long a run of V(command) takes.
+    type: float
+    default: 60
   idle_seconds:
     description: The length of the idle window.
     type: float
@@ -72,10 +76,12 @@ options:
     type: str
     default: calibration
   workloads:
-    description: The workloads. V(niping) and V(network) need O(peer), V(enqueue) needs O(enqueue_peer).
+    description:
+      - The workloads. V(niping) and V(network) need O(peer), V(enqueue) needs O(enqueue_peer), V(command) may have
+        O(command_peer).
     type: list
     elements: str
-    choices: [niping, network, enqueue, fio, openssl]
+    choices: [niping, network, enqueue, fio, openssl, command]
     default: [niping]
   peer:
     description: Inventory name of the host to measure against. If empty, V(niping) and V(network) measure nothing.
@@ -85,6 +91,15 @@ options:
     description: Inventory name of the host of the enqueue server. If empty, V(enqueue) measures nothing.
     type: str
     default: ""
+  command_peer:
+    description: Inventory name of the host whose CPU time is measured with V(command). If empty, there is none.
+    type: str
+    default: ""
+  commands:
+    description: The programs of V(command), see O(zpower.sap_tuning.workload#module:command).
+    type: list
+    elements: dict
+    default: []
   fio_directory:
     description: The directory for the files of V(fio).
     type: str

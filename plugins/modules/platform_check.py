@@ -16,6 +16,7 @@ description:
     cabling. This module never fails for a record; the role C(zpower.sap_tuning.verify) fails if one is not compliant.
   - The record V(SMT) shows the threads per core of an LPAR. If O(threads_per_core) differs, the reason says
     how to change it.
+  - The record V(z/VM) of a guest of z/VM shows how many cores the LPAR of z/VM has, and whether z/VM can use them.
   - The record V(HiperSockets) shows whether the route to O(database_host) leads through a HiperSockets interface,
     with its MTU and input buffers. For a VLAN or a bond, the interfaces below it count.
   - With O(tunings), each tuning that was applied on the host and is not in the list has a record. It is V(drifted)
@@ -53,6 +54,9 @@ options:
       - A tuning counts as applied while its journal or one of its files exists, which only root can see.
     type: list
     elements: str
+  root:
+    description: A capture that is checked in the place of the host; see O(zpower.sap_tuning.rps#module:root).
+    type: path
 attributes:
   check_mode:
     description: Changes nothing in any mode.
@@ -108,19 +112,21 @@ tuning:
       undo: null
 """
 
-import platform
-
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._engine.records import summary
 from ..module_utils._machine.checks import OPTIONS, records
-from ..module_utils._machine.reading import ReadingHost
+from ..module_utils._machine.reading import HostError, host_and_system
 
 
 def main():
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
-    host = ReadingHost()
-    found = records(host, platform.system(), **module.params)
+    params = dict(module.params)
+    try:
+        host, system = host_and_system(params.pop("root"))
+    except HostError as error:
+        module.fail_json(msg=str(error))
+    found = records(host, system, **params)
     for remark in host.summary():
         module.warn(remark)
     module.exit_json(changed=False, msg=summary(found), tuning=found)

@@ -38,10 +38,9 @@ attributes:
 options:
   root:
     description:
-      - Read from this folder instead of from the running machine. It contains the C(proc) and C(sys) of another
-        machine - an unpacked sosreport, or an unpacked dbginfo archive in which C(sysfs.tgz) is unpacked as well.
-      - Facts whose files are missing in the folder are V(null). Links in it lead to the files of that machine, never
-        to files of this one, and no command is run.
+      - Read from this capture instead of from the running machine, as O(zpower.sap_tuning.rps#module:root) does.
+      - Facts whose files are missing in it are V(null). Links in it lead to the files of that machine, never to files
+        of this one, and no command is run.
     type: path
     default: /
 notes:
@@ -191,7 +190,8 @@ ansible_facts:
           type: dict
           sample:
             hsi0: {driver: qeth, card_type: HiperSockets, card: HiperSockets, buffer_count: 128, inbuf_size: 64k,
-                   mtu: 57344, operstate: up, receive_queues: 1, rps_cpus: {rx-0: 0000ffff}, lower: []}
+                   mtu: 57344, operstate: up, receive_queues: 1, rps_cpus: {rx-0: 0000ffff},
+                   xps_cpus: {tx-0: 000000ff, tx-1: 0000ff00}, lower: []}
         transparent_hugepages:
           description: V(always), V(madvise) or V(never).
           returned: success
@@ -230,13 +230,10 @@ ansible_facts:
                     unit: SAPC11_00.service, status: running, status_reason: ''}]
 """
 
-import os
-import platform
-
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._machine.facts import facts
-from ..module_utils._machine.reading import ReadingHost
+from ..module_utils._machine.reading import HostError, host_and_system
 
 
 def main():
@@ -244,15 +241,12 @@ def main():
         argument_spec=dict(root=dict(type="path", default="/")),
         supports_check_mode=True,
     )
-    host = ReadingHost(os.path.normpath(module.params["root"]))
-    # a capture is of Linux, on whatever system it is read
-    system = platform.system() if host.root == "/" else "Linux"
-    if system == "Linux" and not host.exists("/proc"):
-        module.fail_json(msg="root: %s contains no folder proc; name the folder that contains proc and sys" % host.root)
-    if system == "Linux" and not host.exists("/sys"):
-        module.warn("root: %s contains no folder sys, so the facts on CPUs and interfaces are unknown" % host.root)
+    try:
+        host, system = host_and_system(module.params["root"])
+    except HostError as error:
+        module.fail_json(msg="root: %s" % error)
     found = facts(host, system)
-    for remark in host.summary():
+    for remark in (host.capture.notes if host.capture else []) + host.summary():
         module.warn(remark)
     module.exit_json(changed=False, ansible_facts={"zpower_platform": found})
 

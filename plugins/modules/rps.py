@@ -16,9 +16,11 @@ description:
     back from the kernel, and can take everything back to the exact values it found.
   - An interface with one receive queue, such as a HiperSockets or OSA interface on Linux on Z, hands all received
     packets to one CPU. RPS lets the CPUs of the mask share that work.
-  - IBM published 4 to 6 % less batch elapsed time with one HiperSockets interface and 16 CPUs. All CPUs gave most of
-    it, every fourth CPU was best (Performance Evaluation of SAP Application Servers on Z, v1.02, 5.8). Another study
-    has 3 % more throughput (IBM, SAP CRM 7.0 on IBM Z, v1.00, 4.2.2).
+  - IBM published 4 to 6 % less batch elapsed time with one HiperSockets interface in LPARs of 16 IFLs with SMT-2, which
+    are 32 CPUs for Linux. All gave most of it, every fourth was best (Performance Evaluation of SAP Application Servers
+    on Z, v1.02, 5.8). The paper prints the mask of all as C(0000ffff), 16 of 32 CPUs, and calls them cores; so it is
+    unknown whether every fourth CPU or every fourth core was best, see O(unit). Another study has 3 % more throughput
+    (IBM, SAP CRM 7.0 on IBM Z, v1.00, 4.2.2).
   - The mask holds the CPUs that are online when the module runs. A CPU that comes online later is added when
     the module runs again.
 extends_documentation_fragment:
@@ -50,16 +52,35 @@ options:
     default: [auto]
   cpus:
     description:
-      - The CPUs that share the work, V(all) online ones or a CPU list such as V(0-7,16).
+      - The CPUs that share the work, V(all) online ones, the V(entitled) ones, or a CPU list such as V(0-7,16).
+      - V(entitled) takes the CPUs that are V(vertical:high) or V(vertical:medium) in an LPAR with vertical polarization
+        (tuning cpu_polarization). The others are V(vertical:low) and get only the time that other LPARs leave, so
+        packets handed to them may wait. PR/SM moves the entitlement, so verify compares the mask with the CPUs that are
+        entitled then. Without vertical polarization, as in most guests, V(entitled) is V(all).
       - A listed CPU that is offline or does not exist is an error, because the kernel would silently drop it.
     type: str
     default: all
   every:
     description:
-      - Take only the CPUs of O(cpus) whose number is a multiple of this. V(2) takes CPUs 0, 2, 4 and so on; with
-        SMT-2 this is one thread per core.
+      - Take only the CPUs of O(cpus) whose number is a multiple of this, or whose core's number is, see O(unit). V(2)
+        takes CPUs 0, 2, 4 and so on; with SMT-2 this is one thread per core.
     type: int
     default: 1
+  unit:
+    description:
+      - What O(every) counts. With SMT-2 and O(every=2), V(cpu) takes CPUs 0, 2, 4, 6 and so on, one thread of each
+        core; V(core) takes CPUs 0, 1, 4, 5 and so on, both threads of every second core. Without SMT both are the same.
+    type: str
+    choices: [cpu, core]
+    default: cpu
+  flow_steering:
+    description:
+      - Also switch on Receive Flow Steering with both of its sizes. O(sock_flow_entries) is 32768 if unset, the value
+        of the kernel's Documentation/networking/scaling.rst; each receive queue of an interface gets that number
+        divided by the number of the interface's queues as C(rps_flow_cnt), rounded up to a power of two.
+      - It excludes O(flow_cnt).
+    type: bool
+    default: false
   flow_cnt:
     description:
       - Also set C(rps_flow_cnt) of every receive queue (Receive Flow Steering); if unset, it is left alone.
@@ -83,17 +104,23 @@ EXAMPLES = r"""
   zpower.sap_tuning.rps:
     interfaces: [hsi0]
 
-- name: Every fourth CPU for all HiperSockets interfaces, which was best in the published measurement
+- name: Every fourth CPU for all HiperSockets interfaces
   zpower.sap_tuning.rps:
     interfaces: [hipersockets]
     every: 4
+
+- name: Both threads of every second core, but none that is vertical:low
+  zpower.sap_tuning.rps:
+    interfaces: [hipersockets]
+    cpus: entitled
+    every: 2
+    unit: core
 
 - name: Eight CPUs, with Receive Flow Steering
   zpower.sap_tuning.rps:
     interfaces: [enc1000]
     cpus: 0-7
-    flow_cnt: 32768
-    sock_flow_entries: 32768
+    flow_steering: true
 
 - name: Switch RPS off and keep it off
   zpower.sap_tuning.rps:

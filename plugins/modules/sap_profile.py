@@ -51,7 +51,9 @@ options:
         reason names missing ones.
       - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3).
       - V(memory_std) and V(memory_map) choose how extended memory is mapped, on Linux only (Red Hat, Performance &
-        Scalability of Virtualized SAP Servers on RHEL, 2008, 6.2).
+        Scalability of Virtualized SAP Servers on RHEL, 2008, 6.2). On 64-bit Linux C(std) is SAP's default from kernel
+        7.10 on, and C(map) is not needed there (SAP Note 941735). With C(map) the record names the size of
+        C(/dev/shm) and the size that SAP asks for.
       - V(enqueue_table) is a lock table of 640000 KB (IBM, SMC-R on AIX for SAP, v1.0, creation of locks).
     type: list
     elements: str

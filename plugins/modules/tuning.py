@@ -14,9 +14,9 @@ author:
 description:
   - The only task that the role of a tuning needs. Each option of the module comes from the variable
     C(<tuning>_<option>); a variable that is null leaves its option out.
-  - C(zpower_checkpoint), C(zpower_lease) and C(zpower_confirm_within) become the options of these names, and
-    O(zpower.sap_tuning.rps#module:complete) is always true. Empty text in C(zpower_confirm_within) means that it is
-    not given.
+  - C(zpower_checkpoint), C(zpower_lease), C(zpower_confirm_within) and C(zpower_root) become the options of these
+    names, and O(zpower.sap_tuning.rps#module:complete) is always true. Empty text in C(zpower_confirm_within) means
+    that it is not given.
   - If C(zpower_rollback) is true, the state is V(restored) for everything in the journal.
   - If C(zpower_confirm) is true, the state is V(confirmed), and C(zpower_confirm_within) does not count. The other
     variables say which values the host should have.

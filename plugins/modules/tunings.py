@@ -16,7 +16,7 @@ description:
     which is that of the tuning's own module.
   - The options of each tuning come from the variables C(<tuning>_<option>), as for its role; a variable that is not
     set has the default of the role. C(zpower_rollback), C(zpower_confirm), C(zpower_confirm_within),
-    C(zpower_checkpoint) and C(zpower_lease) have the meaning that they have for the roles.
+    C(zpower_checkpoint), C(zpower_lease) and C(zpower_root) have the meaning that they have for the roles.
   - With C(--tags) and C(--skip-tags), it runs the tunings whose names, as tags of their roles, would be run. Give
     the task the tag C(always).
   - With O(tunings) that have C(state=restored), it first looks for files of these tunings on the host, such as journals
@@ -75,6 +75,7 @@ options:
       - Do not run the tuning C(sap_profile) yet if this host has to wait for another one that changes the same profile
         on a shared file system, or may restart instances. RV(deferred) then names it, for a second task. Not in check
         mode. Needs the fact C(__sap_profile_order) of the lookup P(zpower.sap_tuning.sap_profiles#lookup).
+      - Nor C(smc), if it may restart instances.
       - Do not fail for RV(failing) either; the second task does, with O(failing).
     type: bool
     default: false
@@ -184,7 +185,6 @@ groups:
   sample: [all, sap_app_servers]
 """
 
-import platform
 import traceback
 
 from ansible.module_utils.basic import AnsibleModule
@@ -204,14 +204,20 @@ def tuning_class(name):
         from ..module_utils._tunings.cpu_polarization import CpuPolarization as found
     elif name == "cpu_topology":
         from ..module_utils._tunings.cpu_topology import CpuTopology as found
+    elif name == "hiperdispatch":
+        from ..module_utils._tunings.hiperdispatch import Hiperdispatch as found
     elif name == "rps":
         from ..module_utils._tunings.rps import Rps as found
     elif name == "sap_profile":
         from ..module_utils._tunings.sap_profile import SapProfile as found
+    elif name == "smc":
+        from ..module_utils._tunings.smc import Smc as found
     elif name == "smc_r":
         from ..module_utils._tunings.smc_r import SmcR as found
     elif name == "smc_sysctls":
         from ..module_utils._tunings.smc_sysctls import SmcSysctls as found
+    elif name == "system_base":
+        from ..module_utils._tunings.system_base import SystemBase as found
     else:
         return None
     return found
@@ -233,8 +239,8 @@ def unused(names, options):
     asked = []
     for name in names:
         given = options.get(name) or {}
-        temporary = [given.get(option) for option in ("checkpoint", "lease", "confirm_within")]
-        if given.get("state") == "restored" and temporary == [None, None, None]:
+        temporary = [given.get(option) for option in ("checkpoint", "lease", "confirm_within", "root")]
+        if given.get("state") == "restored" and not any(value is not None for value in temporary):
             asked.append(name)
     if not asked:
         return {}
@@ -302,7 +308,10 @@ def platform_results(module):
     params, sentence = checked("platform_check", checks.OPTIONS, module.params["platform"])
     if sentence:
         module.fail_json(msg="platform: %s" % sentence)
-    host, system = reading.ReadingHost(), platform.system()
+    try:
+        host, system = reading.host_and_system(params.pop("root"))
+    except reading.HostError as error:
+        module.fail_json(msg="platform: %s" % error)
     found = dict(tuning=checks.records(host, system, **params), platform=facts.facts(host, system))
     for remark in host.summary():
         module.warn(remark)
@@ -338,6 +347,9 @@ def main():
         module.fail_json(msg="there is no tuning '%s'" % unknown[0])
     if kinds:
         engine()
+    captures = [name for name in kinds if (options.get(name) or {}).get("root")]
+    if captures and module.params["preflight"]:
+        module.fail_json(msg="preflight: root of %s names a capture, which cannot be changed" % captures[0])
     look_ahead = preflight(kinds, options) if module.params["preflight"] else None
     shown = platform_results(module)
 

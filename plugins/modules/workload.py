@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Network, disk and cryptography workloads of the published evaluations; the code is in module_utils/_measure."""
+"""Workloads of the published evaluations, and any program as a workload; the code is in module_utils/_measure."""
 
 DOCUMENTATION = r"""
 ---
 module: workload
-short_description: Measure the network, disk and cryptography workloads of published evaluations
+short_description: Measure network, disk and cryptography workloads of published evaluations, or any program
 version_added: 0.1.0
 author:
   - The zpower.sap_tuning authors (@zpower)
@@ -20,6 +20,8 @@ description:
     server ends by itself.
   - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host
     alone and with O(side=client).
+  - With O(workload=command) programs of the user's on this host. With the O(session) of a server on another host,
+    the records also hold the CPU time of that host.
   - Every record names its tool. Figures of different tools are not comparable.
   - The order of the workloads rotates with O(round).
 extends_documentation_fragment:
@@ -32,7 +34,7 @@ options:
   workload:
     description: The set of workloads.
     type: str
-    choices: [network, fio, openssl]
+    choices: [network, fio, openssl, command]
     required: true
   network:
     description: What is measured with O(workload=network).
@@ -143,6 +145,123 @@ options:
         type: list
         elements: int
         default: [1]
+  command:
+    description:
+      - Programs to measure with O(workload=command), each one workload. Required there with O(side=client).
+      - A run is one execution of the program, without a shell and without input. O(run_seconds), O(timeout) and
+        O(path) have no meaning for it.
+      - A program that a user other than root could replace runs as that user. As root, the module also refuses a
+        O(command[].directory) or an argument (a script) that another user could replace.
+    type: list
+    elements: dict
+    suboptions:
+      name:
+        description: The workload is called C(command-<name>). Up to 48 letters, digits, C(.), C(_) and C(-).
+        type: str
+        required: true
+      argv:
+        description:
+          - The program, by its path or by its name in C(PATH), and its arguments. Quote numbers.
+          - It is part of the record, and of the list of processes, so it must not hold secrets.
+        type: list
+        elements: str
+        required: true
+      user:
+        description: The user that runs the programs. The module has to run as root for another user than its own.
+        type: str
+      directory:
+        description: Where the programs work, an absolute path; C(/) by default.
+        type: path
+      environment:
+        description:
+          - Variables of the programs. They also get C(PATH), C(TZ) and C(LC_ALL=C), and as another user
+            C(HOME), C(USER) and C(LOGNAME). No profile of a login shell is read.
+          - Values are kept out of records, logs and messages, also where the program prints a value of 4 or more
+            characters. Records hold the names.
+        type: json
+      timeout:
+        description: The time limit of each program in seconds, at most 86400. Then its process group is ended.
+        type: float
+        default: 3600
+      exit_codes:
+        description: The exit codes of a good run. With any other one the run has failed.
+        type: list
+        elements: int
+        default: [0]
+      figures:
+        description:
+          - Figures in the output of the program, at most 20. Each belongs to the record of a run. A run without one of
+            them has failed.
+          - The first 512 KiB and the last 512 KiB of each output are searched, for at most 10 seconds.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          name:
+            description:
+              - Small letters, digits and underscores, with the unit at the end, such as C(rows_per_s).
+              - A figure called V(units) is the number of units of work of the run.
+            type: str
+            required: true
+          unit:
+            description: The unit in words, such as V(rows/s). Required, except for V(units).
+            type: str
+          better:
+            description: Whether a lower or a higher figure is better. Required, except for V(units).
+            type: str
+            choices: [lower, higher]
+          pointer:
+            description: A JSON pointer such as C(/jobs/0/rate) into an output that is one JSON document.
+            type: str
+          pattern:
+            description:
+              - A regular expression of Python whose group C(value) is the number, see the examples. The last match
+                counts. C(^) and C($) are the ends of each line.
+              - The number has digits and may have a decimal point and an exponent.
+            type: str
+          output:
+            description: The output with the figure.
+            type: str
+            choices: [stdout, stderr]
+            default: stdout
+      metric:
+        description:
+          - The metric that decides, V(elapsed_s), V(units_per_s) or the name of a figure.
+          - By default the first of O(command[].figures), or V(elapsed_s) without figures.
+        type: str
+      units:
+        description:
+          - The units of work of each run, if they are always the same; V(1) by default.
+          - Elapsed times of different amounts of work are not comparable. CPU time is reported per unit.
+        type: float
+      unit:
+        description: One unit of work in words.
+        type: str
+        default: run
+      prepare:
+        description: A program with its arguments that runs once per round, before the first run.
+        type: list
+        elements: str
+        default: []
+      cleanup:
+        description:
+          - A program with its arguments that runs once per round, after the last run, also after a failure.
+          - If it fails, record and result say so.
+          - If the module is killed, O(command[].cleanup_run) and O(command[].cleanup) run nevertheless, even if no run
+            has begun.
+        type: list
+        elements: str
+        default: []
+      prepare_run:
+        description: A program with its arguments that runs before each run, outside of the measured time.
+        type: list
+        elements: str
+        default: []
+      cleanup_run:
+        description: As O(command[].prepare_run), but after each run, also if the run failed.
+        type: list
+        elements: str
+        default: []
 """
 
 EXAMPLES = r"""
@@ -220,6 +339,42 @@ EXAMPLES = r"""
     change: crypto-2026-11
     phase: before
     round: 1
+
+- name: The scheduler benchmark hackbench, whose own time decides
+  zpower.sap_tuning.workload:
+    workload: command
+    side: client
+    command:
+      - name: hackbench
+        argv: [hackbench, --groups, "20", --loops, "1000"]
+        figures:
+          - name: time_s
+            unit: s
+            better: lower
+            pattern: "^Time: (?P<value>[0-9.]+)"
+    change: sched-2026-11
+    phase: before
+    round: 1
+
+- name: A batch job that the site's program starts and awaits; 50,000 accounts are its units of work
+  zpower.sap_tuning.workload:
+    workload: command
+    side: client
+    session: "{{ agent.session }}"
+    address: 10.0.0.2
+    peer: db1
+    command:
+      - name: settlement
+        argv: [/usr/local/bin/run_settlement, --wait]
+        user: s4padm
+        units: 50000
+        unit: account
+        metric: units_per_s
+        timeout: 7200
+        cleanup_run: [/usr/local/bin/reset_settlement]
+    change: batch-2026-11
+    phase: before
+    round: 1
 """
 
 RETURN = r"""
@@ -269,22 +424,28 @@ from ..module_utils._measure.net import request
 from ..module_utils._measure.round import entry_point, tools
 
 ARGUMENTS = dict(
-    workload=dict(type="str", choices=["network", "fio", "openssl"], required=True),
+    workload=dict(type="str", choices=["network", "fio", "openssl", "command"], required=True),
     network=dict(type="dict", options=tools.OPTIONS["network"], apply_defaults=True),
     fio=dict(type="dict", options=tools.OPTIONS["fio"]),
     openssl=dict(type="dict", options=tools.OPTIONS["openssl"], apply_defaults=True),
+    command=dict(type="list", elements="dict", options=tools.OPTIONS["command"]),
 )
 
 
 def run(params, check_mode):
     """The result of the module."""
-    search_path = os.environ.get("PATH", "")
-    if params["workload"] != "network":
-        return local(params, check_mode, search_path)
+    chosen, search_path = params["workload"], os.environ.get("PATH", "")
     if params["side"] == "client":
-        return client(params, check_mode, search_path)
+        if chosen == "network":
+            return client(params, check_mode, search_path)
+        return local(params, check_mode, search_path)
+    if chosen not in ("network", "command"):
+        raise MeasureError("workload %s has no server: take side client" % chosen)
     if params["state"] == "stopped":
         return entry_point.stop(params, check_mode)
+    if chosen == "command":
+        # it only samples the CPU time of its host
+        return entry_point.start(params, check_mode, "command", "unknown")
     tool, how = request.network_server(params["network"], params["path"], search_path)
     return entry_point.start(params, check_mode, tool, **how)
 
@@ -298,12 +459,13 @@ def client(params, check_mode, search_path):
 
 
 def local(params, check_mode, search_path):
-    """Measure one round of workloads of this host alone."""
+    """Measure one round of workloads on this host; only workload command may have a server elsewhere."""
     chosen = params["workload"]
-    if params["side"] == "server":
-        raise MeasureError("workload %s has no server: take side client" % chosen)
-    workloads = tools.LOCAL[chosen].workloads(params[chosen], params["path"], search_path)
-    return entry_point.client(dict(params, session=None), check_mode, workloads)
+    session = params["session"] if chosen == "command" else None
+    if session and not params["address"]:
+        raise MeasureError("address is not set: it is that of the host of the session")
+    workloads = tools.LOCAL[chosen].workloads(params[chosen] or [], params["path"], search_path)
+    return entry_point.client(dict(params, session=session), check_mode, workloads)
 
 
 def main():

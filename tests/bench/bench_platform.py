@@ -20,8 +20,8 @@ REPEATS = 5
 ONCE = """
 import json, sys, time
 sys.path[:0] = json.loads(sys.argv[1])
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_facts import facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._platform_reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 start = time.monotonic()
 found = facts(ReadingHost(sys.argv[2]), "Linux")
 seconds = time.monotonic() - start

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cost of site, verify and rollback with all seven tunings, beside a play with one ansible.builtin.ping.
+"""The cost of site, verify and rollback with all tunings, beside a play with one ansible.builtin.ping.
 
 On 2, 20 and 100 hosts of a lab: network namespaces of this machine, reached over SSH, so controller and hosts share its
-CPUs. On x86, rps and sap_profile have something to set there; the other five tunings look and find that they do not
+CPUs. On x86, rps and sap_profile have something to set there; the other tunings look and find that they do not
 apply. Each host has its own instance profile: a host that leaves a shared profile to another one gets a second call.
 
 All plays of a round run one after another, and each figure is the median over the rounds of a ratio within one round:

@@ -30,6 +30,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import (
     aix_device_attributes,
     cpu_polarization,
     cpu_topology,
+    hiperdispatch,
     rps,
     sap_profile,
     smc_r,
@@ -280,6 +281,20 @@ class PolarizationSysctl(Polarization):
     sysctl = True
 
 
+class Hiperdispatch(Machine):
+    """A vertical LPAR whose kernel has HiperDispatch, and no configuration that says so."""
+
+    name = "hiperdispatch"
+    module = hiperdispatch
+    requests = ({"steal_threshold": 15}, {"enabled": False, "delay_factor": 8})
+
+    def plant(self) -> Host:
+        host = KernelTree(self.root, sysctl=True, vertical=True)
+        host.hiperdispatch()
+        self.add("/etc/machine-id", MACHINE_ID)
+        return host
+
+
 class SmcSysctls(Machine):
     name = "smc_sysctls"
     module = smc_sysctls
@@ -414,6 +429,7 @@ MACHINES: tuple[type[Machine], ...] = (
     Topology,
     Polarization,
     PolarizationSysctl,
+    Hiperdispatch,
     SmcSysctls,
     Profiles,
     SmcR,

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import random
+import re
 import socket
 import struct
 import tempfile
@@ -39,6 +40,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    distribution,
     facts,
     hardware,
     other_settings,
@@ -47,10 +49,17 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
     smc_facts,
     smc_sockets,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio, openssl, scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import (
+    command,
+    figures,
+    fio,
+    openssl,
+    scratch,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin, enq_statistics, enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
     netperf,
@@ -224,7 +233,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         of_text(running_kernel.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
         (),
     ),
-    ("facts.parse_os_release", of_text(facts.parse_os_release, OS_RELEASE), ()),
+    ("distribution.parse_os_release", of_text(distribution.parse_os_release, OS_RELEASE), ()),
     (
         "facts.kernel_parameters",
         of_text(facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
@@ -275,6 +284,15 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
             lambda host, path: list(other_settings.ini_files(host, "systemd/network", ".link")),
             strings("module_utils/test_rps_stored"),
             "/etc/systemd/network/a.link",
+        ),
+        OWN,
+    ),
+    (
+        "other_settings.boot_scripts",
+        of_file(
+            lambda host, path: list(other_settings.boot_scripts(host, re.compile("rps_cpus"))),
+            strings("module_utils/test_who_else_at_boot"),
+            "/etc/sysconfig/network/if-up.d/a",
         ),
         OWN,
     ),
@@ -339,6 +357,9 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("enq_admin info", of_text(enq_admin.release_of, strings("module_utils/test_measure_enq_admin")), ()),
     ("enq_statistics", of_text(enq_statistics.parse, SAP), OWN),
     ("fio", of_text(fio.parse, files("fio/*.txt"), False), OWN),
+    ("figure by pointer", of_text(figures.by_pointer, files("fio/*.txt"), "/jobs/0/read/iops"), OWN),
+    ("figure by pattern", of_text(figures.by_pattern, files("openssl/*.txt"), r"^\+R:(?P<value>[^:]+)"), OWN),
+    ("environment", of_text(command.variables, [b'{"A": "b"}', b"eyJBIjogImIifQ=="]), OWN),
     ("openssl", of_text(openssl.parse, files("openssl/*.txt"), "aes-128-gcm", 1024, 1), OWN),
     (
         "openssl version",
@@ -414,7 +435,9 @@ def answered(result: dict[str, Any]) -> dict[str, Any]:
 
 def measure_arguments(chance: random.Random, folder: Path) -> object:
     """The options of the workloads, from a playbook and as checked by a module."""
-    tool = chance.choice([fio, openssl])
+    tool = chance.choice([fio, openssl, command])
+    if tool is command:
+        return program_arguments(chance)
     given = mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance)
     with contextlib.suppress(ValueError):  # a sentence, see options.filled()
         tool.names(given)
@@ -423,6 +446,17 @@ def measure_arguments(chance: random.Random, folder: Path) -> object:
     except OverflowError:
         return None  # ansible-core's own, of an infinite number
     return None if validated.error_messages else tool.check(validated.validated_parameters)
+
+
+def program_arguments(chance: random.Random) -> object:
+    """The options of a program for the workload command, one of them with a figure."""
+    figure = mutation.arguments(command.FIGURE, {"name": "rate", "pattern": "(?P<value>[0-9]+)"}, chance)
+    given = mutation.arguments(command.OPTIONS, {"name": "x", "argv": ["true"], "figures": [figure]}, chance)
+    try:
+        validated = ArgumentSpecValidator(command.OPTIONS).validate(given)
+    except OverflowError:
+        return None  # ansible-core's own, of an infinite number
+    return None if validated.error_messages else command.check([validated.validated_parameters])
 
 
 def report_arguments(chance: random.Random, folder: Path) -> object:
@@ -456,14 +490,16 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
     except OSError:
         return None  # a folder in the place of a file: such a tree cannot exist
     host = Host(str(folder))
-    (folder / "proc").mkdir(exist_ok=True)
+    for top in ("proc", "sys"):
+        (folder / top).mkdir(exist_ok=True)
     platform.system = lambda: "Linux"
     answered(machines.call(platform_info, host, {"root": str(folder)}))
-    kept, platform_check.ReadingHost = platform_check.ReadingHost, lambda: kept(str(folder))
+    kept = platform_check.host_and_system
+    platform_check.host_and_system = lambda root: (ReadingHost(str(folder)), "Linux")
     try:
         answered(machines.call(platform_check, host, {"threads_per_core": 2, "database_host": "db1"}, check=True))
     finally:
-        platform_check.ReadingHost = kept
+        platform_check.host_and_system = kept
     cpu_polarization.time = faster()
     for kind in (machines.RpsTree, machines.Topology, machines.Polarization, machines.SmcSysctls):
         more = {"wait_timeout": 1} if kind is machines.Polarization else {}

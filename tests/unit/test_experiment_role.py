@@ -107,14 +107,15 @@ def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -
 def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Path, arguments: list[str]) -> None:
     back, set_, look = step(tmp_path, LEVEL, *arguments)
     both = {"checkpoint": "c1", "complete": True}
-    values = {**both, "every": 4, "interfaces": ["hsi0"], "force": True, "cpus": "0-3", "state": "present"}
+    chosen = {"every": 4, "unit": "cpu", "flow_steering": False, "force": True, "cpus": "0-3"}
+    values = {**both, **chosen, "interfaces": ["hsi0"], "state": "present"}
     # null is a value of its own, which the inventory does not replace
     assert set_ == {"check": False, "rps": {**values, "lease": 900}}
     assert (look["check"], look["rps"]) == (True, values)
     assert look["cpu_polarization"]["mode"] == "vertical"
     assert set(back) == {"check", "cpu_polarization", "rps"} and back["check"] is False
     # the options of a way back, such as the instances to restart, are those of the level
-    assert back["rps"] == {**both, "every": 4, "force": True, "cpus": "0-3", "state": "restored"}
+    assert back["rps"] == {**both, **chosen, "state": "restored"}
 
 
 def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -> None:

@@ -94,6 +94,31 @@ def test_a_directory_has_to_be_named(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
+def test_programs_of_a_host_alone(tmp_path: Path) -> None:
+    commands = [
+        {"name": "sleep", "argv": ["sleep", "0.05"], "environment": {"PASSWORD": "secret-4711"}},
+        {"name": "fail", "argv": ["sh", "-c", "echo $PASSWORD; exit 3"], "environment": {"PASSWORD": "secret-4711"}},
+    ]
+    done = measure(tmp_path, "command", measure_commands=commands, options=("-vvv",))
+    # what was measured is stored, and a program that always fails makes the host fail
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "every run of command-fail failed: " in done.stdout and "ended with exit code 3: <PASSWORD>" in done.stdout
+    paths = {path.name: path for path in (tmp_path / "results" / "c1" / "app1").iterdir()}
+    assert sorted(paths) == ["before-1-command-fail-local.json", "before-1-command-sleep-local.json"]
+    slept = json.loads(paths["before-1-command-sleep-local.json"].read_text())
+    assert slept["runs"][0]["metrics"]["elapsed_s"] >= 0.05
+    everything = done.stdout + done.stderr + "".join(path.read_text() for path in paths.values())
+    assert "secret-4711" not in everything
+
+
+def test_programs_have_to_be_described(tmp_path: Path) -> None:
+    done = measure(tmp_path, "command")
+    assert done.returncode != 0 and "measure_commands is empty" in done.stdout
+    done = measure(tmp_path, "command", measure_commands=[{"name": "x", "argv": ["true"], "directory": "here"}])
+    assert done.returncode != 0 and "command x: directory is here; it takes an absolute path" in done.stdout
+    assert not (tmp_path / "results").exists()
+
+
 PEERED = ["niping", "network", "enqueue"]  # the workloads that need a peer
 
 
@@ -110,12 +135,14 @@ def test_a_host_without_peer_is_not_measured(tmp_path: Path) -> None:
 
 def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
     """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
-    done = measure(tmp_path, hosts={name: {"measure_workloads": [name], "measure_peer": "peer"} for name in PEERED})
+    peered = [*PEERED, "command"]
+    hosts = {name: {"measure_workloads": [name], "measure_peer": "peer"} for name in peered}
+    done = measure(tmp_path, hosts=hosts, measure_commands=[{"name": "x", "argv": ["true"]}])
     assert done.returncode == 2, done.stdout + done.stderr
-    for name in PEERED:
+    for name in peered:
         said = about(name, done.stdout)
         assert f"peer, the peer of {name}, cannot be reached: " in said and "No route to host" in said
-    assert done.stdout.count("unreachable=0") == done.stdout.count("failed=1") == len(PEERED)
+    assert done.stdout.count("unreachable=0") == done.stdout.count("failed=1") == len(peered)
 
 
 def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:

@@ -7,8 +7,11 @@ import time
 
 import pytest
 
-READ = "cd /sys/devices/system/cpu && grep . dispatching online cpu[0-9]*/configure cpu[0-9]*/polarization"
-ROW = r"^(\w+) +(cpu_polarization|cpu_topology|platform) .*  (\w+(?: \w+)?)$"
+READ = (
+    "cd /sys/devices/system/cpu && grep . dispatching online cpu[0-9]*/configure cpu[0-9]*/polarization && "
+    "{ grep -rs . hiperdispatch /proc/sys/s390; true; }"
+)
+ROW = r"^(\w+) +(cpu_polarization|cpu_topology|hiperdispatch|platform) .*  (\w+(?: \w+)?)$"
 SAID = {}  # what the playbooks of this stage have said
 
 

@@ -9,7 +9,7 @@ import io
 import sys
 import zipfile
 
-_PACKAGE = __name__.rpartition("._engine.")[0]
+PACKAGE = __name__.rpartition("._engine.")[0]
 _MAIN = """\
 # takes back values on probation, see zpower.sap_tuning
 from %(package)s._engine.entry_point import watch
@@ -21,21 +21,30 @@ watch(tuning, %(params)s, %(root)s)
 
 def program(tuning_class, params, root):
     """The bytes of the archive whose main program calls watch() with these arguments."""
-    names = dict(package=_PACKAGE, module=tuning_class.__module__, name=tuning_class.__name__)
+    names = dict(package=PACKAGE, module=tuning_class.__module__, name=tuning_class.__name__)
+    return packed(_MAIN % dict(names, params=ascii(params), root=ascii(root)))
+
+
+def packed(main, names=None):
+    """The bytes of an archive with this main program. names: the files beside it, as PACKAGE names them; default: all.
+
+    With equal files the bytes are equal on every Python: they are not compressed.
+    """
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, text in sorted(_sources().items()):
+    with zipfile.ZipFile(data, "w") as archive:
+        for path, text in sorted(_sources(names).items()):
             archive.writestr(zipfile.ZipInfo(path), text.encode("utf-8"))
-        main = _MAIN % dict(names, params=ascii(params), root=ascii(root))
         archive.writestr(zipfile.ZipInfo("__main__.py"), main)
     return data.getvalue()
 
 
-def _sources():
+def _sources(names):
     """{path in the archive: text} of the collection's imported files for targets, and an empty file per package."""
     found = {}
     for name, module in list(sys.modules.items()):
-        if not name.startswith(_PACKAGE + ".") or hasattr(module, "__path__"):
+        if not name.startswith(PACKAGE + ".") or hasattr(module, "__path__"):
+            continue
+        if names is not None and name[len(PACKAGE) + 1 :] not in names:
             continue
         parts = name.split(".")
         found["/".join(parts) + ".py"] = module.__spec__.loader.get_source(name)

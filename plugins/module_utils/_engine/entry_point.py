@@ -5,7 +5,7 @@
 import copy
 
 from .._host.host import Host, HostError
-from . import archive
+from . import archive, captured
 from .confirm import Confirmation
 from .durations import seconds
 from .journal import Journal
@@ -23,6 +23,7 @@ STATE_ARGUMENTS = dict(
     confirm_within=dict(type="str"),
     confirmed_state=dict(type="str", choices=["present", "off", "restored"], default="present"),
     complete=dict(type="bool", default=False),
+    root=dict(type="path"),
 )
 
 
@@ -41,9 +42,12 @@ def run_tuning(module, tuning_class):
 
 def outcome(tuning_class, params, check_mode):
     """The result of one call of a tuning's module with these checked parameters."""
-    host = Host()
+    host = None
     try:
+        host = host_of(params["root"], check_mode)
         checkpoint, lease_s = temporary(params)
+        if host.capture and (params["state"] in ("restored", "confirmed") or checkpoint):
+            raise InputError("root: a capture can only be compared with a request; leave out state and checkpoint")
         if params["state"] == "confirmed":
             return _confirmed(host, tuning_class, params, check_mode)
         tuning = tuning_class(host, params)
@@ -57,7 +61,24 @@ def outcome(tuning_class, params, check_mode):
             complete=params["complete"],
         ).run()
     except (InputError, HostError) as error:
+        if host is not None and host.capture and (isinstance(error, HostError) or captured.of_request(host)):
+            return captured.unreadable(host, tuning_class, error)
         return {"failed": True, "msg": str(error)}
+
+
+def host_of(root, check_mode):
+    """The Host of a call: the machine that it runs on, or a capture, a folder or an archive in the place of one.
+
+    Raises InputError outside check mode, HostError for a capture that cannot be read.
+    """
+    if not root or root == "/":
+        return Host()
+    if not check_mode:
+        raise InputError("root: %s is a capture and cannot be changed; give the task check_mode: true" % root)
+    # most calls read no capture, and compiling this takes time
+    from .._captures.opening import open_capture  # noqa: PLC0415
+
+    return open_capture(root).again()
 
 
 def _confirmed(host, tuning_class, params, check_mode):

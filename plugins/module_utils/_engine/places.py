@@ -10,9 +10,12 @@ CHECKPOINT = "checkpoint-"
 PROBATION = "probation"
 # in the folder of a checkpoint: the time at which the host takes it back
 LEASE = "lease.json"
-# the folder of systemd's units, and how the names of the services of probations begin there
+# the folder of systemd's units, that of links to those which start at boot, and how the names of the collection's own
+# units and of the services of probations begin there
 UNITS = "/etc/systemd/system"
-SERVICE = "zpower-sap-tuning-probation-"
+WANTS = UNITS + "/multi-user.target.wants"
+OWN_UNIT = "zpower-sap-tuning-"
+SERVICE = OWN_UNIT + "probation-"
 
 
 def folder_of(system):

@@ -59,7 +59,8 @@ class Recorder:
         for knob, text in pairs:
             if text is not None:
                 values[knob.place][knob.item] = self.tuning.value(knob, text)
-        stored = {knob.item: text for knob, text in pairs if knob.place == STORED}
+        known = not any(knob.place == STORED and knob.key in subject.unknown for knob, _text in pairs)
+        stored = {knob.item: text for knob, text in pairs if knob.place == STORED and known}
         boot, lost = self.tuning.boot(subject, stored) if stored else ({}, [])
         return {RUNNING: values[RUNNING] or None, STORED: values[STORED] or None, "next_boot": boot or None}, lost
 
@@ -74,8 +75,10 @@ class Recorder:
             reasons += differences(self.tuning, subject, changes)
         reasons += lost
         waiting = self.tuning.lacking(then) if subject.knobs and not self.restoring else []
-        if reasons:
-            return "drifted", "; ".join(reasons + waiting)
+        unknown = _unknown(subject)
+        if reasons or unknown:
+            more = waiting + unknown if reasons else unknown + [subject.reason]
+            return "drifted" if reasons else "unknown", "; ".join(filter(None, reasons + more))
         pending = self.tuning.pending(then)
         if pending:
             sentence = "%s: %s is in force, %s " + _AFTER[then.restart or self.tuning.restart]
@@ -96,6 +99,29 @@ class Recorder:
                 lines["before"].append(title + self.tuning.show(knob, knob.now))
                 lines["after"].append(title + self.tuning.show(knob, found.get(knob.key, knob.wanted)))
         return {side: "".join(line + "\n" for line in texts) for side, texts in lines.items()}
+
+
+def _unknown(subject):
+    """One sentence for all knobs whose values are unknown for the same reason."""
+    alike = {}
+    for knob in subject.knobs:
+        if knob.key in subject.unknown:
+            alike.setdefault((knob.place, subject.unknown[knob.key]), []).append(knob.item)
+    return ["%s (%s): %s" % (subject.title(*items), place, why) for (place, why), items in alike.items()]
+
+
+class NoKnobs:
+    """As much of a Tuning as a Recorder needs for subjects without knobs."""
+
+    def __init__(self, name, sources, restart):
+        self.name = name
+        self.sources = sources
+        self.restart = restart
+
+    def changes(self, _subject):
+        return []
+
+    pending = changes
 
 
 def nothing_to_take_back(why="is empty"):

@@ -8,6 +8,7 @@ import errno
 import os
 
 from .._host.host import HostError
+from . import captured
 from .records import Recorder, differences, nothing_to_take_back
 from .setter import Setter
 from .tuning import Subject
@@ -125,7 +126,10 @@ class Run:
             if subject.knobs:
                 self.tuning.want(subject)
                 self.tuning.follow(subject)
-        if self.check_mode:
+        if self.tuning.host.capture:
+            # without a journal, which no capture holds
+            captured.set_apart(self.tuning.host, subjects)
+        elif self.check_mode:
             self._show_adopted(subjects)
         if self.complete and not self.journal.checkpoint:
             self._show_orphans(subjects)

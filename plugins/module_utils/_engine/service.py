@@ -9,9 +9,8 @@ import sys
 
 from .._host.drop_ins import temporaries
 from .._host.host import HostError
-from .places import SERVICE, UNITS
+from .places import SERVICE, UNITS, WANTS
 
-_WANTS = UNITS + "/multi-user.target.wants"
 _TIMEOUT_S = 60
 # the end of the names of the programs, beside the journals
 PROGRAM = ".zip"
@@ -49,7 +48,7 @@ class Service:
         self._name = name
         self.unit = "%s%s.service" % (SERVICE, name)
         self._path = os.path.join(UNITS, self.unit)
-        self._link = os.path.join(_WANTS, self.unit)
+        self._link = os.path.join(WANTS, self.unit)
         self._archive = os.path.join(folder, name + PROGRAM)
 
     def usable(self):
@@ -92,7 +91,7 @@ class Service:
 
     def files(self):
         """Those of its files that exist; the archive is the last."""
-        found = [self._link] if self.unit in self._host.listdir(_WANTS) else []
+        found = [self._link] if self.unit in self._host.listdir(WANTS) else []
         return found + [path for path in (self._path, self._archive) if self._host.exists(path)]
 
     def temporaries(self):

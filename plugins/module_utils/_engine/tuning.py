@@ -62,6 +62,8 @@ class Subject:
     verdict (not_applicable, unsupported) and reason: of a subject without knobs. notes: sentences that make it drifted;
     remarks: useful sentences that leave the verdict alone. restart: only if it differs from Tuning.restart.
 
+    unknown: of a capture, {key of a knob: a sentence why it does not hold its value}; these are not judged.
+
     identity: stays the same when the subject is renamed, None if it has only its name. gone: on the way back, a
     sentence that the subject no longer exists, so the journal keeps the values that cannot be taken back.
     """
@@ -76,6 +78,7 @@ class Subject:
         self.notes = []
         self.remarks = []
         self.restart = None
+        self.unknown = {}
         self.identity = None
         self.gone = ""
 

@@ -47,7 +47,12 @@ def as_owner(method):
 
 
 class Host:
-    """The files of one machine, below root (default: the machine the code runs on)."""
+    """The files of one machine, below root (default: the machine the code runs on).
+
+    capture: what a capture in the place of a machine is, see _captures/host.py; None for others.
+    """
+
+    capture = None
 
     def __init__(self, root="/"):
         self.root = root
@@ -138,6 +143,17 @@ class Host:
         """The path of the machine with all links followed."""
         found, root = os.path.realpath(self.path(path)), os.path.realpath(self.root)
         return found if root == "/" else "/" + os.path.relpath(found, root)
+
+    @as_owner
+    def target(self, path):
+        """The text of a link; None if there is no link or it disappears. Links in the folders above it are followed."""
+        folder, name = os.path.split(path)
+        try:
+            return os.readlink(os.path.join(self.path(folder), name))
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return None
+            raise refused("cannot read the link %s" % path, error) from error
 
     def value(self, path):
         """The stripped text of a one-value file of /proc or /sys, or None."""

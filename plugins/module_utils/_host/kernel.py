@@ -3,10 +3,11 @@
 """The running Linux kernel: release, configuration options, and numbers in its files."""
 
 import gzip
-import os
+import io
 import re
-import stat
 import zlib
+
+from .errors import HostError
 
 _MOST_CONFIG = 16 * 1024 * 1024
 
@@ -25,6 +26,12 @@ def release(host):
     return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else None
 
 
+def has_builtin(host, module):
+    """Whether a module is built into the running kernel."""
+    listed = host.read("/lib/modules/%s/modules.builtin" % (release(host) or "")) or ""
+    return any(line.endswith("/%s.ko" % module) for line in listed.splitlines())
+
+
 def parse_option(text, name):
     """The value of an option (CONFIG_...) in a kernel's configuration; n if it is not set."""
     match = re.search(r"(?m)^%s=(.*)$" % re.escape(name), text)
@@ -38,15 +45,17 @@ def kernel_option(host, name):
         text = host.read(path % kernel) if kernel and "/" not in kernel else None
         if text:
             return parse_option(text, name)
-    text = _unpacked(host.path("/proc/config.gz"))
+    text = _unpacked(host, "/proc/config.gz")
     return None if text is None else parse_option(text, name)
 
 
-def _unpacked(path):
+def _unpacked(host, path):
+    """The text of a gzip file, at most its first 16 MiB; None if it is absent or cannot be read."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        data = host.data(path)
+        if data is None:
             return None
-        with gzip.open(path, "rb") as stream:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             return stream.read(_MOST_CONFIG).decode("utf-8", "replace")
-    except (OSError, EOFError, zlib.error):
+    except (HostError, OSError, EOFError, zlib.error):
         return None

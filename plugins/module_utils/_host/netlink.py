@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Requests to the Linux kernel over netlink, with the answers as bytes. They only read (dumps and look-ups)."""
+"""Requests to the Linux kernel over netlink, with the answers as bytes: dumps, look-ups, and acknowledged changes."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import socket
 import struct
 
 SOCK_DIAG, GENERIC = 4, 16
-_REQUEST, _DUMP = 0x1, 0x300
+_REQUEST, _ACKNOWLEDGED, _DUMP = 0x1, 0x4, 0x300
 _ERROR, _DONE = 2, 3
 # length, type, flags, sequence, port
 _HEADER = struct.Struct("=IHHII")
@@ -32,18 +32,27 @@ def dump_generic(family, command):
     return [attributes(body[_GENERIC.size :]) for body in dump(GENERIC, family, _GENERIC.pack(command, 1))]
 
 
+def change(family, command, payload):
+    """One change over generic netlink, done on return. payload: its attributes. Raises OSError if it is refused."""
+    _ask(GENERIC, family, _GENERIC.pack(command, 1) + payload, _REQUEST | _ACKNOWLEDGED)
+
+
 def family(name):
     """The number of a family of generic netlink; None if the kernel has no such family now.
 
     The kernel may load a module for the name, as it does for smc-tools.
     """
-    text = name.encode("ascii") + b"\0"
-    wanted = _ATTRIBUTE.pack(_ATTRIBUTE.size + len(text), _FAMILY_NAME) + text + b"\0" * (-len(text) % 4)
+    wanted = attribute(_FAMILY_NAME, name.encode("ascii") + b"\0")
     try:
         bodies = _ask(GENERIC, _CONTROLLER, _GENERIC.pack(_GET_FAMILY, 1) + wanted, _REQUEST)
     except FileNotFoundError:
         return None
     return number(attributes(bodies[0][_GENERIC.size :] if bodies else b"").get(_FAMILY_ID, b""))
+
+
+def attribute(kind, data):
+    """One attribute with its header, padded."""
+    return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(data), kind) + data + b"\0" * (-len(data) % 4)
 
 
 def attributes(data):
@@ -82,7 +91,10 @@ def _ask(protocol, kind, payload, flags):
 
 
 def messages(data):
-    """([message without header], whether the answer is complete) of received data. Raises OSError for a refusal."""
+    """([message without header], whether the answer is complete) of received data. Raises OSError for a refusal.
+
+    An error with the code 0 is the acknowledgement of a change.
+    """
     found = []
     while len(data) >= _HEADER.size:
         length, kind = _HEADER.unpack_from(data)[:2]
@@ -93,6 +105,8 @@ def messages(data):
             raise OSError("the kernel's answer is cut off")
         if kind == _ERROR:
             code = -_CODE.unpack_from(body)[0]
+            if not code:
+                return found, True
             raise OSError(code, os.strerror(code))
         if kind == _DONE:
             return found, True

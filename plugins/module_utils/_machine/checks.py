@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of settings that this collection does not change: SMT, HiperSockets to the database, use of SMC.
+"""Checks of settings that this collection does not change: SMT, z/VM, HiperSockets to the database, use of SMC.
 
 Also reports tunings that are applied but not chosen. Each check returns one record, as a tuning does.
 """
 
 import socket
 
+from .._engine import captured
 from .._engine.places import journals
 from .._host.drop_ins import own_files
 from . import facts, hardware, smc_checks
@@ -14,6 +15,9 @@ from .routes import route_interface
 
 STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
 GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}
+# logical processors of z/VM 6.3 and 6.4, with SMT 32 cores (IBM z13s Technical Guide, SG24-8294, "Simultaneous
+# Multithreading")
+ZVM_THREADS = 64
 # the MTU that each input buffer size of HiperSockets allows (IBM, Device Drivers, Features, and Commands: qeth)
 LARGEST_MTU = {"16k": 8192, "24k": 16384, "40k": 32768, "64k": 57344}
 MOST_BUFFERS = 128
@@ -23,6 +27,7 @@ OPTIONS = dict(
     database_host=dict(type="str"),
     smc_peers=dict(type="list", elements="str", default=[]),
     tunings=dict(type="list", elements="str"),
+    root=dict(type="path"),
 )
 GAIN = (
     "published for HiperSockets instead of four 10 Gb OSA ports: 2 to 4 % less batch elapsed time, and perhaps more "
@@ -49,17 +54,45 @@ def _record(subject, wanted, running, verdict, reason, sources, restart="none", 
 
 
 def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):
-    """The records of one host: SMT, HiperSockets to a named database host, SMC if requested or in use, and one per
-    tuning that is applied but not chosen.
+    """The records of one host: SMT, z/VM on its guests, HiperSockets to a named database host, SMC if requested or in
+    use, and one per tuning that is applied but not chosen.
 
     system: from platform.system(). threads_per_core, database_host: the requested ones, or None. smc_peers: the hosts
     to which connections should use SMC. tunings: the names of the chosen tunings, None if unknown.
     """
+    if host.capture:
+        return of_capture(host, threads_per_core, database_host, smc_peers)
     found = [smt(host, system, threads_per_core)]
+    below = zvm(host, system)
+    found += [below] if below else []
     found += [hipersockets(host, system, database_host)] if database_host else []
     smc_check = smc_checks.check(host, system, smc_peers)
     found += [_record("SMC", *smc_check)] if smc_check else []
     return found + ([] if tunings is None else orphans(host, system, tunings))
+
+
+# a capture in the place of the host
+
+
+def of_capture(host, threads_per_core, database_host, smc_peers):
+    """The records of a capture: what it is, SMT, and what only a running machine can tell."""
+    about = host.capture
+    reason = "%s of %s" % (about.format, about.hostname or "an unknown host")
+    reason += ", taken %s" % about.taken if about.taken else ""
+    found = [_record("capture", {}, {"file": about.path}, "compliant", reason, (), remarks=about.notes)]
+    record = smt(host, "Linux", threads_per_core)
+    why = captured.of_request(host)
+    if why and (record["verdict"] != "compliant" or threads_per_core is not None):
+        record.update(verdict="unknown", reason="%s (%s)" % (why, record["reason"]))
+    found.append(record)
+    for subject, option, asked in (
+        ("HiperSockets", "database_host", database_host),
+        ("SMC", "smc_peers", list(smc_peers)),
+    ):
+        if asked:
+            reason = "only the running machine tells the route and the use of connections"
+            found.append(_record(subject, {option: asked}, None, "unknown", reason, ()))
+    return found
 
 
 # tunings that are applied but not chosen
@@ -142,6 +175,32 @@ def _at_once(host, wanted):
     return ["this kernel can also switch at once, until the next boot: echo %s > %s" % (word, path)]
 
 
+# z/VM
+
+
+def zvm(host, system):
+    """The record of a guest of z/VM: how many of the cores of its LPAR z/VM can use; None on other machines."""
+    if system != "Linux" or hardware.virtualization(host) != "zvm":
+        return None
+    sysinfo = hardware.sysinfo(host)
+    program, cores = sysinfo.hypervisors[0].program, sysinfo.lpar and sysinfo.lpar.cpus.get("Configured")
+    running = {"control program": program, "cores of its LPAR": cores}
+    sources = (STUDY % "5.3", "IBM z13s Technical Guide (SG24-8294)")
+    newer = not program.startswith("z/VM 6.")
+    known = "z/VM 6 uses" if newer else "z/VM uses"
+    limit = "%s at most %d threads, which is %d cores with SMT" % (known, ZVM_THREADS, ZVM_THREADS // 2)
+    limit += "; a newer one may use more" if newer else ""
+    if cores is None:
+        return _record("z/VM", {}, running, "compliant", "the cores of z/VM's LPAR are not known; " + limit, sources)
+    state = "z/VM runs on %d core%s of its LPAR" % (cores, "" if cores == 1 else "s")
+    if cores <= ZVM_THREADS // 2:
+        return _record("z/VM", {}, running, "compliant", "%s, which is within its limit" % state, sources)
+    advice = "two z/VM systems with half of the cores each performed alike (published for 64 IFLs)"
+    if cores > ZVM_THREADS and not newer:
+        return _record("z/VM", {}, running, "drifted", "%s; %s; %s" % (state, limit, advice), sources)
+    return _record("z/VM", {}, running, "compliant", state, sources, remarks=["%s; %s" % (limit, advice)])
+
+
 # HiperSockets
 
 
@@ -210,4 +269,7 @@ def _too_small(name, interface):
     if largest and interface["mtu"] and interface["mtu"] < largest:
         yield "%s: its buffers of %s allow an MTU of %d" % (name, interface["inbuf_size"], largest)
     if interface["buffer_count"] and interface["buffer_count"] < MOST_BUFFERS:
-        yield "%s: IBM recommends %d buffers (buffer_count) for HiperSockets" % (name, MOST_BUFFERS)
+        yield (
+            "%s: IBM recommends %d buffers (buffer_count) for HiperSockets; its device must be offline for the change"
+            % (name, MOST_BUFFERS)
+        )

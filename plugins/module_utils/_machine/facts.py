@@ -10,6 +10,7 @@ from .._host.host import HostError
 from .._sap.instances import instances
 from .._sap.sapcontrol import SapControl
 from . import hardware
+from .distribution import distribution
 from .services import services
 from .smc_facts import smc
 
@@ -162,12 +163,7 @@ def threads_per_core(host, online):
             sizes.append(len(cpu_lists.parse_list(text)))
         except ValueError:
             continue
-    return max(sizes) if sizes else _threads_by_cpuinfo(host)
-
-
-def _threads_by_cpuinfo(host):
-    match = re.search(r"(?m)^max thread id\s*:\s*([0-9]{1,3})$", host.read("/proc/cpuinfo") or "")
-    return int(match.group(1)) + 1 if match else None
+    return max(sizes) if sizes else hardware.threads_by_cpuinfo(host)
 
 
 def threads_possible(host, sysinfo, virtualization):
@@ -177,7 +173,7 @@ def threads_possible(host, sysinfo, virtualization):
     if virtualization != "lpar":
         return 1
     # a kernel with SMT support prints its own line; it prints the limit only if the machine has SMT
-    return sysinfo.threads or (1 if _threads_by_cpuinfo(host) or sysinfo.type in _WITHOUT_SMT else None)
+    return sysinfo.threads or (1 if hardware.threads_by_cpuinfo(host) or sysinfo.type in _WITHOUT_SMT else None)
 
 
 def _polarization(found, present):
@@ -219,22 +215,6 @@ def kernel_parameters(text):
         if name in _PARAMETERS:
             found[name] = value
     return found
-
-
-def distribution(host):
-    """{id, version, name}; None without an os-release file."""
-    text = host.read("/etc/os-release") or host.read("/usr/lib/os-release")
-    return parse_os_release(text) if text else None
-
-
-def parse_os_release(text):
-    """{id, version, name} of an os-release file."""
-    values = {}
-    for line in text.splitlines():
-        match = re.match(r"^([A-Z_]+)=([\"']?)(.*)\2$", line.strip())
-        if match:
-            values[match.group(1)] = match.group(3)
-    return {"id": values.get("ID"), "version": values.get("VERSION_ID"), "name": values.get("PRETTY_NAME")}
 
 
 def _word_in_brackets(text):

@@ -10,6 +10,7 @@ import os
 import re
 from collections import namedtuple
 
+from .._host import cpu_lists
 from .._host.kernel import int_or_none
 
 CPUS = "/sys/devices/system/cpu"
@@ -125,10 +126,22 @@ def polarizations(host):
     return found
 
 
+def online_polarizations(host):
+    """polarizations() of the online CPUs."""
+    online = set(cpu_lists.online(host))
+    return {cpu: text for cpu, text in polarizations(host).items() if cpu in online}
+
+
 def cpu_numbers(host):
     """The sorted numbers of the present CPUs, which have a folder in /sys."""
     names = host.listdir(CPUS)
     return sorted(int(name[len("cpu") :]) for name in names if re.match(r"^cpu[0-9]{1,5}$", name))
+
+
+def threads_by_cpuinfo(host):
+    """The threads per core of an s390x kernel with SMT support, also while only one of them is online; else None."""
+    match = re.search(r"(?m)^max thread id\s*:\s*([0-9]{1,3})$", host.read("/proc/cpuinfo") or "")
+    return int(match.group(1)) + 1 if match else None
 
 
 # the kernel
@@ -184,15 +197,21 @@ def interface(host, name):
         "operstate": host.value(base + "/operstate"),
         "receive_queues": len(queues),
         "rps_cpus": {queue: host.value("%s/queues/%s/rps_cpus" % (base, queue)) for queue in queues},
+        # the kernel answers ENOENT where an interface can have only one (net/core/net-sysfs.c)
+        "xps_cpus": {queue: host.value("%s/queues/%s/xps_cpus" % (base, queue)) for queue in _queues(host, name, "tx")},
         "lower": [lower[len("lower_") :] for lower in names if lower.startswith("lower_")],
     }
 
 
 def receive_queues(host, interface):
     """The names of its receive queues, rx-0 and so on, in the order of their numbers."""
+    return _queues(host, interface, "rx")
+
+
+def _queues(host, interface, kind):
     names = host.listdir("%s/%s/queues" % (NET, interface))
-    queues = [name for name in names if re.match(r"^rx-[0-9]{1,5}$", name)]
-    return sorted(queues, key=lambda queue: int(queue[len("rx-") :]))
+    queues = [name for name in names if re.match(r"^%s-[0-9]{1,5}$" % kind, name)]
+    return sorted(queues, key=lambda queue: int(queue.split("-")[1]))
 
 
 def driver_of(host, interface):
@@ -230,8 +249,5 @@ def lowest_interfaces(found, name):
 
 def _link(host, path):
     """The last part of the target of a link; None if this is not a link."""
-    folder, name = os.path.split(path)
-    try:
-        return os.path.basename(os.readlink(os.path.join(host.path(folder), name)))
-    except OSError:
-        return None
+    target = host.target(path)
+    return None if target is None else os.path.basename(target)

@@ -13,6 +13,7 @@ from collections import namedtuple
 
 from .._host.drop_ins import assignments, effective_files, numbered_lines
 from .._host.host import HostError
+from .boot_sources import real, runs_systemd, scripts
 
 # file, line: its place. text: the line. value: the value that it sets, None if that is not plain text.
 Setting = namedtuple("Setting", "file line text value")
@@ -21,22 +22,14 @@ Setting = namedtuple("Setting", "file line text value")
 UdevToken = namedtuple("UdevToken", "key attribute operator value")
 _TOKEN = re.compile(r'([A-Z_]+)(?:\{([^}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
 
-_BOOT_SCRIPTS = (
-    ("/etc", "rc.local"),
-    ("/etc/rc.d", "rc.local"),
-    ("/etc/init.d", "boot.local"),
-    ("/etc/init.d", "after.local"),
-    ("/etc/NetworkManager/dispatcher.d", "*"),
-    ("/etc/cron.d", "*"),
-    ("/etc", "crontab"),
-    ("/var/spool/cron/crontabs", "root"),
-    ("/var/spool/cron/tabs", "root"),
-    ("/var/spool/cron", "root"),
-)
 _EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
 # programs that a site's own unit may call. Programs of the distribution and files too large for a script are not read.
 _LARGEST_SCRIPT = 256 * 1024
 _OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
+# those that a script may call: its configuration in /etc is read by it, and not run
+_CALLED_PROGRAM = re.compile(r"/(?:usr/local|opt|root|srv|home)/[^\s;\"')]+")
+_SYSCTL_CONF = "/etc/sysctl.conf"
+_NOT_READ = "is not read at boot: systemd reads only sysctl.d, and no link there leads to this file"
 
 
 class Once:
@@ -65,6 +58,12 @@ class Once:
 
     def read(self, path):
         return self._ask("read", path)
+
+    def real(self, path):
+        return self._ask("real", path)
+
+    def size(self, path):
+        return self._ask("size", path)
 
 
 def udev_tokens(text):
@@ -96,27 +95,51 @@ def tmpfiles(host):
 
 
 def sysctls(host, key):
-    """The sysctl.d settings of one key (dotted), in the order in which they are applied; the last one counts."""
+    """The settings of one sysctl (dotted) at boot, in the order in which they are applied; the last one counts.
+
+    /etc/sysctl.conf is one of them if a link in sysctl.d leads to it, or if procps applies it (sysctl --system, in the
+    boot scripts of systems without systemd): systemd-sysctl itself does not read it since version 207 (NEWS).
+    """
     files = effective_files(host, "sysctl.d", ".conf")
-    if host.exists("/etc/sysctl.conf") and "/etc/sysctl.d/99-sysctl.conf" not in files:
-        files.append("/etc/sysctl.conf")
+    if not _sysctl_conf_is_linked(host, files) and not runs_systemd(host):
+        files.append(_SYSCTL_CONF)
     for file in files:
-        for line, text, name, value in assignments(host, file):
-            if name.lstrip("-").strip().replace("/", ".") == key:
-                yield Setting(file, line, text, value)
+        yield from _sysctls_in(host, file, key)
+
+
+def _sysctls_in(host, file, key):
+    for line, text, name, value in assignments(host, file):
+        if name.lstrip("-").strip().replace("/", ".") == key:
+            yield Setting(file, line, text, value)
+
+
+def _sysctl_conf_is_linked(host, files):
+    target = host.real(_SYSCTL_CONF)
+    return any(host.real(file) == target for file in files)
 
 
 def ini_files(host, kind, suffix):
-    """{section: {key: [Setting]}} of each effective drop-in file of one kind, in systemd's format."""
+    """{section: {key: [Setting]}} of each effective file of one kind, in systemd's format, with its own drop-in files.
+
+    An empty file, or a link to /dev/null, switches the file of this name off, with its drop-in files.
+    """
     for file in effective_files(host, kind, suffix):
-        sections, section = {}, {}
-        for line, text in numbered_lines(host, file):
-            key, equals, value = text.partition("=")
-            if text.startswith("["):
-                section = sections.setdefault(text.strip("[]"), {})
-            elif equals:
-                section.setdefault(key.strip(), []).append(Setting(file, line, text, value.strip()))
+        sections = {}
+        if (host.read(file) or "").strip():
+            drop_ins = effective_files(host, "%s/%s.d" % (kind, os.path.basename(file)), ".conf")
+            for one in [file] + drop_ins:
+                _read_sections(host, one, sections)
         yield sections
+
+
+def _read_sections(host, file, sections):
+    section = {}
+    for line, text in numbered_lines(host, file):
+        key, equals, value = text.partition("=")
+        if text.startswith("["):
+            section = sections.setdefault(text.strip("[]"), {})
+        elif equals:
+            section.setdefault(key.strip(), []).append(Setting(file, line, text, value.strip()))
 
 
 def glob_words(words, name):
@@ -151,6 +174,14 @@ def enabled(host, unit):
 def tuned(host, pattern):
     """(enabled, Setting) of each matching line in tuned's active profile, its included profiles, and their scripts."""
     runs = enabled(host, "tuned.service")
+    for folder in _tuned_folders(host):
+        for file in [folder + "/tuned.conf"] + host.glob(folder, "*.sh"):
+            for setting in lines_with(host, file, pattern):
+                yield runs, setting
+
+
+def _tuned_folders(host):
+    """The folders of tuned's active profile and its included profiles."""
     waiting = (host.value("/etc/tuned/active_profile") or "").split()
     seen = set()
     while waiting:
@@ -159,13 +190,10 @@ def tuned(host, pattern):
         if folder is None or profile in seen:
             continue
         seen.add(profile)
-        files = [folder + "/tuned.conf"] + host.glob(folder, "*.sh")
-        for _line, _text, name, value in assignments(host, files[0]):
+        for _line, _text, name, value in assignments(host, folder + "/tuned.conf"):
             if name == "include":
                 waiting += re.split(r"[\s,;]+", value)
-        for file in files:
-            for setting in lines_with(host, file, pattern):
-                yield runs, setting
+        yield folder
 
 
 def _profile_folders(profile):
@@ -182,11 +210,12 @@ def tuned_reapplies_sysctls(host):
 
 
 def saptune_notes(host):
-    """The SAP notes that saptune applies, in order."""
+    """The SAP notes that saptune applies, in order. Its configuration is in the second file from SLES 16 on."""
     notes = []
-    for _line, _text, name, value in assignments(host, "/etc/sysconfig/saptune"):
-        if name == "NOTE_APPLY_ORDER":
-            notes = value.strip("\"' ").split()
+    for file in ("/etc/sysconfig/saptune", "/var/lib/saptune/config/saptune"):
+        for _line, _text, name, value in assignments(host, file):
+            if name == "NOTE_APPLY_ORDER":
+                notes = value.strip("\"' ").split()
     return notes
 
 
@@ -215,24 +244,37 @@ def units(host, pattern):
 
 
 def _lines_of_script(host, file, pattern):
-    """lines_with(); empty if the file is not a script, or cannot be read, as on a network file system."""
+    return list(_matching(file, _numbered_lines_of_script(host, file), pattern))
+
+
+def boot_scripts(host, pattern):
+    """The matching lines of this machine's own scripts, and of the programs of the site that they call."""
+    files = {}
+    for script in scripts(host):
+        files[real(host, script)] = script
+        for _line, text in _numbered_lines_of_script(host, script):
+            for program in _CALLED_PROGRAM.findall(text):
+                files.setdefault(real(host, program), program)
+    for file in files.values():
+        yield from _lines_of_script(host, file, pattern)
+
+
+def _numbered_lines_of_script(host, file):
+    """numbered_lines(); empty if the file is not a script, or cannot be read, as on a network file system."""
     try:
         size = host.size(file)
-        return list(lines_with(host, file, pattern)) if size is not None and size <= _LARGEST_SCRIPT else []
+        return list(numbered_lines(host, file)) if size is not None and size <= _LARGEST_SCRIPT else []
     except HostError:
         return []
 
 
-def boot_scripts(host, pattern):
-    """The matching lines of this machine's own scripts: rc.local and similar ones, cron, NetworkManager."""
-    for folder, name in _BOOT_SCRIPTS:
-        for file in host.glob(folder, name):
-            yield from lines_with(host, file, pattern)
-
-
 def lines_with(host, file, pattern):
     """The matching lines of a file without comments. value: the first group of the pattern that matched."""
-    for line, text in numbered_lines(host, file):
+    return _matching(file, numbered_lines(host, file), pattern)
+
+
+def _matching(file, lines, pattern):
+    for line, text in lines:
         match = pattern.search(text)
         if match:
             yield Setting(file, line, text, next((group for group in match.groups() if group), None))
@@ -251,9 +293,29 @@ def _of_sysctl(host, key, own):
     found = []
     for setting in sysctls(host, key):
         if setting.file != own:
-            later = setting.file == "/etc/sysctl.conf" or os.path.basename(setting.file) > os.path.basename(own)
+            later = setting.file == _SYSCTL_CONF or os.path.basename(setting.file) > os.path.basename(own)
             found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
     return found
+
+
+def _of_sysctl_conf(host, key):
+    """The lines of /etc/sysctl.conf that systemd-sysctl does not read.
+
+    tuned reads them after sysctl.d if its active profile has sysctls (plugins/plugin_sysctl.py, reapply_sysctl).
+    """
+    files = effective_files(host, "sysctl.d", ".conf")
+    if not runs_systemd(host) or _sysctl_conf_is_linked(host, files):
+        return []
+    tuned_reads = enabled(host, "tuned.service") and tuned_reapplies_sysctls(host) and _tuned_has_sysctls(host)
+    found = list(_sysctls_in(host, _SYSCTL_CONF, key))
+    if tuned_reads:
+        return [conflict("sysctl.conf (tuned)", setting, "yes") for setting in found]
+    return [conflict("sysctl.conf", setting, "no", effect=_NOT_READ) for setting in found]
+
+
+def _tuned_has_sysctls(host):
+    texts = [host.read(folder + "/tuned.conf") or "" for folder in _tuned_folders(host)]
+    return any(re.search(r"(?m)^\s*\[sysctl\]|^\s*type\s*=\s*sysctl\b", text) for text in texts)
 
 
 # A knob that exists once per system. sysctl: its dotted name or None. path: its file in /sys or None. pattern: the
@@ -279,6 +341,7 @@ def of_system(host, knob):
     for runs, setting in tuned(host, knob.pattern):
         as_sysctl = knob.sysctl is not None and setting.text.replace("/", ".").startswith(knob.sysctl)
         found.append(conflict("tuned", setting, "no" if as_sysctl and again else _late(runs, setting)))
+    found += _of_sysctl_conf(host, knob.sysctl) if knob.sysctl else []
     for what, finder in (("saptune", saptune), ("unit", units)):
         found += [conflict(what, setting, _late(runs, setting)) for runs, setting in finder(host, knob.pattern)]
     return found + [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]

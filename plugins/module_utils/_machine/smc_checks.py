@@ -10,12 +10,11 @@ import socket
 import struct
 from collections import namedtuple
 
-from . import smc_facts, smc_sockets
+from . import smc_facts, smc_hardware, smc_sockets
 from .routes import plain_address
 
 SOURCES = ("Linux kernel, net/smc", "RFC 7609 (SMC-R version 1)", "smc-tools: smcss, smc_run")
 MOST_PEERS = 20
-PLAIN = "TCP, not opened as SMC"
 _ESTABLISHED = "01"
 
 # The fields of a record, in the order of checks._record() after the subject.
@@ -32,7 +31,24 @@ def check(host, system, peers):
         return None
     found = _at_peers(host, system, there, peers) if peers else _everything()
     more = smc_facts.sentences(smc_facts.kernel_facts()) if there else []
+    more += _router_sentences(host, peers or []) if system == "Linux" else []
     return found._replace(remarks=found.remarks + more)
+
+
+def _router_sentences(host, peers):
+    """One sentence per peer in another subnet; an unknown name has none, and its own error elsewhere."""
+    found = []
+    for peer in peers:
+        try:
+            routers = {smc_hardware.router_to(host, address) for address in _addresses(peer)} - {None}
+        except OSError:
+            continue
+        found += [
+            "%s is reached over the router %s: version 1 of SMC needs a common subnet, version 2 does not"
+            % (peer, router)
+            for router in sorted(routers)
+        ]
+    return found
 
 
 def _at_peers(host, system, there, peers):
@@ -62,8 +78,8 @@ def _everything():
         return _result({}, None, "unsupported", "the kernel does not list its SMC sockets: %s" % error.strerror)
     by_peer = {}
     for found in sockets:
-        _count(by_peer.setdefault(plain_address(found.peer), {}), _mode_text(found))
-    words = ["%s: %s" % (peer, _counts_text(by_peer[peer])) for peer in sorted(by_peer)]
+        smc_sockets.count(by_peer.setdefault(plain_address(found.peer), {}), smc_sockets.mode_text(found))
+    words = ["%s: %s" % (peer, smc_sockets.counts_text(by_peer[peer])) for peer in sorted(by_peer)]
     more = ["and %d more peers" % (len(words) - MOST_PEERS)] if len(words) > MOST_PEERS else []
     used = sum(found.mode != "TCP" for found in sockets)
     running = {"SMC sockets": len(sockets), "that use SMC": used}
@@ -73,11 +89,11 @@ def _everything():
 
 def _judged(wanted, counts):
     """The SmcCheck for {peer: {mode: number of connections}}."""
-    running = {peer: _counts_text(ways) or "no connection" for peer, ways in counts.items()}
+    running = {peer: smc_sockets.counts_text(ways) or "no connection" for peer, ways in counts.items()}
     wrong, plain, silent = [], [], []
     for peer, ways in counts.items():
         used = sum(count for way, count in ways.items() if way in ("SMCR", "SMCD"))
-        beside = ways.get(PLAIN, 0)
+        beside = ways.get(smc_sockets.PLAIN, 0)
         if sum(ways.values()) > used + beside or (beside and not used):
             wrong.append("%s: %s" % (peer, running[peer]))
         elif beside:
@@ -86,7 +102,7 @@ def _judged(wanted, counts):
             silent.append(peer)
     if wrong:
         reason = "connections do not use SMC: %s" % "; ".join(wrong)
-        if any(PLAIN in sentence for sentence in wrong):
+        if any(smc_sockets.PLAIN in sentence for sentence in wrong):
             reason += "; a program opens SMC sockets if it is started with smc_run"
         return _result(wanted, running, "drifted", reason, plain)
     if silent:
@@ -129,21 +145,6 @@ def _counts(addresses, established, sockets):
         owner = owners.get(connection)
         for peer in addresses:
             if connection[1] in addresses[peer]:
-                _count(counts[peer], _mode_text(owner) if owner and owner.mode else PLAIN)
+                way = smc_sockets.mode_text(owner) if owner and owner.mode else smc_sockets.PLAIN
+                smc_sockets.count(counts[peer], way)
     return counts
-
-
-def _mode_text(found):
-    """SMCR, SMCD, or TCP with the reason why it fell back."""
-    if found.mode != "TCP":
-        return found.mode
-    return "TCP instead of SMC, %s" % (smc_sockets.fallback(found) or "unknown reason")
-
-
-def _count(counts, way):
-    counts[way] = counts.get(way, 0) + 1
-
-
-def _counts_text(counts):
-    """2 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)"""
-    return ", ".join("%d %s" % (counts[way], way) for way in sorted(counts))

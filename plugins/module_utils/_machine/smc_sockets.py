@@ -79,6 +79,9 @@ _REASONS = {
     0x09990003: "internal error: a buffer could not be registered",
 }
 
+# of a TCP connection that no SMC socket owns
+PLAIN = "TCP, not opened as SMC"
+
 # One AF_SMC socket. mode: SMCR, SMCD, TCP, or None without a connection. reason, peer_reason: the codes of this end and
 # of the peer for a fallback to TCP; 0 without a fallback, None if the kernel does not report them.
 SmcSocket = namedtuple("SmcSocket", "state mode reason peer_reason local local_port peer peer_port inode")
@@ -97,6 +100,22 @@ def fallback(found):
         return None
     own, other = reason_text(found.reason), reason_text(found.peer_reason)
     return "%s, the peer's reason: %s" % (own, other) if own and other else own or other
+
+
+def mode_text(found):
+    """SMCR, SMCD, or TCP with the reason why it fell back."""
+    if found.mode != "TCP":
+        return found.mode
+    return "TCP instead of SMC, %s" % (fallback(found) or "unknown reason")
+
+
+def count(counts, way):
+    counts[way] = counts.get(way, 0) + 1
+
+
+def counts_text(counts):
+    """2 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)"""
+    return ", ".join("%d %s" % (counts[way], way) for way in sorted(counts))
 
 
 def parse(message):
@@ -127,6 +146,11 @@ def sockets():
     """
     request = _REQUEST.pack(AF_SMC, 0, 1 << (_FALLBACK - 1))
     return [parse(message) for message in netlink.dump(netlink.SOCK_DIAG, _BY_FAMILY, request)]
+
+
+def listed(host):
+    """sockets() of a running machine whose kernel has SMC now; empty otherwise, and for a captured root."""
+    return sockets() if host.root == "/" and kernel_has_smc(host) else []
 
 
 def kernel_has_smc(host):

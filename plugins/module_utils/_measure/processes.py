@@ -19,36 +19,50 @@ _PS_SLACK_S = 3
 _LIBRARIES = ("LC_ALL", "LD_LIBRARY_PATH", "LIBPATH")
 
 
-def start(argv, identity=None, **options):
+def start(argv, identity=None, variables=None, directory=None, **options):
     """A Popen of argv. AnsibleModule.run_command waits for its command; these run beside the code that starts them.
 
     identity: the Identity that it runs with, by default that of this process. As root, a program that another user may
     replace (SAP's kernel belongs to <sid>adm) runs as that user, who gets PATH, TZ and the folders of libraries of
-    root's environment. MeasureError if the identity cannot be found out or taken, OSError as Popen.
+    root's environment. variables: environment variables that the program gets in any case. directory: where it works,
+    entered with its own rights; if that fails, it says so on its standard error and ends with 126.
+    MeasureError if the identity cannot be found out or taken, OSError as Popen.
     """
     try:
         identity = identity or _owner(argv[0])
-        if identity is None or identity.uid == os.geteuid():
-            return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
-        given = options.pop("env", os.environ)
-        kept = {name: given[name] for name in _LIBRARIES if name in given}
-        options["env"] = dict(identity.environment(given), **kept)
-        options.setdefault("cwd", "/")
-        options["preexec_fn"] = functools.partial(_become, identity, options.get("preexec_fn"))
+        if identity is not None and identity.uid == os.geteuid():
+            identity = None
+        if identity is not None:
+            given = options.pop("env", os.environ)
+            kept = {name: given[name] for name in _LIBRARIES if name in given}
+            options["env"] = dict(identity.environment(given), **kept)
+            options.setdefault("cwd", "/")
+        if variables:
+            options["env"] = dict(options.get("env", os.environ), **variables)
+        if identity is not None or directory is not None:
+            options["preexec_fn"] = functools.partial(_begin, options.get("preexec_fn"), identity, directory)
         return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
     except HostError as error:
         raise MeasureError(str(error)) from error
     except subprocess.SubprocessError as error:
         raise MeasureError(
-            "%s cannot be run as %s: this process may not become another user" % (argv[0], identity.name)
+            "%s cannot be run as %s: this process may not become another user"
+            % (argv[0], identity.name if identity else "this user")
         ) from error
 
 
-def _become(identity, begin):
-    """In the child, before the program: call begin as root, then become the user."""
+def _begin(begin, identity, directory):
+    """In the child, before the program: call begin as root, become the user, enter the directory."""
     if begin is not None:
         begin()
-    identity.take()
+    if identity is not None:
+        identity.take()
+    if directory is not None:
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            os.write(2, ("the directory %s cannot be entered: %s" % (directory, error.strerror)).encode("utf-8"))
+            os._exit(126)
 
 
 def _owner(program):

@@ -47,7 +47,9 @@ PRESETS = {
         {"es/implementation": "std"}, "extended memory in System V shared memory, Linux only", _STUDY_SLCS
     ),
     "memory_map": Preset(
-        {"es/implementation": "map"}, "extended memory mapped through /dev/shm, Linux only", _STUDY_SLCS
+        {"es/implementation": "map"},
+        "extended memory mapped through /dev/shm, Linux only; SAP's default on 64-bit Linux is std from kernel 7.10",
+        _STUDY_SLCS,
     ),
     "enqueue_table": Preset(
         {"enque/table_size": "640000"}, "the lock table in which ten users created 550,000 locks", _STUDY_SMC_R

@@ -45,6 +45,11 @@ def value_of(text):
     return None if text is None else _assignment(json.loads(text)[-1][1])[1]
 
 
+def name_of(text):
+    """The parameter or directive that a journal text sets."""
+    return _assignment(json.loads(text)[-1][1])[0]
+
+
 def legible(text):
     """Whether this is None or a valid journal text."""
     try:
@@ -99,6 +104,10 @@ class Profile:
     def names(self):
         """The parameters with a line, in the order of the file, without directives."""
         return [name for name in sorted(self._where, key=lambda name: self._where[name][0]) if not is_directive(name)]
+
+    def directives(self):
+        """The directives with a line, in the order of the file."""
+        return [name for name in sorted(self._where, key=lambda name: self._where[name][0]) if is_directive(name)]
 
     def active(self, name):
         """The lines that assign this name: [Line]."""

@@ -16,7 +16,8 @@ from .processes import running, serves
 
 # The output of sapcontrol: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
 ControlAnswer = namedtuple("ControlAnswer", "function ok failure rows")
-# One line of GetProcessList. dispstatus: GREEN, YELLOW, RED or GRAY. pid: None if the process does not run.
+# One line of GetProcessList. dispstatus: GREEN, YELLOW, RED or GRAY. pid: None if the process does not run, which is
+# GRAY; sapcontrol can print there the pid that it had.
 ListedProcess = namedtuple("ListedProcess", "name description dispstatus textstatus starttime elapsedtime pid")
 # state: running, stopped, partial or unknown. reason: why it is partial or unknown.
 Status = namedtuple("Status", "state processes reason")
@@ -70,7 +71,8 @@ def parse_processes(answer):
         parts = row.rstrip().split(", ")
         parts += [""] * (7 - len(parts))
         if parts[:2] != ["name", "description"]:
-            pid = int(parts[-1]) if parts[-1].isdigit() and parts[-1] != "0" else None
+            runs = parts[2] != "GRAY" and parts[-1].isdigit() and parts[-1] != "0"
+            pid = int(parts[-1]) if runs else None
             found.append(ListedProcess(parts[0], parts[1], parts[2], ", ".join(parts[3:-3]), parts[-3], parts[-2], pid))
     return found
 

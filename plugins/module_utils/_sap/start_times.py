@@ -55,7 +55,7 @@ def instance_started(host, processes):
     This is the start of the dispatcher: work processes are its children, and some of them are younger. Without a
     dispatcher, it is the start of the oldest process. Raises HostError if unknown.
     """
-    up = [one for one in processes if one.pid is not None and one.dispstatus != "GRAY"]
+    up = [one for one in processes if one.pid is not None]
     times = [_started(host, one) for one in [one for one in up if one.name == "disp+work"] or up]
     known = [one for one in times if one is not None]
     if not known:

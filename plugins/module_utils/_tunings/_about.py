@@ -14,6 +14,7 @@ SOURCES = {
         _STUDY % "5.4",
         "Linux kernel, commit 1b25fda05334 (s390/topology: alternative topology for topology-less machines)",
     ),
+    "hiperdispatch": ("Linux kernel, arch/s390/kernel/hiperdispatch.c",),
     "rps": (_STUDY % "5.8", _CRM % "4.2.2", "Linux kernel, Documentation/networking/scaling.rst"),
     "sap_profile": (
         _STUDY % "5.7",
@@ -21,12 +22,24 @@ SOURCES = {
         "Performance & Scalability of Virtualized SAP Servers on RHEL (Red Hat, March 2008), 6.2",
         _SMC_R,
     ),
+    "smc": (
+        "Linux kernel, net/smc",
+        "smc-tools: smc_run, smc_pnet, smcr, smcd",
+        "RFC 7609 (SMC-R version 1)",
+        "IBM Documentation, Linux on IBM Z: setting up SMC",
+    ),
     "smc_r": (
         _SMC_R,
         "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)",
         "SAP Note 2699513",
     ),
     "smc_sysctls": ("Linux kernel, Documentation/networking/smc-sysctl.rst",),
+    "system_base": (
+        "saptune 3.2 (SUSE): SAP Notes 900929, 941735, 1275776, 1410736, 1984787, 2578899, 3565382",
+        "sapconf 5.0.8 (SUSE)",
+        "tuned 2.28 (Red Hat), profile sap-netweaver",
+        "community.sap_install 1.9.0, role sap_general_preconfigure",
+    ),
 }
 # {tuning: Tuning.restart}, if it is not none
-RESTART = {"aix_device_attributes": "device", "sap_profile": "instance", "smc_r": "device"}
+RESTART = {"aix_device_attributes": "device", "sap_profile": "instance", "smc": "instance", "smc_r": "device"}

@@ -8,6 +8,7 @@ import re
 
 from .._host import cpu_lists
 from .._machine import hardware, other_settings
+from .._machine.boot_sources import systemd_version
 from .._machine.other_settings import Once, conflict
 from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from ._rps_interfaces import NET, queue_path
@@ -21,6 +22,15 @@ RULES_HEADER = (
     "# a rule for queues sets those that come later.\n"
 )
 MOST_QUEUES = 64
+# the first systemd with ReceivePacketSteeringCPUMask= (NEWS)
+_LINK_MASKS = 256
+LATE_QUEUES = "sets only the first mask of receive queues that are made later; the stored rule then replaces it"
+_SETS_MASK = re.compile(
+    r"""echo\s+(?:-n\s+)?["']?([0-9a-fA-F,]+)["']?\s*>\s*\S*rps_(?:cpus|default_mask)"""
+    r"""|rps_(?:cpus|default_mask)\b["']?(?:\s*=\s*["']?([0-9a-fA-F,]+)\b)?"""
+)
+# the interface in a line that sets its mask; with $ in it, only the script knows
+_INTERFACE = re.compile(r"/sys/class/net/([^/\s=\"'$`]+)/queues/[^$]*rps_cpus")
 LOSES_CPUS = "takes CPUs offline; a mask written meanwhile lacks them for good"
 
 
@@ -67,17 +77,26 @@ class Others:
     def __init__(self, host):
         self._host = host
         host = Once(host)
-        self._defaults = list(other_settings.sysctls(host, DEFAULT_MASK))
-        self._links = list(other_settings.ini_files(host, "systemd/network", ".link"))
+        parameter = other_settings.command_line(host, "sysctl." + DEFAULT_MASK)
+        self._defaults = [parameter] if parameter else []
+        self._defaults += other_settings.sysctls(host, DEFAULT_MASK)
+        version = systemd_version(host)
+        known = version is None or version >= _LINK_MASKS
+        self._links = list(other_settings.ini_files(host, "systemd/network", ".link")) if known else []
         self._rules = [rule for rule in other_settings.udev_rules(host, "rps_cpus") if rule[0] != RULES]
         self._tmpfiles = list(other_settings.tmpfiles(host))
-        word = re.compile("rps_cpus")
-        self._tuned = list(other_settings.tuned(host, word))
-        # the interface that a unit or a script means is unknown
-        self._scripts = [("unit", setting) for _runs, setting in other_settings.units(host, word)]
+        # (what, Setting, wins)
+        self._late = [
+            ("tuned", setting, "yes" if enabled else "possible")
+            for enabled, setting in other_settings.tuned(host, _SETS_MASK)
+        ]
+        # the interface that a unit or a script means is mostly unknown
+        self._late += [("unit", setting, "possible") for _runs, setting in other_settings.units(host, _SETS_MASK)]
         vertical = host.value("/sys/devices/system/cpu/dispatching") == "1"
         self._hotplug = hotplug_conflicts(host, LOSES_CPUS, LEAVES_VERTICAL_ALONE if vertical else None)
-        self._scripts += [("boot script", setting) for setting in other_settings.boot_scripts(host, word)]
+        self._late += [
+            ("boot script", setting, "possible") for setting in other_settings.boot_scripts(host, _SETS_MASK)
+        ]
 
     def conflicts(self, name, queues):
         """Those of one interface, as conflict(), in the order in which they act at boot."""
@@ -88,31 +107,62 @@ class Others:
             # it runs once, early: some interfaces come later
             matching = [setting for paths, setting in self._tmpfiles if fnmatch.fnmatchcase(path, paths)]
             found += [conflict("tmpfiles.d", setting, "possible") for setting in matching]
-        found += [conflict("tuned", setting, "yes" if enabled else "possible") for enabled, setting in self._tuned]
-        return found + [conflict(what, setting, "possible") for what, setting in self._scripts] + self._hotplug
+        for what, setting, wins in self._late:
+            interface = _INTERFACE.search(setting.text)
+            if "rps_default_mask" in setting.text and "rps_cpus" not in setting.text:
+                found.append(conflict(what, setting, "no", effect=LATE_QUEUES))
+            elif interface is None or fnmatch.fnmatchcase(name, interface.group(1)):
+                found.append(conflict(what, setting, wins))
+        return found + self._hotplug
 
 
 def _link_conflicts(host, name, links):
-    """systemd.link(5) files with ReceivePacketSteeringCPUMask= (systemd 257), which 80-net-setup-link.rules applies."""
-    found = []
+    """systemd.link(5) files with ReceivePacketSteeringCPUMask=, which 80-net-setup-link.rules applies.
+
+    Only the first file that matches an interface counts, so one without a mask (of netplan, for example) hides others.
+    """
+    found, doubt = [], False
     for sections in links:
-        for setting in sections.get("Link", {}).get("ReceivePacketSteeringCPUMask", [])[-1:]:
-            matches = sections.get("Match", {})
-            names = [one.value for one in matches.get("OriginalName", [])]
-            sure = set(matches) == {"OriginalName"} and any(other_settings.glob_words(text, name) for text in names)
-            wins = "no" if sure else "possible"
-            found.append(conflict(".link file", setting._replace(value=_link_mask(host, setting.value)), wins))
+        match = _link_match(host, name, sections.get("Match", {}))
+        settings = sections.get("Link", {}).get("ReceivePacketSteeringCPUMask", [])
+        if any(setting.value for setting in settings):
+            mask = _link_mask(host, [setting.value for setting in settings])
+            wins = "possible" if doubt or match == "maybe" else "no"
+            found.append(conflict(".link file", settings[-1]._replace(value=mask), wins))
+        if match == "yes":
+            break
+        doubt = doubt or bool(sections)
     return found
 
 
-def _link_mask(host, text):
-    """The mask of a ReceivePacketSteeringCPUMask=, which is a CPU list, all, or disable; None for anything else."""
-    width = cpu_lists.width(host)
-    try:
-        cpus = {"all": cpu_lists.online(host), "disable": []}.get(text)
-        return cpu_lists.format_mask(cpu_lists.mask_of(cpu_lists.parse_list(text) if cpus is None else cpus), width)
-    except ValueError:
-        return None
+def _link_match(host, name, matches):
+    """Whether the [Match] of a .link file means an interface: yes or maybe (only udev knows its first name)."""
+    address = (host.value("%s/%s/address" % (NET, name)) or "").lower()
+    sure = bool(matches)
+    for key, settings in matches.items():
+        words = " ".join(setting.value for setting in settings)
+        if key == "OriginalName":
+            sure = sure and other_settings.glob_words(words, name)
+        else:
+            sure = sure and key in ("MACAddress", "PermanentMACAddress") and address in words.lower().split()
+    return "yes" if sure else "maybe"
+
+
+def _link_mask(host, texts):
+    """The mask of these ReceivePacketSteeringCPUMask=, which are merged; an empty one starts again.
+
+    Each is a list of CPUs and ranges with commas or blanks, all, or disable. None for anything else.
+    """
+    cpus = set()
+    for text in texts:
+        if text in ("", "disable"):
+            cpus = set()
+            continue
+        try:
+            cpus.update(cpu_lists.online(host) if text == "all" else cpu_lists.parse_list(re.sub(r"[\s,]+", ",", text)))
+        except ValueError:
+            return None
+    return cpu_lists.format_mask(cpu_lists.mask_of(cpus), cpu_lists.width(host))
 
 
 def _udev_conflicts(host, name, udev_rules):

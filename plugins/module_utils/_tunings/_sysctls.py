@@ -121,8 +121,7 @@ class SysctlTuning(SystemTuning):
 
     def _module_is_loaded_at_boot(self):
         """Whether the kernel has the module before sysctl.d is read, even without our file."""
-        builtin = self.host.read("/lib/modules/%s/modules.builtin" % (kernel.release(self.host) or "")) or ""
-        if any(line.endswith("/%s.ko" % self.module) for line in builtin.splitlines()):
+        if kernel.has_builtin(self.host, self.module):
             return True
         for name in ("modules_load", "modules-load", "rd.modules_load"):
             parameter = command_line(self.host, name)

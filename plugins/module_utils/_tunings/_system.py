@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base class of tunings of the whole system: one subject, whose knobs are sysctls or files in /sys."""
+"""The base classes of tunings whose knobs are sysctls or files in /sys."""
 
 import errno
 import operator
@@ -16,6 +16,7 @@ _ERRORS = {
     errno.EBUSY: "the machine refuses it now; run again, and see dmesg if it refuses again",
     errno.ENOENT: "the file vanished meanwhile",
     errno.EINVAL: "the kernel does not take this value",
+    errno.ERANGE: "the kernel does not take this value",
 }
 
 
@@ -30,14 +31,13 @@ def sysctl_knob(name, own):
     return SystemKnob(name, path, re.compile(pattern), own)
 
 
-class SystemTuning(Tuning):
-    """A Tuning with one subject.
+class KernelTuning(Tuning):
+    """A Tuning whose running knobs are sysctls or files in /sys, and whose stored ones are blocks of drop-in files.
 
-    subject: its name. words: the names of the kernel's "0" and "1". files: {item of a stored knob: (DropIn, block)}; an
-    item with its block's name shares the file with others.
+    words: the names of the kernel's "0" and "1". files: {item of a stored knob: (DropIn, block)}; an item with its
+    block's name shares the file with others.
     """
 
-    subject = ""
     words = ("0", "1")
 
     def __init__(self, host, params, files):
@@ -47,73 +47,25 @@ class SystemTuning(Tuning):
         self.drop_ins = tuple(dict.fromkeys(drop_in for drop_in, block in files.values()))
         # files can be taken back on every machine: this one may have been moved to z/VM since
         self.restoring = params["state"] == "restored"
-        self._conflicts = None
-        # for find_conflicts()
+        # for the search for other settings
         self.once = Once(host)
 
-    def select(self):
-        return [self.observe(self.subject)]
-
-    def selects(self, name):
-        return name == self.subject
-
-    @abstractmethod
-    def refusal(self):
-        """(verdict, reason) if nothing can be set on this machine, else (None, "")."""
-
-    @abstractmethod
-    def running_knobs(self):
-        """The running knobs of a machine that does not refuse."""
-
-    def stored_knobs(self):
+    def stored_knobs(self, items=None):
+        """The stored knobs, or only those of these items."""
         found = []
-        for item, (drop_in, block) in self.files.items():
+        for item in self.files if items is None else items:
+            drop_in, block = self.files[item]
             key = "%s %s" % (drop_in.path, item) if item == block else drop_in.path
             found.append(Knob(key, STORED, item, key, drop_in.block(block)))
         return found
-
-    def remark(self, subject):  # noqa: B027  (most tunings have nothing to remark)
-        """Add remarks and notes to a subject of a machine that does not refuse."""
-
-    def observe(self, name):
-        verdict, reason = self.refusal()
-        if verdict is not None and not self.restoring:
-            return Subject(self.subject, verdict=verdict, reason=reason)
-        if self._conflicts is None:
-            self._conflicts = self.find_conflicts()
-        running = [] if verdict else self.running_knobs()
-        subject = Subject(self.subject, running + self.stored_knobs(), conflicts=self._conflicts)
-        if verdict is None:
-            self.remark(subject)
-        return subject
-
-    def marked(self):
-        return [(self.subject, knob) for knob in self.stored_knobs() if knob.now is not None]
 
     def word(self, text):
         """The word for a value of the kernel or of a user, such as vertical for 1; other texts stay the same."""
         return {"0": self.words[0], "1": self.words[1]}.get(text, text)
 
-    @abstractmethod
-    def find_conflicts(self):
-        """Other settings of the knob, as conflict(). Reads many files, so it is called only once."""
-
     def others(self, knob):
         """Other settings of a SystemKnob, with their values in the words of this tuning."""
         return [dict(other, value=self.word(other["value"])) for other in of_system(self.once, knob)]
-
-    @staticmethod
-    def needless(subject, knob, value, default):
-        """Whether value needs no stored knob: the kernel starts with it, and nothing on the host sets another."""
-        others = [other for other in subject.conflicts if other["value"] not in (None, value)]
-        return knob.now is None and not others and default == value
-
-    def boots(self, subject, text, default, same=operator.eq):
-        """As boot() for one knob; text: of the stored knob, default: the kernel's value, None if unknown."""
-        stored = self.value(None, text) if text else None
-        value, lost = at_boot(subject.name, subject.name, stored, subject.conflicts, same)
-        value = default if value is None else value
-        return {} if value is None else {subject.name: value}, lost
 
     def set(self, subject, knob):
         if knob.place == STORED:
@@ -140,3 +92,62 @@ class SystemTuning(Tuning):
 
     def show(self, knob, text):
         return "absent" if text is None else self.value(knob, text)
+
+
+class SystemTuning(KernelTuning):
+    """A KernelTuning with one subject; subject: its name."""
+
+    subject = ""
+
+    def __init__(self, host, params, files):
+        super().__init__(host, params, files)
+        self._conflicts = None
+
+    def select(self):
+        return [self.observe(self.subject)]
+
+    def selects(self, name):
+        return name == self.subject
+
+    @abstractmethod
+    def refusal(self):
+        """(verdict, reason) if nothing can be set on this machine, else (None, "")."""
+
+    @abstractmethod
+    def running_knobs(self):
+        """The running knobs of a machine that does not refuse."""
+
+    def remark(self, subject):  # noqa: B027  (most tunings have nothing to remark)
+        """Add remarks and notes to a subject of a machine that does not refuse."""
+
+    def observe(self, name):
+        verdict, reason = self.refusal()
+        if verdict is not None and not self.restoring:
+            return Subject(self.subject, verdict=verdict, reason=reason)
+        if self._conflicts is None:
+            self._conflicts = self.find_conflicts()
+        running = [] if verdict else self.running_knobs()
+        subject = Subject(self.subject, running + self.stored_knobs(), conflicts=self._conflicts)
+        if verdict is None:
+            self.remark(subject)
+        return subject
+
+    def marked(self):
+        return [(self.subject, knob) for knob in self.stored_knobs() if knob.now is not None]
+
+    @abstractmethod
+    def find_conflicts(self):
+        """Other settings of the knob, as conflict(). Reads many files, so it is called only once."""
+
+    @staticmethod
+    def needless(subject, knob, value, default):
+        """Whether value needs no stored knob: the kernel starts with it, and nothing on the host sets another."""
+        others = [other for other in subject.conflicts if other["value"] not in (None, value)]
+        return knob.now is None and not others and default == value
+
+    def boots(self, subject, text, default, same=operator.eq):
+        """As boot() for one knob; text: of the stored knob, default: the kernel's value, None if unknown."""
+        stored = self.value(None, text) if text else None
+        value, lost = at_boot(subject.name, subject.name, stored, subject.conflicts, same)
+        value = default if value is None else value
+        return {} if value is None else {subject.name: value}, lost

@@ -5,12 +5,12 @@
 import os
 import platform
 
-from .._engine.places import CHECKPOINT, LEASE, SERVICE, folder_of
-from .._engine.records import Recorder, nothing_to_take_back
+from .._engine.places import CHECKPOINT, LEASE, OWN_UNIT, SERVICE, UNITS, WANTS, folder_of
+from .._engine.records import NoKnobs, Recorder, nothing_to_take_back
 from .._host.drop_ins import FOLDERS, PREFIX
 from .._host.host import TEMPORARY, Host, HostError
 from ._about import RESTART, SOURCES
-from ._sap_limits import LIMITS, UNITS
+from ._sap_limits import LIMITS
 
 # part of the names of the files that sap_profile writes beside profiles
 _LIMIT_FILE = "zpower-sap-tuning"
@@ -33,22 +33,8 @@ def unused(names):
 def result(name):
     """The result of an unused tuning's module for state: restored."""
     subjects = [nothing_to_take_back()]
-    recorder = Recorder(_Unused(name), check_mode=False, restoring=True)
+    recorder = Recorder(NoKnobs(name, SOURCES[name], RESTART.get(name, "none")), check_mode=False, restoring=True)
     return dict(recorder.result(subjects, subjects, {}), **_RESULTS.get(name, {}))
-
-
-class _Unused:
-    """As much of a Tuning as a Recorder needs for a subject without knobs."""
-
-    def __init__(self, name):
-        self.name = name
-        self.sources = SOURCES[name]
-        self.restart = RESTART.get(name, "none")
-
-    def changes(self, _subject):
-        return []
-
-    pending = changes
 
 
 def _left(host):
@@ -57,9 +43,8 @@ def _left(host):
     for stem in [_stem(name) for folder in FOLDERS for name in _names(host, folder)]:
         if stem.startswith(PREFIX):
             found.add(stem[len(PREFIX) :].replace("-", "_"))
-    for stem in [_stem(name) for name in _names(host, UNITS)]:
-        if stem.startswith(SERVICE):
-            found.add(stem[len(SERVICE) :])
+    for stem in [_stem(name) for folder in (UNITS, WANTS) for name in _names(host, folder)]:
+        found.update(stem[len(start) :] for start in (SERVICE, OWN_UNIT) if stem.startswith(start))
     units = [os.path.join(UNITS, name) for name in _names(host, UNITS) if name.startswith("SAP")]
     if any(_LIMIT_FILE in name for folder in [LIMITS] + units for name in _names(host, folder)):
         found.add("sap_profile")

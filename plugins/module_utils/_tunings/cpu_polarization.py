@@ -14,7 +14,7 @@ from .._engine.tuning import RUNNING, InputError, Knob
 from .._host import cpu_lists, kernel
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
-from .._machine import hardware
+from .._machine import entitlement, hardware
 from .._machine.other_settings import SystemKnob
 from ._about import SOURCES
 from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
@@ -32,10 +32,20 @@ SETS_IT = re.compile(
     r"""|chcpu\b.*?(?:-p|--dispatching)[\s=]*["']?(vertical|horizontal)"""
     r"""|(?:s390[./]polarization|cpu/dispatching|ATTR\{dispatching\})\b["']?(?:\s*[=:]\s*["']?([01])\b)?"""
 )
-NO_FACILITY = "no CPU topology facility: %s, and only an LPAR can be polarized vertically"
-GUESTS = {"zvm": "this is a guest of z/VM", "kvm": "this is a guest of KVM", "other": "this is a guest"}
+NO_FACILITY = "no CPU topology facility: %s"
+# QEMU, docs/system/s390x/cpu-topology.rst
+GUESTS = {
+    "zvm": "this is a guest of z/VM, which offers none",
+    "kvm": "this is a guest of KVM that was started without it (QEMU from 8.2: ctop=on)",
+    "other": "this is a guest",
+}
 LEVELS = ("high", "medium", "low")
 _POLL_S = 0.1
+
+
+def no_facility(host):
+    """The reason on a machine that cannot be polarized vertically."""
+    return NO_FACILITY % GUESTS.get(hardware.virtualization(host), "the machine does not offer it")
 
 
 class CpuPolarization(SystemTuning):
@@ -87,21 +97,18 @@ class CpuPolarization(SystemTuning):
         if not self.host.exists(DISPATCHING):
             return "unsupported", "this kernel was built without CPU topology (CONFIG_SCHED_TOPOLOGY)"
         if not hardware.has_topology_facility(self.host):
-            return "unsupported", self._no_facility()
+            return "unsupported", no_facility(self.host)
         return None, ""
 
-    def _no_facility(self):
-        return NO_FACILITY % GUESTS.get(hardware.virtualization(self.host), "the machine does not offer it")
-
     def _online(self):
-        """{online CPU: polarization}."""
-        online = set(cpu_lists.online(self.host))
-        return {cpu: text for cpu, text in hardware.polarizations(self.host).items() if cpu in online}
+        return hardware.online_polarizations(self.host)
 
     def _running(self):
         return hardware.dispatching(self.host, self._online().values())
 
     def remark(self, subject):
+        if self.params["mode"] == "vertical":
+            subject.remarks += entitlement.steering_remarks(self.host, self._running())
         states = self._online()
         unknown = sorted(cpu for cpu, text in states.items() if text == "unknown")
         if unknown:
@@ -109,16 +116,22 @@ class CpuPolarization(SystemTuning):
         counts = [(level, sum(1 for text in states.values() if text == "vertical:" + level)) for level in LEVELS]
         split = ", ".join("%d %s" % (count, level) for level, count in counts if count)
         if not split:
+            subject.remarks += self._idle_hiperdispatch(states)
             return
         subject.remarks.append("entitlement of the %d online CPUs: %s" % (len(states), split))
         found = hardware.sysinfo(self.host)
-        shared = bool(found and found.lpar and found.lpar.cpus.get("Shared"))
+        shared = bool(found and not found.hypervisors and found.lpar and found.lpar.cpus.get("Shared"))
         if shared and dict(counts)["low"]:
             subject.remarks.append(
                 "this LPAR has shared CPUs: vertical:low ones get only the time that other LPARs leave; if they are "
                 "needed, give the LPAR more weight or fewer CPUs"
             )
         subject.remarks += self._hiperdispatch()
+
+    def _idle_hiperdispatch(self, states):
+        on = self.host.value("/proc/sys/s390/hiperdispatch") == "1"
+        horizontal = set(states.values()) == {"horizontal"}
+        return ["s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal"] if on and horizontal else []
 
     def _hiperdispatch(self):
         """Remarks on its settings while the CPUs are vertical."""
@@ -187,7 +200,7 @@ class CpuPolarization(SystemTuning):
 
     def _switch(self, mode):
         try:
-            self.write(FILE if self.has_sysctl else DISPATCHING, str(self.words.index(mode)), self._no_facility())
+            self.write(FILE if self.has_sysctl else DISPATCHING, str(self.words.index(mode)), no_facility(self.host))
         except HostError as error:
             # old kernels answer EBUSY if the machine is in this mode already
             if error.errno != errno.EBUSY or self._running() != mode:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """sw_siblings: whether the scheduler of a guest without topology information takes all CPUs for cores of one socket.
 
-Kernel: arch/s390/kernel/topology.c; commits 1b25fda05334 (topology=on) and 51dce3867c6c (sysctl s390.topology).
+Kernel: arch/s390/kernel/topology.c; commits 1b25fda05334 (topology=on) and 51dce3867c6c (sysctl s390.topology). On a
+machine with topology information 1, the default there, uses it, and 0 or topology=off hides it.
 """
 
 from .._engine.tuning import RUNNING, Knob
@@ -15,6 +16,8 @@ from ._system import SystemTuning, sysctl_knob, sysctl_path
 
 KEY = "s390.topology"
 FILE = sysctl_path(KEY)
+# the journal's name of the running value on a machine with topology information
+REAL = FILE + " (real topology)"
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"
 SYSCTL_HEADER = "# CPU topology of a guest, kept by zpower.sap_tuning.cpu_topology: change it there, not here.\n"
 FIRST_KERNELS = (
@@ -33,12 +36,16 @@ class CpuTopology(SystemTuning):
 
     def __init__(self, host, params):
         super().__init__(host, params, {"sysctl.d": (DropIn(host, SYSCTL, SYSCTL_HEADER), KEY)})
+        # whether the machine has topology information, with which 1 does not make all CPUs siblings
+        self.informed = hardware.has_topology_facility(host)
 
     def running_knobs(self):
-        return [Knob(FILE, RUNNING, KEY, KEY, self._running())]
+        # the 0 of a guest is no value to go back to after it has moved to an LPAR
+        key, family = (REAL, REAL) if self.informed else (FILE, KEY)
+        return [Knob(key, RUNNING, KEY, family, self._running())]
 
     def legible(self, key, text):
-        return key != FILE or text is not None and text[:1] in self.words
+        return key not in (FILE, REAL) or text is not None and text[:1] in self.words
 
     def find_conflicts(self):
         return self.others(sysctl_knob(KEY, SYSCTL))
@@ -46,14 +53,22 @@ class CpuTopology(SystemTuning):
     def refusal(self):
         if not self.host.exists("/proc/sysinfo"):
             return "not_applicable", "s390.topology exists on Linux on Z only"
-        if hardware.has_topology_facility(self.host):
-            return "not_applicable", "the machine tells this Linux its real topology (an LPAR), which is better"
+        if self.informed and not self._hides():
+            where = "an LPAR" if hardware.virtualization(self.host) == "lpar" else "a guest with ctop=on"
+            return "not_applicable", "the machine tells this Linux its real topology (%s), which is better" % where
         if not self.host.exists(FILE):
-            return "unsupported", "the kernel %s has no s390.topology; %s" % (
+            hidden = "topology=off hides the real topology: remove it from the kernel command line, and reboot; "
+            return "unsupported", "%sthe kernel %s has no s390.topology; %s" % (
+                hidden if self.informed else "",
                 kernel.release(self.host) or "of this host",
                 FIRST_KERNELS,
             )
         return None, ""
+
+    def _hides(self):
+        """Whether something hides the real topology from the scheduler, or this tuning was needed against that."""
+        stored = any(knob.now is not None for knob in self.stored_knobs())
+        return self.host.value(FILE) == "0" or self._at_start() == "0" or stored
 
     def _siblings(self):
         """{online CPU: the CPUs that share its socket for the scheduler}; without CPUs that do not show it."""
@@ -68,12 +83,20 @@ class CpuTopology(SystemTuning):
     def _running(self):
         """0 or 1, with the siblings if they differ from it: "1, siblings 0"."""
         value, siblings = self.host.value(FILE), self._siblings()
+        if self.informed and value == "1":
+            return value
         seen = {len(cpus) > 1 for cpus in siblings.values()}
         if len(siblings) < 2 or seen == {value == "1"}:
             return value
         return "%s, siblings %s" % (value, "mixed" if len(seen) > 1 else "1" if True in seen else "0")
 
     def remark(self, subject):
+        if self.informed:
+            hidden = self.host.value(FILE) == "0"
+            subject.remarks.append(
+                "the scheduler %s the real topology of this machine" % ("does not see" if hidden else "sees")
+            )
+            return
         siblings = self._siblings()
         groups = sorted({cpu_lists.format_list(cpus) for cpus in siblings.values()})
         if len(groups) != 1:
@@ -94,13 +117,15 @@ class CpuTopology(SystemTuning):
         for knob in subject.knobs:
             if knob.place == RUNNING:
                 knob.wanted = value
-            elif not self.needless(subject, knob, value, self._at_start()):
+            elif self.informed or not self.needless(subject, knob, value, self._at_start()):
                 knob.wanted = "%s = %s" % (KEY, value)
 
     def _at_start(self):
-        """The value at the kernel's start: topology= of its command line, else each CPU for itself."""
+        """The value at the kernel's start: topology= of its command line, else whether the machine has information."""
         parameter = command_line(self.host, "topology")
-        return "1" if parameter is not None and parameter.value == "on" else "0"
+        if parameter is not None and parameter.value in ("on", "off"):
+            return "1" if parameter.value == "on" else "0"
+        return "1" if self.informed else "0"
 
     def boot(self, subject, stored):
         return self.boots(subject, stored.get("sysctl.d"), self._at_start())
@@ -114,7 +139,8 @@ class CpuTopology(SystemTuning):
         return one == other or bool(knob.place == RUNNING and one and other and one == other[0])
 
     def show(self, knob, text):
-        meaning = {"1": "1 (all CPUs are siblings)", "0": "0 (each CPU for itself)"}
+        meaning = {"1": "1 (%s)" % ("the real topology" if self.informed else "all CPUs are siblings")}
+        meaning["0"] = "0 (each CPU for itself)"
         value = super().show(knob, text)
         return meaning.get(value, value)
 

@@ -7,6 +7,7 @@ Kernel: Documentation/networking/scaling.rst; net/core/net-sysfs.c (store_rps_ma
 
 import errno
 import functools
+import operator
 import os
 import re
 
@@ -16,12 +17,16 @@ from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine.other_settings import at_boot
 from ._about import SOURCES
+from ._rps_cpus import UNITS, Cpus
 from ._rps_flow_entries import FLOW_ENTRIES, FLOW_KNOB, FlowEntries, rounded, same_parsed
 from ._rps_interfaces import NET, Interfaces, queue_path
 from ._rps_stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
 
 # the journal's key of a queue's value; it ends with the device's identity if another device has the name now
 _KEY = re.compile(r"^%s/([^/]+)/(queues/rx-[0-9]+/(\w+))( of .*)?\Z" % NET)
+
+# entries of the flow table with flow_steering
+FLOW_TABLE = 32768
 
 _ERRORS = {
     errno.EROFS: "/sys is read-only here, as in a container: set RPS on the machine that owns the interface",
@@ -32,38 +37,18 @@ _ERRORS = {
 }
 
 
-def wanted_mask(cpus, every, online, possible):
-    """The mask of a request: cpus is "all" or a CPU list, every takes the CPUs whose number is a multiple of it.
+def with_flow_steering(params):
+    """The parameters with the size of the flow table that flow_steering gives them.
 
-    By number, not by rank: if one CPU goes offline, the rest of the mask stays the same, and with SMT-2 every: 2 is one
-    thread of each core. Raises InputError for CPUs that are missing or offline.
+    32768 entries, and each receive queue of an interface has its share of them: the kernel's
+    Documentation/networking/scaling.rst, RFS, suggested configuration.
     """
-    if cpus == "all":
-        chosen = online
-    else:
-        try:
-            chosen = cpu_lists.parse_list(cpus)
-        except ValueError as error:
-            raise InputError("cpus: %s" % error) from error
-        missing = [cpu for cpu in chosen if cpu not in possible]
-        if missing:
-            raise InputError(
-                "cpus: this machine has no CPU %s; it has %s"
-                % (cpu_lists.format_list(missing), cpu_lists.format_list(possible))
-            )
-        offline = [cpu for cpu in chosen if cpu not in online]
-        if offline:
-            raise InputError(
-                "cpus: CPU %s is offline, and the kernel would silently leave it out of the mask; bring it online "
-                "first or leave it out (online: %s)" % (cpu_lists.format_list(offline), cpu_lists.format_list(online))
-            )
-    mask = cpu_lists.mask_of(cpu for cpu in chosen if cpu % every == 0)
-    if not mask:
-        raise InputError(
-            "cpus: '%s' with every: %d leaves no CPU (online: %s); state: off switches RPS off"
-            % (cpus, every, cpu_lists.format_list(online))
-        )
-    return mask
+    if not params["flow_steering"]:
+        return params
+    if params["flow_cnt"] is not None:
+        raise InputError("flow_cnt: flow_steering derives it from the number of receive queues; leave one of them out")
+    entries = params["sock_flow_entries"]
+    return dict(params, sock_flow_entries=FLOW_TABLE if entries is None else entries)
 
 
 class Rps(Tuning):
@@ -76,14 +61,16 @@ class Rps(Tuning):
         interfaces=dict(type="list", elements="str", default=["auto"]),
         cpus=dict(type="str", default="all"),
         every=dict(type="int", default=1),
+        unit=dict(type="str", choices=list(UNITS), default="cpu"),
+        flow_steering=dict(type="bool", default=False),
         flow_cnt=dict(type="int"),
         sock_flow_entries=dict(type="int"),
     )
 
     def __init__(self, host, params):
         self.host = host
-        self.params = params
-        self.online = cpu_lists.online(host)
+        self.params = params = with_flow_steering(params)
+        self.cpus = Cpus(host, params)
         self.width = cpu_lists.width(host)
         self.rules = DropIn(host, RULES, RULES_HEADER)
         self.flow_entries = FlowEntries(host, params)
@@ -91,12 +78,11 @@ class Rps(Tuning):
         # {name of an interface: its earlier names}
         self._former = {}
         self.others = Others(host)
-        self.interfaces = Interfaces(host, len(self.online))
+        self.interfaces = Interfaces(host, len(self.cpus.online))
         self.mask = None
         self._check()
         if params["state"] == "present" and host.exists(NET):
-            possible = cpu_lists.present(host) or self.online
-            self.mask = wanted_mask(params["cpus"], params["every"], self.online, possible)
+            self.mask = self.cpus.wanted_mask()
         elif params["state"] == "off":
             self.mask = 0
 
@@ -207,6 +193,8 @@ class Rps(Tuning):
             knobs += [self._rule(old, "udev rule of %s" % old) for old in sorted(self._former.get(name, ()))]
         subject = Subject(name, knobs, conflicts=self.others.conflicts(name, queues))
         subject.identity = self.interfaces.identity(name)
+        masks = [self._mask(knob.now) for knob in knobs if knob.key.endswith("/rps_cpus")]
+        subject.remarks += self.cpus.remarks(functools.reduce(operator.or_, masks, self.mask or 0))
         if restoring and not self.host.exists("%s/%s" % (NET, name)):
             subject.gone = "this host no longer has an interface %s, nor its device under another name" % name
         if not self.rules.usable():
@@ -217,7 +205,8 @@ class Rps(Tuning):
         return Knob("%s %s" % (RULES, name), STORED, item, RULES + name, self.rules.block(name))
 
     def _attributes(self):
-        wanted = self.params["flow_cnt"] is not None or self.params["state"] == "restored"
+        wanted = self.params["flow_cnt"] is not None or self.params["flow_steering"]
+        wanted = wanted or self.params["state"] == "restored"
         return ("rps_cpus", "rps_flow_cnt") if wanted else ("rps_cpus",)
 
     # plan
@@ -227,12 +216,15 @@ class Rps(Tuning):
             self.flow_entries.want(subject)
             return
         values = {"rps_cpus": cpu_lists.format_mask(self.mask, self.width)}
-        if self.params["flow_cnt"] is not None:
-            values["rps_flow_cnt"] = str(rounded(self.params["flow_cnt"]))
-        subject.wanted = dict(values, state=self.params["state"])
-        numbers = [int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)]
+        numbers = {int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)}
         if not numbers:
             raise self.interfaces.missing(subject.name)
+        flow_cnt = self.params["flow_cnt"]
+        if self.params["flow_steering"]:
+            flow_cnt = self.params["sock_flow_entries"] // len(numbers)
+        if flow_cnt is not None:
+            values["rps_flow_cnt"] = str(rounded(flow_cnt))
+        subject.wanted = dict(values, state=self.params["state"])
         queues = queues_at_boot(self.host, subject.name, max(numbers) + 1)
         for knob in subject.at(RUNNING):
             knob.wanted = values[os.path.basename(knob.key)]
@@ -277,7 +269,7 @@ class Rps(Tuning):
             return "absent"
         if knob.place == STORED:
             named = len(set(re.findall(r"ATTR\{queues/(rx-\d+)/", text)))
-            return self.value(knob, text) + (" for %d queues" % named if named else "")
+            return self.value(knob, text) + (" for %d queue%s" % (named, "" if named == 1 else "s") if named else "")
         if not knob.key.endswith("/rps_cpus"):
             return text
         mask = self._mask(text)

@@ -7,20 +7,18 @@ With manage_rtprio each file that allows real-time priorities is a subject too.
 
 import platform
 import posixpath
-import re
 import time
 
 from .._engine.tuning import RUNNING, STORED, InputError, Subject, Tuning
 from .._host.drop_ins import DropIn
-from .._host.host import HostError
-from .._sap import instances, parameters, realtime
+from .._sap import instances, memory, parameters, realtime
 from .._sap.profile import Profile, legible, marker, shown, value_of
-from .._sap.restart import restart
-from .._sap.sapcontrol import SapControl, SapPfPar
+from .._sap.sapcontrol import SapPfPar
 from .._sap.writing import clean, leftovers, write
 from ._about import RESTART, SOURCES
 from ._sap_limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
 from ._sap_requests import Users, paths, requests, target
+from ._sap_restarts import Restarts, check_names
 from ._sap_subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
 from ._sap_values import Values, read_profile
 
@@ -51,7 +49,7 @@ class SapProfile(Tuning):
     def __init__(self, host, params):
         self.host = host
         self.params = params
-        self.linux = platform.system() != "AIX"
+        self.linux = bool(host.capture) or platform.system() != "AIX"
         self.restoring = params["state"] == "restored"
         self.known = instances.instances(host)
         self.users = Users(host, self.known)
@@ -62,14 +60,8 @@ class SapProfile(Tuning):
         self._usable = {}
         self._remarked = {}
         self._meant = set()
-        self._restarted, self._failed = set(), []
-        odd = [name for name in params["restart"] if not re.match(r"^[A-Z][A-Z0-9]{2}_[0-9]{2}\Z", name)]
-        if odd:
-            raise InputError("restart: '%s' is no instance; write system and number, such as PRD_00" % odd[0])
-        if params["restart_timeout"] < 1:
-            raise InputError("restart_timeout: %d is out of range; use 1 second or more" % params["restart_timeout"])
-        if not (params.get("change") or "").isprintable():
-            raise InputError("change: %r goes into a comment of the profile, give printable text" % params["change"])
+        self.restarts = Restarts(host, params["restart_timeout"])
+        check_names(params)
         if self.restoring and any(params.get(key) for key in ("profile", "sid", "profiles")):
             self._meant = {
                 self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)
@@ -155,8 +147,7 @@ class SapProfile(Tuning):
             asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
         subject.knobs = [StoredParameter(name, parameter, subject.profile.text(parameter)) for parameter in asked]
         for instance in readers:
-            restarted = title(instance) in self._restarted and title(instance) not in self._failed
-            subject.knobs += self.values.running_knobs(subject, instance, asked, restarted)
+            subject.knobs += self.values.running_knobs(subject, instance, asked, self.restarts.done(instance))
         return subject
 
     # plan
@@ -218,6 +209,8 @@ class SapProfile(Tuning):
         for name, numbers in sorted(subject.profile.duplicates().items()):
             first = ", ".join(str(number) for number in numbers[:-1])
             found.append("%s stands in lines %s and %d; the last one counts" % (name, first, numbers[-1]))
+        if self.linux and self._usable.get(subject.name, {}).get(memory.IMPLEMENTATION) == "map":
+            found += memory.remarks(self.host)
         if not subject.readers:
             found.append("no instance of this host reads this profile")
         if subject.scheduling:
@@ -266,7 +259,7 @@ class SapProfile(Tuning):
 
     def set_together(self, subject, knobs):
         if knobs[0].place == RUNNING:
-            self._restart(knobs)
+            self.restarts.restart(knobs[0].instance, undo=all(knob.wanted == knob.now for knob in knobs))
             return
         if isinstance(subject, LimitFile):
             put(self.host, knobs[0])
@@ -279,23 +272,6 @@ class SapProfile(Tuning):
     def _checkers(self, subject):
         """[a reader whose sappfpar can check the new profile], or [] without a SAP kernel."""
         return [one for one in subject.readers if SapPfPar(self.host, one).available()][:1]
-
-    def _restart(self, knobs):
-        instance = knobs[0].instance
-        name = title(instance)
-        if all(knob.wanted == knob.now for knob in knobs):
-            if name not in self._restarted:
-                return  # nothing to undo: it was not stopped
-        elif self._failed:
-            raise HostError("%s was not restarted, because %s did not come back" % (name, self._failed[0]))
-        elif name in self._restarted:
-            return  # it has started with all stored values, also those of its other profile
-        self._restarted.add(name)
-        try:
-            restart(SapControl(self.host, instance), name, self.params["restart_timeout"])
-        except HostError:
-            self._failed.append(name)
-            raise
 
     # texts
 

@@ -17,7 +17,7 @@ from . import shared_profiles
 _seconds: Callable[[Any, str], int] = durations.seconds
 
 # Options that name subjects. A rollback leaves them out, so that it takes back the whole journal.
-SUBJECTS = {"interfaces", "device", "devices", "profiles"}
+SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances"}
 
 
 def module_options(
@@ -60,12 +60,22 @@ def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
     if probation and (checkpoint or lease is not None):
         other = "zpower_checkpoint" if checkpoint else "zpower_lease"
         raise ValueError(f"{probation} is for values on probation, which have their own checkpoint; leave out {other}")
+    root = capture(value_of)
+    if root and (rollback or probation or checkpoint):
+        other = "zpower_rollback" if rollback else probation or "zpower_checkpoint"
+        raise ValueError(f"zpower_root names a capture, which can only be checked; leave out {other}")
     found = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
     found |= {"checkpoint": checkpoint} if checkpoint else {}
     found |= {"lease": lease} if lease is not None else {}
     # a confirmation ends the probation, whatever time the inventory gives
     found |= {"confirm_within": within} if within is not None and not confirm else {}
+    found |= {"root": root} if root else {}
     return found
+
+
+def capture(value_of: Callable[[str], Any]) -> str:
+    """The capture in the place of the host (zpower_root), empty for a host."""
+    return str(value_of("zpower_root") or "").strip()
 
 
 def _confirm_within(value: Any) -> str | None:

@@ -157,7 +157,8 @@ BY_SET: dict[str, tuple[Published, ...]] = {
         ),
     ),
 }
-"""By set of workloads, or by a setting of the context that the study varied. No figure is known for openssl."""
+"""By set of workloads, or by a setting of the context that the study varied. The z14 study's figures of
+cryptography are not among them (docs/published.md)."""
 
 
 def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collection[str] = ()) -> list[dict[str, Any]]:

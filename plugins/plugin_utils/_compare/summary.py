@@ -102,7 +102,8 @@ def method(limits: Limits) -> list[str]:
         f" states that differ, a tuning that was not in force, more than {limits.max_failed_pct:g} % failed runs.",
         "A workload or a host is named if it differs from the others by more than the material limit (Holm; Benjamini"
         " and Hochberg). One primary metric per workload decides; CPU costs are tested separately and decide nothing.",
-        "CPU time per unit of work is a ratio of sums, minus the CPU time of the idle machine; ITR needs 5 %"
+        "CPU time per unit of work is a ratio of sums, minus the CPU time of the idle machine. Utilization is that of"
+        " all CPUs; of a shared AIX partition, that of its virtual processors, not of its entitlement. ITR needs 5 %"
         " utilization.",
         "The tools send one message at a time: percentiles describe the round trips of this loop, not response times"
         " under a given load, and decide nothing.",

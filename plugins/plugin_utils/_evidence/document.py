@@ -23,7 +23,7 @@ KINDS = ("verify", "site", "rollback", "rollout", "confirm")
 OUTCOMES = ("ok", "failed", "unreachable", "skipped", "not_reached")
 LOST = ("failed", "unreachable", "not_reached")
 """Outcomes after which nobody knows all values of a host."""
-RESULTS = ("compliant", "drift", "error", "unfinished", "nothing")
+RESULTS = ("compliant", "drift", "error", "unfinished", "nothing", "unknown")
 WANTED = {
     "verify": "compliant",
     "site": "as requested",
@@ -162,6 +162,13 @@ def nothing_used(record: Mapping[str, Any]) -> bool:
     return bool(record["subject"] == "all" and record["verdict"] == "compliant")
 
 
+def observed(record: Mapping[str, Any]) -> bool:
+    """Whether a record names a difference that its tuning is asked to observe and not to set."""
+    wanted = record["wanted"]
+    observes = isinstance(wanted, Mapping) and wanted.get("state") == "observe"
+    return bool(observes and record["verdict"] == "compliant" and record["reason"])
+
+
 def failing_rows(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The failing rows with their hosts: the gravest verdict first, then by host."""
     bad = failing(document["run"]["kind"], document["run"]["check"])
@@ -220,6 +227,8 @@ def _result(run: Run, totals: Mapping[str, Any]) -> str:
         return "error"
     if totals["drifting_hosts"]:
         return "drift"
+    if verdicts["unknown"]:
+        return "unknown"
     # a rollback of a host that was never tuned has no rows
     return "compliant" if totals["rows"] or (run.kind == "rollback" and outcomes["ok"]) else "nothing"
 
@@ -255,6 +264,7 @@ def _headline(run: Run, totals: Mapping[str, Any], result: str) -> str:
             ("pending_restart", "waiting for a restart"),
             ("waived", "waived"),
             ("unsupported", "not supported by the machine"),
+            ("unknown", "unknown"),
         )
         if verdicts[name]
     ]
@@ -262,4 +272,5 @@ def _headline(run: Run, totals: Mapping[str, Any], result: str) -> str:
     count = outcomes["ok"]
     who = f"All {count:,} hosts" if count == hosts and count != 1 else plural(count, "host")
     skipped = f", {outcomes['skipped']:,} skipped" if outcomes["skipped"] else ""
-    return f"{who} {'is' if count == 1 else 'are'} {WANTED[run.kind]}{skipped}.{rest}"
+    as_far = " as far as captures show" if verdicts["unknown"] else ""
+    return f"{who} {'is' if count == 1 else 'are'} {WANTED[run.kind]}{as_far}{skipped}.{rest}"

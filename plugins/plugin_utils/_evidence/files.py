@@ -88,6 +88,8 @@ def check(document: object) -> Document:
     for name, known in (("outcomes", OUTCOMES), ("verdicts", VERDICTS)):
         counts = totals.required_object(name)
         for key in known:
+            if name == "verdicts" and key == "unknown":  # younger than the first evidence
+                counts.item.setdefault(key, 0)
             counts.count(key)
     for name in ("hosts", "rows", "drifting_hosts"):
         totals.count(name)

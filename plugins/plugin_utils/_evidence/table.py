@@ -13,12 +13,14 @@ from typing import Any
 
 from .._report.text import listed, natural, one_line, plural, shorten
 from . import waiving
-from .document import OUTCOMES, lost_hosts, nothing_used
+from .document import OUTCOMES, lost_hosts, nothing_used, observed
 from .values import LONGEST_CELL, NOTHING, conflicts, places
 
 COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
 FOLDED = ("compliant", "not_applicable")
-ORDER = ("failed", "drifted", "pending_restart", "changed", "unsupported", "waived", *FOLDED)
+ORDER = ("failed", "drifted", "pending_restart", "unknown", "changed", "unsupported", "waived", *FOLDED)
+TONES = {"compliant": "compliant", "drift": "drifted", "unknown": "unknown", "nothing": "skipped"}
+"""By the result of the run; failed for any other."""
 NAMED = 6  # hosts that a note names
 LONGEST_NOTE = 2000
 
@@ -42,7 +44,7 @@ def lines(document: Mapping[str, Any], verbose: bool = False) -> list[Line]:
     if folded:
         words = " and ".join(f"{folded[name]:,} {word(name)}" for name in FOLDED if folded.get(name))
         found.append(Line(f"{words} {'row is' if sum(folded.values()) == 1 else 'rows are'} not shown; -v shows them"))
-    tone = {"compliant": "compliant", "drift": "drifted", "nothing": "skipped"}.get(document["result"], "failed")
+    tone = TONES.get(document["result"], "failed")
     return [*found, Line(totals(document), tone)]
 
 
@@ -117,6 +119,9 @@ def _notes(document: Mapping[str, Any], shown: Sequence[tuple[str, Mapping[str, 
         what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
         notes[what] = dict.fromkeys(idle)
     for host in document["hosts"]:
+        for row in host["rows"]:
+            if observed(row):
+                notes.setdefault(row["reason"], {})[host["host"]] = None
         if unused := [row["name"] for row in host["rows"] if nothing_used(row)]:
             notes.setdefault(f"nothing to take back of {', '.join(sorted(unused))}", {})[host["host"]] = None
     for note, hosts in notes.items():

@@ -15,6 +15,8 @@ from .table import ORDER, word
 
 ROWS = 200  # of each table beside the matrix
 FILTERED = 20  # tunings with a box of their own, as many as page.css has rules
+HERO = {"compliant": "compliant", "drift": "drifted", "unknown": "unknown"}
+"""The style of the headline by the result of the run; failed for any other."""
 SECTIONS = (
     ("failing", "Not {}"),
     ("lost", "Hosts that were not checked"),
@@ -36,7 +38,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         "title": view.title(document),
         "sections": [(ident, title.format(WANTED[kind])) for ident, title in SECTIONS if ident != "lost" or lost],
         "facts": view.facts(document),
-        "hero": {"compliant": "compliant", "drift": "drifted"}.get(document["result"], "failed"),
+        "hero": HERO.get(document["result"], "failed"),
         "result": {"compliant": WANTED[kind], "nothing": "nothing checked"}.get(document["result"], document["result"]),
         "tally": [(view.STYLES[name], totals["verdicts"][name]) for name in ORDER if totals["verdicts"][name]],
         "outcomes": [(word(name), totals["outcomes"][name]) for name in OUTCOMES if totals["outcomes"][name]],
@@ -49,7 +51,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         "matrix": rows,
         "bad": bad,
         "choices": _choices(rows, bad),
-        "idle": view.groups_of(document, ["unsupported", "not_applicable"]),
+        "idle": view.groups_of(document, ["unknown", "unsupported", "not_applicable"]),
         "waived": view.groups_of(document, ["waived"]),
         "sentences": view.waiver_sentences(document),
         "limit": ROWS,

@@ -3,7 +3,8 @@
 """The evidence as JUnit XML for pipelines: one test suite per host, one test case per row.
 
 A row that is not as requested is a failure. What could not be checked is an error: a value that could not be read or
-set, a host that was lost, a run without an end. Rows that are waived, not applicable or not supported are skipped.
+set, a host that was lost, a run without an end. Rows that are waived, not applicable, not supported or unknown are
+skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from . import waiving
 from .document import failing
 from .table import row_notes, word
 
-SKIPPED = ("waived", "not_applicable", "unsupported")
+SKIPPED = ("waived", "not_applicable", "unsupported", "unknown")
 COUNTED = (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
 
 

@@ -48,6 +48,7 @@ STYLES = {
         ("failed", "\u2716", "regressed"),
         ("drifted", "\u25bc", "regressed"),
         ("pending_restart", "\u21bb", "inconclusive"),
+        ("unknown", "?", "inconclusive"),
         ("changed", "\u25b2", "improved"),
         ("unsupported", "\u2260", "unchanged"),
         ("waived", "\u25cb", "incomparable"),

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Iterator
+from typing import IO
 
 from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
 from . import nmon_samples, sysstat
@@ -20,6 +23,13 @@ LONGEST_LINE = 1_000_000
 LARGEST_JSON = 64 * 1024 * 1024
 """Bytes; a day of intervals of one second is a quarter of that. A file with all activities of sar is larger."""
 
+LARGEST_UNPACKED = 2 * 1024**3
+"""Characters of a compressed file; a day of nmon with intervals of one second has a tenth of that."""
+
+GZIP = b"\x1f\x8b"
+"""The first bytes of a compressed file."""
+
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 SADF_TIMEOUT = 120.0
 HOW_TO_CONVERT = "convert it to text where it was recorded: sadf -j FILE -- -u ALL"
 
@@ -28,12 +38,18 @@ def window_of(path: str, kind: str, options: WindowOptions, day: str | None = No
     """A window of a file; CpuFileError if it cannot be used, OSError if it cannot be read."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise CpuFileError("this is no regular file")
-    begin = _begin(path)
-    if kind == "auto":
-        kind = _kind(begin)
-    if kind == "nmon":
-        reader = Reader(lines_of(path))
-        return CpuWindow(reader.about, nmon_samples.samples_of(reader, options.cpus), options)
+    try:
+        packed = _begin(path, packed=False).startswith(GZIP)
+        begin = _begin(path, packed)
+        if kind == "auto":
+            kind = _kind(begin)
+        if kind == "nmon":
+            reader = Reader(lines_of(path, packed))
+            return CpuWindow(reader.about, nmon_samples.samples_of(reader, options.cpus), options)
+    except _DAMAGED as error:
+        raise CpuFileError(f"this compressed file is damaged or incomplete ({error})") from error
+    if packed:
+        raise CpuFileError("only files of nmon are read compressed: unpack it with gunzip")
     host = sysstat.parse(_converted(path) if kind == "sar" else _text_of(path))
     about = sysstat.about(host)
     if kind not in ("sar", "json", about.format):
@@ -44,8 +60,8 @@ def window_of(path: str, kind: str, options: WindowOptions, day: str | None = No
         raise CpuFileError("its times lie beyond the calendar") from error
 
 
-def _begin(path: str) -> bytes:
-    with open(path, "rb") as stream:
+def _begin(path: str, packed: bool) -> bytes:
+    with gzip.open(path, "rb") if packed else open(path, "rb") as stream:
         return stream.read(64)
 
 
@@ -61,10 +77,21 @@ def _kind(begin: bytes) -> str:
     )
 
 
-def lines_of(path: str) -> Iterator[str]:
-    """The lines of a file with their ends."""
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        yield from iter(lambda: stream.readline(LONGEST_LINE), "")
+def lines_of(path: str, packed: bool = False) -> Iterator[str]:
+    """The lines of a file with their ends; ``packed``: of one that gzip compressed."""
+    size = 0
+    with _opened(path, packed) as stream:
+        while line := stream.readline(LONGEST_LINE):
+            size += len(line)
+            if packed and size > LARGEST_UNPACKED:
+                raise CpuFileError(f"it has more than {LARGEST_UNPACKED} characters unpacked: give a part of it")
+            yield line
+
+
+def _opened(path: str, packed: bool) -> IO[str]:
+    if packed:
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+    return open(path, encoding="utf-8", errors="replace")
 
 
 def _text_of(path: str) -> str:

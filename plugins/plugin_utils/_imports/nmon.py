@@ -53,6 +53,9 @@ class About(cpu_window.About):
     dedicated_cpus: int | None = None
     """Processors of a dedicated AIX partition, from lparstat -i."""
 
+    shared: bool = False
+    """Whether lparstat -i says that this is a shared AIX partition."""
+
 
 def parse_date(text: str) -> date | None:
     """``13-AUG-2017``, whose month is English in every locale."""
@@ -143,6 +146,7 @@ class Reader:
         found = _LPAR_TYPE.search(rest)
         if found:
             self._lpar_type = found[1]
+            self.about.shared = found[1] == "Shared"
         found = _LPAR_CPUS.search(rest)
         if found and self._lpar_type == "Dedicated":
             self.about.dedicated_cpus = int(found[1])

@@ -71,10 +71,9 @@ def samples_of(host: Mapping[str, Any], cpus: float | None = None, day: str | No
     usual = median((end - begin).total_seconds() for begin, end in times) if times else 0.0
     before: datetime | None = None
     for item, (since, end) in zip(host["statistics"], times, strict=True):
-        # Whole seconds: an interval can begin a second before the last one ended.
-        if end <= since or (before is not None and since < before - timedelta(seconds=1)):
-            raise CpuFileError(f"the clock goes back from {before or since} to {end}; give a part of the file")
-        begin = max(since, before or since)
+        # An interval can be longer than its spacing: times are whole seconds, and the clock can be set back a little.
+        # If it is set back further, it is not known how long the report was: its sample has no length.
+        begin = min(max(since, before or since), end)
         loads = _loads(item)
         figures = loads.get("all")
         if figures is None:

@@ -18,6 +18,10 @@ SMC_R_HIDES = "SMC-R bypasses the network counters that nmon reads: they do not 
 SHARES = ("user", "system", "softirq", "wait", "idle", "steal")
 """Percentages as a file has them; ``softirq`` with interrupts."""
 
+ALL_CPUS = "all CPUs"
+ENTITLED = "the entitlement, or the processors consumed if that is more"
+"""What 100 % is; the latter in a shared partition of AIX."""
+
 PARTS = ("user", "system", "softirq", "steal")
 FACTS = ("format", "host", "system", "level", "version")
 """What a file says about itself and a result repeats."""
@@ -60,6 +64,8 @@ class Sample:
     """The file has no sample for a part of this time."""
     physc: float | None = None
     entitled: float | None = None
+    shared: bool = False
+    """Of a shared AIX partition: ``shares`` are those of its entitlement, or of physc if that is more."""
     network: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """kB per second by interface: read_kb, write_kb."""
 
@@ -138,34 +144,44 @@ class CpuWindow:
         self._remarks: list[str] = []
         self._begin: datetime | None = None
         self._end: datetime | None = None
-        self._first: datetime | None = None
-        self._last: datetime | None = None
+        self._covered: tuple[datetime, datetime] | None = None
+        self._last: datetime
+        self._step = ""
         self.begin: datetime
         self.end: datetime
         self.source: str | None
         for sample in samples:
             self._add(sample)
-        if self._first is None or self._last is None:
+        if self._covered is None:
             raise CpuFileError("the file has no sample of the CPUs")
-        self.begin, self.end = self._begin or self._first, self._end or self._last
         if not self._pieces:
-            raise CpuFileError(
-                f"the file covers {self._first} to {self._last}, the window is {self.begin} to {self.end}"
-            )
+            first, last = self._covered
+            wanted = f"the window is {self._begin or first} to {self._end or last}"
+            raise CpuFileError(f"the file covers {first} to {last}, {wanted}")
+        self.begin, self.end = self._begin or self._pieces[0].begin, self._end or self._pieces[-1].end
         self.source = self._best()
 
     def _add(self, sample: Sample) -> None:
-        if self._first is None:
-            self._first = sample.begin
+        if self._covered is None:
+            self._covered, self._last = (sample.begin, sample.end), sample.begin
             self._limits(sample)
-        if self._last is not None and sample.begin > self._last:
+        first, last = self._covered
+        self._covered = min(first, sample.begin), max(last, sample.end)
+        if sample.begin > self._last and self._in_window(self._last, sample.begin):
             self._remarks.append(f"no sample between {self._last} and {sample.begin}")
+        if sample.end < self._last and self._pieces and not self._step:
+            self._step = f"the clock goes back from {self._last} to {sample.end}"
         self._last = sample.end
         piece = Piece(max(sample.begin, self._begin or sample.begin), min(sample.end, self._end or sample.end), sample)
+        if self._step and (piece.seconds > 0 or self._end is None):
+            raise CpuFileError(f"{self._step}, and the window has times on both sides: give another begin and end")
         if piece.seconds > 0:
             if sample.gap:
                 self._remarks.append(f"no sample between {sample.begin} and {sample.end}")
             self._pieces.append(piece)
+
+    def _in_window(self, begin: datetime, end: datetime) -> bool:
+        return (self._begin is None or self._begin < end) and (self._end is None or begin < self._end)
 
     def _limits(self, sample: Sample) -> None:
         """Times of day are those of the day on which the first sample ends."""
@@ -176,14 +192,16 @@ class CpuWindow:
             if not _CLOCK.fullmatch((options.end or "").strip()):
                 raise CpuFileError(f"the window ends at {self._end}, which is not after its begin at {self._begin}")
             self._end += timedelta(days=1)
+        if self._end:
+            self._begin = self._begin or sample.begin
 
     def _best(self) -> str | None:
         """The source that covers most; the first of those that cover the same."""
-        covered = {name: self._covered(name) for name in self._pieces[0].sample.sources}
+        covered = {name: self._covered_by(name) for name in self._pieces[0].sample.sources}
         name = max(covered, key=lambda item: covered[item])
         return name if covered[name] > 0 else None
 
-    def _covered(self, name: str) -> float:
+    def _covered_by(self, name: str) -> float:
         return sum(piece.seconds for piece in self._pieces if piece.sample.sources[name] is not None)
 
     def used(self) -> list[tuple[Piece, Used]]:
@@ -215,11 +233,16 @@ class CpuWindow:
             "cpus": _rounded(_mean((item.cpus, piece.seconds) for piece, item in used)),
             **{f"{name}_pct": _rounded(share) for name, share in shares.items()},
             "busy_pct": _rounded(_sum(shares["user"], shares["system"], shares["softirq"])),
+            "pct_of": self._denominator() if any(share is not None for share in shares.values()) else None,
             "physc": _rounded(self._mean(lambda sample: sample.physc)),
             "entitlement": _rounded(self._mean(lambda sample: sample.entitled)),
             "network": self._seen() if self.about.has_network else None,
             "remarks": self._remarks + self._missing(elapsed, covered),
         }
+
+    def _denominator(self) -> str:
+        """100 % of the percentages."""
+        return ENTITLED if any(piece.sample.shared for piece in self._pieces) else ALL_CPUS
 
     def _mean(self, figure: Any) -> float | None:
         return _mean((figure(piece.sample), piece.seconds) for piece in self._pieces)
@@ -250,8 +273,8 @@ class CpuWindow:
             found.append(f"{covered:g} s of {elapsed:g} s are covered, and the figures refer to those")
         if self.source == "PhysicalCPU":
             found.append(
-                "cpu_s is the processor time that the partition consumed, idle time included: LPAR has no EC_User% and"
-                " EC_Sys%"
+                "cpu_s is the processor time that the partition consumed, idle time included: LPAR has no VP_User% and"
+                " VP_Sys%"
             )
         return found
 

@@ -23,7 +23,17 @@ from .round import MUST_MATCH, ROUND_TRIP, SHOWN, End, Layout, Protocol, Round, 
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"
-VERDICTS = ("compliant", "changed", "drifted", "not_applicable", "unsupported", "waived", "pending_restart", "failed")
+VERDICTS = (
+    "compliant",
+    "changed",
+    "drifted",
+    "not_applicable",
+    "unsupported",
+    "waived",
+    "pending_restart",
+    "failed",
+    "unknown",
+)
 """``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 
 ENDS = ("client", "server")

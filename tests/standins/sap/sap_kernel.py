@@ -81,14 +81,24 @@ class Parameters:
         """The value with $(other parameters), %(environment) and $$ replaced; None for a name that nobody set."""
         return self.expanded(self.values[name]) if name in self.values else None
 
-    def expanded(self, text):
+    def expanded(self, text, environment=None):
+        environment = os.environ if environment is None else environment
         for _round in range(10):
             before = text
             text = re.sub(r"\$\(([^)]*)\)", lambda found: self.values.get(found.group(1), ""), text)
             if text == before:
                 break
-        text = re.sub(r"%\(([^)]*)\)", lambda found: os.environ.get(found.group(1), ""), text)
+        text = re.sub(r"%\(([^)]*)\)", lambda found: environment.get(found.group(1), ""), text)
         return text.replace("$$", self.values["SAPSYSTEM"])
+
+    def environment(self, lines):
+        """The environment of the programs that an instance starts: SETENV_nn of its profile, later ones see earlier."""
+        found = dict(os.environ)
+        for name, value in sorted(lines):
+            if re.match(r"SETENV_[0-9]{2}\Z", name):
+                variable, _equals, text = value.partition("=")
+                found[variable] = self.expanded(text, found)
+        return found
 
     def number(self, name):
         """A parameter that is a number; 0 where it is not one."""
@@ -110,7 +120,8 @@ class Place:
         """What a test wants to go wrong: orders.json in the state folder, {} where there is none.
 
         {"dies": {"name": parameter, "value": the value with which disp+work ends soon after its start},
-        "stop_hangs": true where disp+work does not end when it is told to}
+        "stop_hangs": true where disp+work does not end when it is told to,
+        "talks_to": [address, port] of a server that sends back what it gets: each work process is connected to it}
         """
         try:
             with open(os.path.join(self.state, "orders.json")) as stream:

@@ -7,8 +7,11 @@ that the profile wants and go on without where it refuses; what it said is in th
 A lock server really decides about locks, see enqueue_server.py.
 """
 
+import contextlib
 import os
+import select
 import signal
+import socket
 import sys
 import time
 
@@ -30,8 +33,22 @@ def work_process(number, parameters, place, ends):
             trace.write("M  scheduling policy %s, priority %d\n" % (policy, priority))
         except (KeyError, OSError) as error:
             trace.write("M  *** ERROR => sched_setscheduler(%s, %d): %s\n" % (policy, priority, error))
-    os.read(ends, 1)
+        trace.flush()
+        talk(place.orders().get("talks_to"), trace, ends)
     os._exit(0)
+
+
+def talk(address, trace, ends):
+    """Send to a server and read the answer, once a second, until the dispatcher ends; only wait without an address."""
+    try:
+        with socket.create_connection(address) if address else contextlib.nullcontext() as link:
+            while not select.select([ends], [], [], 1 if link else None)[0]:
+                link.sendall(b"x" * 100)
+                link.recv(100)
+    except OSError as error:
+        trace.write("N  *** ERROR => connection to %s: %s\n" % (address, error))
+        trace.flush()
+        os.read(ends, 1)
 
 
 def start_work_processes(parameters, place):

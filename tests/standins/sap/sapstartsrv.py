@@ -59,6 +59,7 @@ class Instance:
         self.profile = profile
         self.parameters = sap_kernel.Parameters.read(profile)
         self.place = sap_kernel.Place(self.parameters)
+        self.environment = self.parameters.environment(sap_kernel.lines_of(profile))
         self.started = []  # the children of this process, kept so that they are reaped
         os.makedirs(self.place.state, exist_ok=True)
 
@@ -123,7 +124,7 @@ class Instance:
                     [words[0], PROCESS] + words[1:],
                     executable=PYTHON,
                     cwd=self.place.work,
-                    env=dict(os.environ, SAP_STANDIN=name),
+                    env=dict(self.environment, SAP_STANDIN=name),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     start_new_session=True,

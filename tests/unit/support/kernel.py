@@ -101,6 +101,8 @@ RPS_DEFAULTS = {
     "interfaces": ["auto"],
     "cpus": "all",
     "every": 1,
+    "unit": "cpu",
+    "flow_steering": False,
     "flow_cnt": None,
     "sock_flow_entries": None,
     "state": "present",

@@ -12,7 +12,7 @@ import sys
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request, sockperf
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round.ends import Ends
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
@@ -101,6 +101,23 @@ def wait_until(condition, seconds=PATIENCE):
             return False
         time.sleep(0.02)
     return True
+
+
+def measured(measure):
+    """The records of measure(), once sockperf has counted something.
+
+    It runs for a time, not for a number of messages: of a short run, nothing is left on a machine so busy that one of
+    its ends had to pause. From a server that does not answer, it never counts anything.
+    """
+    records = []
+
+    def counted():
+        records[:] = measure()
+        found = [error for record in records for error in errors(record) if error]
+        return not any(nothing in error for error in found for nothing in (sockperf.NO_ANSWER, sockperf.NO_OBSERVATION))
+
+    assert wait_until(counted), [errors(record) for record in records]
+    return records
 
 
 def listens(port):

@@ -152,3 +152,83 @@ class SmcHost(KernelHost):
         if int(value) < self.least.get(os.path.basename(path), 0):
             self.errors[path] = errno.EINVAL
         super().put(path, value)
+
+
+class Tables:
+    """The kernel's tables of PNET IDs and UEIDs, as net/smc/smc_pnet.c and smc_clc.c keep them; replaces netlink.
+
+    hardware: names to which the hardware gives a PNET ID. refuse: {command of the family 1: errno}. asked: the names of
+    the families that were looked up; changes: (family, command) in order. last_is_eagain: s390 without any UEID.
+    """
+
+    families = {"SMC_PNETID": 1, "SMC_GEN_NETLINK": 2}
+
+    def __init__(self, monkeypatch, netlink):
+        self.netlink = netlink
+        self.entries = []
+        self.eids = []
+        self.hardware = set()
+        self.refuse = {}
+        self.asked, self.changes = [], []
+        self.last_is_eagain = True
+        self.no_ueids = False
+        monkeypatch.setattr(netlink, "family", self._family)
+        monkeypatch.setattr(netlink, "dump_generic", self._dump)
+        monkeypatch.setattr(netlink, "change", self._change)
+
+    def add(self, pnet_id, ethernet="n/a", ib="n/a", port=255):
+        self.entries.append((pnet_id, ethernet, ib, port))
+
+    def _family(self, name):
+        self.asked.append(name)
+        return self.families[name]
+
+    def _dump(self, family, command):
+        if family == 1:
+            assert command == 1
+            return [
+                self.netlink.attributes(text(1, a) + text(2, b) + text(3, c) + number(4, d, "B"))
+                for a, b, c, d in self.entries
+            ]
+        assert command == 9
+        if self.no_ueids:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return [self.netlink.attributes(attribute(1, eid.encode().ljust(32) + b"\0")) for eid in self.eids]
+
+    def _change(self, family, command, payload):
+        self.changes.append((family, command))
+        code = self.refuse.get(command) if family == 1 else None
+        code = code or (self._pnet if family == 1 else self._ueid)(command, self.netlink.attributes(payload))
+        if code:
+            raise OSError(code, os.strerror(code))
+
+    def _pnet(self, command, values):
+        name = self.netlink.text(values[1])
+        if command == 3:
+            kept = [entry for entry in self.entries if entry[0] != name]
+            gone, self.entries = len(kept) < len(self.entries), kept
+            return 0 if gone else errno.ENOENT
+        assert command == 2 and len({2, 3} & set(values)) == 1
+        place = 2 if 2 in values else 3
+        other = self.netlink.text(values[place])
+        if other in self.hardware or other in [entry[place - 1] for entry in self.entries]:
+            return errno.EEXIST
+        if place == 2:
+            self.add(name.upper(), ethernet=other)
+        else:
+            self.add(name.upper(), ib=other, port=self.netlink.number(values[4]))
+        return 0
+
+    def _ueid(self, command, values):
+        assert len(values[1]) == 33 and values[1][32:] == b"\0"
+        name = values[1][:32].decode().rstrip()
+        if command == 10:
+            if len(self.eids) == 4 or name in self.eids:
+                return errno.EEXIST if name in self.eids else errno.ERANGE
+            self.eids.append(name)
+            return 0
+        assert command == 11
+        if name not in self.eids:
+            return errno.ENOENT
+        self.eids.remove(name)
+        return errno.EAGAIN if self.last_is_eagain and not self.eids else 0

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tree that answers writes to dispatching, s390.polarization and s390.topology as s390x kernels do.
+"""A tree that answers writes to dispatching, s390.polarization, s390.topology and HiperDispatch as s390x kernels do.
 
-What it does was seen on kernels 6.1 and 6.12 in an LPAR and in a guest; see arch/s390/kernel/topology.c. What the
-machine is (z/VM, LPAR with shared CPUs) is synthetic, in the documented format of /proc/sysinfo.
+What it does was seen on kernels 6.1 and 6.12 in an LPAR and in a guest; see topology.c and hiperdispatch.c in
+arch/s390/kernel. What the machine is (z/VM, LPAR with shared CPUs) is synthetic, in the documented format of
+/proc/sysinfo.
 """
 
 import errno
@@ -16,6 +17,9 @@ CPU = "/sys/devices/system/cpu"
 DISPATCHING = CPU + "/dispatching"
 POLARIZATION = "/proc/sys/s390/polarization"
 TOPOLOGY = "/proc/sys/s390/topology"
+HIPERDISPATCH = "/proc/sys/s390/hiperdispatch"
+STEAL_THRESHOLD = CPU + "/hiperdispatch/hd_steal_threshold"
+DELAY_FACTOR = CPU + "/hiperdispatch/hd_delay_factor"
 LPAR = """\
 Manufacturer:         IBM
 Type:                 3931
@@ -53,10 +57,17 @@ class ZHost(KernelHost):
         self._polarize(vertical)
         self.siblings(facility)
 
-    def boots_vertical(self, does=True):
+    def boots_vertical(self, does=True, hiperdispatch=True):
         """Put the kernel's configuration there."""
-        text = "CONFIG_SCHED_TOPOLOGY_VERTICAL=y" if does else "# CONFIG_SCHED_TOPOLOGY_VERTICAL is not set"
-        self.fill("/boot/config-" + self.value("/proc/sys/kernel/osrelease"), text)
+        options = {"SCHED_TOPOLOGY_VERTICAL": does, "HIPERDISPATCH_ON": hiperdispatch}
+        lines = ["CONFIG_%s=y" % name if on else "# CONFIG_%s is not set" % name for name, on in options.items()]
+        self.fill("/boot/config-" + self.value("/proc/sys/kernel/osrelease"), "\n".join(lines))
+
+    def hiperdispatch(self, on=True):
+        """Put the files of HiperDispatch there."""
+        self.fill(HIPERDISPATCH, str(int(on and self.facility)))
+        self.fill(STEAL_THRESHOLD, "30")
+        self.fill(DELAY_FACTOR, "4")
 
     def offline(self, cpu):
         """Take a CPU offline: it keeps its polarization."""
@@ -76,7 +87,10 @@ class ZHost(KernelHost):
         return super().value(path)
 
     def put(self, path, value):
-        if path in (DISPATCHING, POLARIZATION, TOPOLOGY) and path not in self.errors:
+        if path == HIPERDISPATCH and value == "1" and not self.facility:
+            value = "0"
+        known = (DISPATCHING, POLARIZATION, TOPOLOGY, HIPERDISPATCH, STEAL_THRESHOLD, DELAY_FACTOR)
+        if path in known and path not in self.errors:
             refused = self._refuses(path, value)
             if refused:
                 self.errors[path] = refused
@@ -95,9 +109,12 @@ class ZHost(KernelHost):
             self._looks = {"%s/cpu%d/polarization" % (CPU, cpu): self.late for cpu in cpu_lists.online(self)}
 
     def _refuses(self, path, value):
+        if path in (STEAL_THRESHOLD, DELAY_FACTOR):
+            fits = int(value) <= 100 if path == STEAL_THRESHOLD else 1 <= int(value) < 2**32
+            return None if fits else errno.ERANGE
         if value not in ("0", "1"):
             return errno.EINVAL
-        if path == TOPOLOGY:
+        if path in (TOPOLOGY, HIPERDISPATCH):
             return None
         self._told_already = super().value(DISPATCHING) == value
         if self._told_already:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Both LPARs are vertical, and only the one that would not boot so has a file for that."""
+"""Both LPARs are vertical, and only the one that would not boot so has a file for that; a threshold is set."""
 
 
 def test_every_cpu_is_vertical(kernel):
@@ -19,6 +19,25 @@ def test_only_what_the_kernel_does_not_do_by_itself_is_stored(name, stored, reme
                 "/var/lib/zpower_sap_tuning/cpu_polarization.json",
                 "/var/lib/zpower_sap_tuning/cpu_polarization.lock",
             ],
-            "lpar612": [],
+            "lpar612": [
+                "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf",
+                "/var/lib/zpower_sap_tuning/hiperdispatch.json",
+                "/var/lib/zpower_sap_tuning/hiperdispatch.lock",
+            ],
+        }[name]
+    )
+
+
+def test_only_the_newer_kernel_has_hiperdispatch(name, kernel):
+    found = {path: text for path, text in kernel().items() if "hiperdispatch" in path}
+    assert (
+        found
+        == {
+            "lpar61": {},
+            "lpar612": {
+                "/proc/sys/s390/hiperdispatch": "1",
+                "hiperdispatch/hd_steal_threshold": "15",
+                "hiperdispatch/hd_delay_factor": "4",
+            },
         }[name]
     )

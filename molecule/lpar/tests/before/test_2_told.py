@@ -5,16 +5,19 @@
 import re
 
 POLARIZATION = {"lpar61": "drifted", "lpar612": "compliant"}
+HIPERDISPATCH = {"lpar61": "unsupported", "lpar612": "drifted"}
 
 
-def test_verify_finds_only_the_older_kernel_drifted(told, name):
+def test_verify_finds_what_each_kernel_lacks(told, name):
     status, text, verdicts, _changed = told("verify")
     assert status != 0
     assert verdicts == {
         "cpu_polarization": POLARIZATION[name],
         "cpu_topology": "not_applicable",
+        "hiperdispatch": HIPERDISPATCH[name],
         "platform": "compliant",
     }, text
+    assert re.search(r"^.*lpar61\b.*: the kernel 6\.1\.\S+ has no s390\.hiperdispatch", text, re.MULTILINE), text
     assert re.search(
         rf"^.*{name}\b.*: the machine tells this Linux its real topology \(an LPAR\)", text, re.MULTILINE
     ), text
@@ -25,9 +28,14 @@ def test_the_peer_is_no_ibm_z(told):
     assert "peer: Linux chooses SMT only in an LPAR of IBM Z" in text
 
 
-def test_check_mode_predicts_one_change(told, name):
+def test_check_mode_predicts_the_changes(told, name):
     status, text, verdicts, changed = told("site", "--check", "--diff")
     assert status == 0, text
-    assert verdicts == {"cpu_polarization": POLARIZATION[name], "cpu_topology": "not_applicable"}, text
-    assert changed == {"lpar61": 1, "lpar612": 0}[name]
+    assert verdicts == {
+        "cpu_polarization": POLARIZATION[name],
+        "cpu_topology": "not_applicable",
+        "hiperdispatch": HIPERDISPATCH[name],
+    }, text
+    assert changed == 1
+    assert "+s390.hiperdispatch hd_steal_threshold (running): 15" in text
     assert "+dispatching (running): vertical" in text

@@ -8,7 +8,9 @@ import pytest
 
 AT_BOOT = {
     "lpar61": "echo 0 >/sys/devices/system/cpu/dispatching && systemd-tmpfiles --create --prefix=/sys",
-    "lpar612": "echo 1 >/sys/devices/system/cpu/dispatching && sysctl --system",
+    "lpar612": "echo 1 >/sys/devices/system/cpu/dispatching && echo 1 >/proc/sys/s390/hiperdispatch && "
+    "echo 30 >/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold && "
+    "systemd-tmpfiles --create --prefix=/sys && sysctl --system",
 }
 
 
@@ -33,9 +35,13 @@ def test_the_cpus_that_are_left_have_the_mode(kernel, as_wanted):
     assert as_wanted(), found
 
 
-def test_what_is_stored_sets_it_at_boot(host, name, as_wanted):
+def test_what_is_stored_sets_it_at_boot(host, name, kernel, as_wanted):
     host.check_output(AT_BOOT[name])
     assert as_wanted()
+    if name == "lpar612":
+        found = kernel()
+        values = found["/proc/sys/s390/hiperdispatch"], found["hiperdispatch/hd_steal_threshold"]
+        assert values == ("0", "15")
 
 
 def test_platform_info_says_what_lscpu_says(host, platform):

@@ -25,6 +25,12 @@ def test_verify_says_that_nothing_uses_smc(play):
     assert "modprobe smc" in text
 
 
+def test_verify_predicts_what_the_instance_lacks(record):
+    status, text = record()
+    assert status != 0
+    assert "LD_PRELOAD: absent, wanted libsmc-preload.so" in text, text
+
+
 def test_looking_has_loaded_nothing(loaded, stored, remembered):
     assert not loaded
     assert stored == remembered["stored"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After a reboot the settings are back, because their module is loaded in time; SMC-R itself is not."""
+"""After a reboot settings and tables are back, and the instance uses SMC-R again from its start on."""
 
 
 def test_it_has_rebooted(host, remembered):
@@ -13,12 +13,14 @@ def test_the_settings_are_back(loaded, sysctls, stored, remembered):
     assert stored == remembered["kept"]
 
 
-def test_the_tables_of_smc_are_empty(module):
+def test_the_tables_of_smc_are_back(module):
     found = module("platform_info")["ansible_facts"]["zpower_platform"]["smc"]
-    assert (found["devices"], found["ueids"], found["sockets"]) == ([], [], [])
+    (device,) = found["devices"]
+    assert (device["name"], device["pnet_id"], device["pnet_id_by_user"]) == ("rxe0", "SAPNET", True)
+    assert found["ueids"] == ["SAP.EID.LAB"]
 
 
-def test_without_a_connection_verify_says_that_it_cannot_tell(play):
-    status, text, changed = play("verify")
-    assert (status, changed) == (0, {"smc1": 0, "smc2": 0}), text
-    assert "no connection to 10.99.0.2 is open, so the use of SMC is unknown" in text, text
+def test_the_instance_uses_smc_r_again(record, preloaded):
+    status, text = record()
+    assert status == 0 and preloaded == {True}, text
+    assert "connections of PRD_00 now: 2 SMCR" in text, text

@@ -19,8 +19,9 @@ def test_platform_info_knows_device_connection_and_counters(module):
     (device,) = found["devices"]
     assert (device["type"], device["name"], device["interface"], device["active"]) == ("SMCR", "rxe0", "enc3", True)
     assert (device["pnet_id"], device["pnet_id_by_user"], found["ueids"]) == ("SAPNET", True, ["SAP.EID.LAB"])
-    assert found["sockets"] == [{"peer": "10.99.0.2", "mode": "SMCR", "fallback": None, "count": 1}]
-    # four connections of the measurement's runs, those that found its number of loops, and the open one
+    # the open one, and those of two work processes
+    assert found["sockets"] == [{"peer": "10.99.0.2", "mode": "SMCR", "fallback": None, "count": 3}]
+    # four connections of the measurement's runs, those that found its number of loops, and the open ones
     assert found["stats"]["SMCR"]["client_v2"] >= 5
     assert found["stats"]["SMCR"]["bytes_sent"] > 100_000
 
@@ -29,10 +30,17 @@ def test_verify_agrees_that_the_traffic_uses_smc(play):
     status, text, changed = play("verify")
     assert (status, changed) == (0, {"smc1": 0, "smc2": 0}), text
     for name in ("smc1", "smc2"):
-        assert re.search(rf"^{name} +platform +SMC +1 SMCR .*compliant$", text, re.MULTILINE), text
+        assert re.search(rf"^{name} +platform +SMC +3 SMCR .*compliant$", text, re.MULTILINE), text
         said = rf"^.*{name}\b.*: platform SMC: SMCR device rxe0 port 1 of enc3, active, PNET id SAPNET"
         assert re.search(said, text, re.MULTILINE), text
         assert re.search(rf"^{name} +smc_sysctls +net.smc .*compliant$", text, re.MULTILINE), text
+
+
+def test_the_connections_of_the_instance_use_smc_r(record, preloaded, profile):
+    status, text = record()
+    assert status == 0 and preloaded == {True}, text
+    assert "connections of PRD_00 now: 2 SMCR" in text, text
+    assert profile().splitlines()[-1] == "SETENV_02 = LD_PRELOAD=libsmc-preload.so"
 
 
 @pytest.fixture
@@ -46,7 +54,7 @@ def fallen(host):
 def test_verify_names_a_connection_that_fell_back(play, fallen):
     status, text, _changed = play("verify", "--limit", "smc1")
     assert status != 0
-    assert "1 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)" in text, text
+    assert "3 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)" in text, text
 
 
 def test_what_is_stored_is_remembered(stored, host, memory, remembered):

@@ -18,6 +18,13 @@ _PING = {
     "max_us": re.compile(r"<MAX> observation" + _NUMBER),
     "min_us": re.compile(r"<MIN> observation" + _NUMBER),
 }
+_HALF = "Summary: Latency is"
+_USAGE = "Usage: sockperf ping-pong"
+# It counts no message of the first 400 ms and of the last 50 ms: src/defs.h and src/client.cpp of 3.7. Nothing is
+# left of a short run if one of both hosts pauses meanwhile.
+_NO_OBSERVATION = "No valid observations found"
+NO_ANSWER = "No messages were received"
+NO_OBSERVATION = "sockperf counted no round trip between its warm-up of 400 ms and the end of the run"
 _TOTAL = re.compile(r"\[Total Run\] RunTime=([0-9]+\.[0-9]+) sec;.*ReceivedMessages=([0-9]+)")
 _SENT = re.compile(r"Total of ([0-9]+) messages sent in ([0-9]+\.[0-9]+) sec")
 
@@ -37,13 +44,23 @@ def server_argv(binary, address, port):
 def _failed(text):
     """sockperf ends with exit code 0 in every case."""
     for line in text.splitlines():
-        if "ERROR:" in line or "No messages were received" in line:
+        if _NO_OBSERVATION in line:
+            raise MeasureError("%s: the server or this host paused, or run_seconds is too short" % NO_OBSERVATION)
+        if "ERROR:" in line or NO_ANSWER in line:
             raise MeasureError("sockperf: " + line.replace("sockperf:", "").replace("ERROR:", "").strip())
 
 
 def parse_ping_pong(text):
-    """(times in microseconds, number of round trips, seconds) of ping-pong --full-rtt."""
+    """(times in microseconds, number of round trips, seconds) of ping-pong --full-rtt.
+
+    Without the option sockperf prints half of each time and calls it latency. If it does not know an option, it prints
+    its usage and ends with exit code 0.
+    """
     _failed(text)
+    if _USAGE in text:
+        raise MeasureError("sockperf printed its usage: this version may not know --full-rtt, which 3.7 has")
+    if _HALF in text:
+        raise MeasureError("sockperf printed half of each round trip (%s): it ran without --full-rtt" % _HALF)
     total = _TOTAL.search(text)
     found = {name: pattern.search(text) for name, pattern in _PING.items()}
     missing = [name for name in sorted(found) if found[name] is None]

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,40 @@ def test_a_file_without_ends_of_lines_is_not_read_to_its_end(tmp_path, monkeypat
     with pytest.raises(AnsibleActionFail, match="no sample"):
         run(src=str(path))
     assert len(next(cpu_files.lines_of(str(path)))) == 100
+
+
+@pytest.mark.parametrize("form", ["auto", "nmon"])
+def test_a_compressed_file_is_read_like_the_file_itself(tmp_path, form):
+    path = tmp_path / "aixapp1_261119_2359.nmon.gz"
+    path.write_bytes(gzip.compress(Path(AIX).read_bytes()))
+    assert run(src=str(path), format=form)["cpu"] == run(src=AIX)["cpu"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda packed: packed[:-200],
+        lambda packed: packed[:5],
+        lambda packed: packed[:40] + b"\0\0\0\0" + packed[44:],
+        lambda packed: packed[:-8] + b"\0\0\0\0" + packed[-4:],
+        lambda packed: packed + b"x",
+        lambda packed: b"\x1f\x8b" + b"x" * 100,
+    ],
+)
+def test_a_damaged_compressed_file_is_one_sentence(tmp_path, damage):
+    path = tmp_path / "x.nmon.gz"
+    path.write_bytes(damage(gzip.compress(Path(AIX).read_bytes())))
+    with pytest.raises(AnsibleActionFail, match="this compressed file is damaged or incomplete") as caught:
+        run(src=str(path))
+    assert caught.value.__cause__ is None
+
+
+def test_a_compressed_file_is_not_unpacked_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpu_files, "LARGEST_UNPACKED", 2000)
+    path = tmp_path / "x.nmon.gz"
+    path.write_bytes(gzip.compress(Path(AIX).read_bytes()))
+    with pytest.raises(AnsibleActionFail, match="more than 2000 characters unpacked: give a part of it"):
+        run(src=str(path))
 
 
 KEEP = {"src": AIX, "change": "smc-r-2026-11", "utc_offset": "+01:00"}

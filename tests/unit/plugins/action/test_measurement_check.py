@@ -12,6 +12,7 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_check
 
+COMMANDS = [{"name": "x", "argv": ["sleep", 1], "environment": {"N": 1, "PASSWORD": "secret"}}]
 ALL_HOSTS = {"groups": {"all": ["app1", "db1", "ci1"]}}
 
 
@@ -33,6 +34,8 @@ def check(results: Path, host: str = "app1", tags: tuple[str, ...] = ("all",), *
         ({"workloads": ["niping"], "enqueue_peer": "nobody"}, ["db1"], True),
         ({"workloads": ["openssl"], "peer": "nobody"}, [], True),
         ({"workloads": ["niping", "fio"], "peer": "", "fio_directory": "/x"}, [], True),
+        ({"workloads": ["command"], "peer": "nobody", "commands": [{"name": "x", "argv": ["true"]}]}, [], True),
+        ({"workloads": ["command"], "command_peer": "ci1", "commands": COMMANDS}, ["ci1"], True),
         ({"change": 4711}, ["db1"], True),
     ],
 )
@@ -55,6 +58,20 @@ def test_whom_a_host_measures_against(
         ({"rounds": 0}, "measure_rounds is 0 and measure_workloads"),
         ({"workloads": []}, r"measure_rounds is 6 and measure_workloads \[\]"),
         ({"workloads": ["fio"]}, "measure_fio_directory is empty"),
+        ({"workloads": ["command"]}, "measure_commands is empty: describe the program"),
+        ({"workloads": ["command"], "commands": [{"name": "x"}]}, "measure_commands: missing required arguments: argv"),
+        (
+            {"workloads": ["command"], "commands": [{**COMMANDS[0], "figures": [{"name": "s", "pattern": "("}]}]},
+            "measure_commands: command x: the pattern of figure s is no regular expression",
+        ),
+        (
+            {"workloads": ["command"], "commands": [{**COMMANDS[0], "environment": {"A B": "secret"}}]},
+            'measure_commands: command x: environment has "A B"; a name has letters',
+        ),
+        (
+            {"workloads": ["command"], "commands": COMMANDS, "command_peer": "app1"},
+            "measure_command_peer is app1; it takes the inventory name of another host",
+        ),
         ({"max_rounds": 5}, "measure_max_rounds is 5, less than measure_rounds, which is 6"),
         ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
     ],

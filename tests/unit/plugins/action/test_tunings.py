@@ -228,7 +228,7 @@ def test_tags_that_no_tuning_has_are_an_error(tags: tuple[str, ...], more: str) 
     with pytest.raises(AnsibleActionFail) as caught:
         run({"names": ["rps"], "check_platform": bool(more)}, ansible_run_tags=tags)
     assert f"nothing was done: --tags {tags[0]} matches none of aix_device_attributes, " in str(caught.value)
-    assert str(caught.value).endswith(f"smc_sysctls, {more}all, tagged")
+    assert str(caught.value).endswith(f"system_base, {more}all, tagged")
 
 
 def platform_row(verdict: str) -> dict[str, Any]:
@@ -344,6 +344,18 @@ def test_a_host_that_comes_second_is_deferred(
     assert result["throttle"] == (deferred or 0)
     assert [call["names"] for call in calls] == ([] if called is None else [called])
     assert list(result["tunings"]) == (called or []) and not result["failed"] and not result.get("skipped")
+
+
+@pytest.mark.parametrize(
+    ("restart", "check", "deferred"), [(["PRD_00"], False, ["smc"]), (["PRD_00"], True, []), ([], False, [])]
+)
+def test_a_host_whose_instances_may_be_restarted_for_smc_waits_for_its_turn(
+    restart: list[str], check: bool, deferred: list[str], calls: list[dict[str, Any]]
+) -> None:
+    arguments = {"names": ["rps", "smc"], "defer": True}
+    result = run(arguments, check=check, smc_restart=restart, rps_interfaces=["hsi0"])
+    assert (result["deferred"], result["throttle"]) == (deferred, len(deferred))
+    assert [call["names"] for call in calls] == [["rps"] if deferred else ["rps", "smc"]]
 
 
 def test_a_mistake_is_not_deferred() -> None:

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which records a call of the module workload is going to write."""
 
+import base64
+import json
+
 import pytest
 from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.action import workload
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.commands import encoded
 
 SESSION = {"tool": "netperf", "port": 3298, "control_port": 3299, "token": "t"}
 
@@ -31,3 +35,21 @@ def test_the_action_runs_the_module_of_its_name():
     assert workload.ActionModule.MODULE == "zpower.sap_tuning.workload"
     arguments = {"workload": "network", "session": SESSION, "network": {"kinds": ["latency"], "connections": [1]}}
     assert names_of(workload, **arguments) == ["netperf-latency"]
+
+
+def test_names_of_programs():
+    commands = [{"name": "b", "argv": ["true"], "environment": {"N": 1}}, {"name": "a", "argv": ["true"]}]
+    assert names_of(workload, workload="command", command=commands) == ["command-b", "command-a"]
+    assert names_of(workload, workload="command") == []
+    with pytest.raises(ValueError, match="missing required arguments: argv"):
+        names_of(workload, workload="command", command=[{"name": "x"}])
+
+
+def test_an_environment_travels_as_one_text():
+    """Ansible removes every secret value from results: that of N would take each 1 of a figure with it."""
+    command = {"name": "x", "environment": {"N": 1, "ON": True, "KEY": "a'b\\", "LIST": [1], "NONE": None}}
+    sent = encoded(command)["environment"]
+    wanted = {"N": "1", "ON": "True", "KEY": "a'b\\", "LIST": [1], "NONE": None}
+    assert json.loads(base64.b64decode(sent)) == wanted and command["environment"]["N"] == 1
+    for other in ({"name": "x"}, {"name": "x", "environment": "text"}, "text"):
+        assert encoded(other) is other

@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_pol
     CpuPolarization,
 )
 from runs import FOLDER, everything, only, runner
-from zkernel import DISPATCHING, POLARIZATION, ZVM, FullDiskZHost, ZHost
+from zkernel import DISPATCHING, FACILITY, POLARIZATION, ZVM, FullDiskZHost, ZHost
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +179,24 @@ def test_a_guest_of_zvm_is_unsupported(tmp_path):
     found = result["tuning"][0]
     assert found["verdict"] == "unsupported" and "guest of z/VM" in found["reason"]
     assert everything(host) == before and host.log == []
+
+
+def test_a_guest_of_kvm_without_the_facility_is_told_how_to_get_it(tmp_path):
+    host = ZHost(tmp_path, facility=False)
+    host.fill("/proc/sysinfo", ZVM.replace("z/VM    7.3.0", "KVM/Linux"))
+    found = record(host)
+    assert (
+        found["verdict"] == "unsupported"
+        and "guest of KVM that was started without it (QEMU from 8.2" in found["reason"]
+    )
+
+
+def test_a_guest_of_kvm_with_the_facility_is_switched(tmp_path):
+    host = ZHost(tmp_path)
+    host.fill("/proc/sysinfo", ZVM.replace("z/VM    7.3.0", "KVM/Linux") + FACILITY)
+    found = record(host)
+    assert found["verdict"] == "changed"
+    assert found["remarks"] == ["entitlement of the 4 online CPUs: 1 high, 1 medium, 2 low"]
 
 
 def test_a_machine_that_only_says_so_at_the_write_is_unsupported_too_and_nothing_is_left(tmp_path):

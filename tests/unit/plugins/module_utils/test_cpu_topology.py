@@ -174,6 +174,58 @@ def test_refusals_are_one_sentence_and_change_nothing(guest, number, words):
 def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
     run(guest)
     guest.fill("/proc/sysinfo", LPAR + FACILITY)
-    assert record(guest)["verdict"] == "not_applicable" and guest.exists(SYSCTL)
+    assert record(guest)["verdict"] == "compliant" and guest.exists(SYSCTL)
     assert record(guest, state="restored")["verdict"] == "changed"
-    assert not guest.exists(SYSCTL)
+    # its first value, 0, would hide the topology of the LPAR
+    assert not guest.exists(SYSCTL) and guest.value(TOPOLOGY) == "1"
+
+
+# an LPAR that hides its topology
+
+
+def hidden_lpar(tmp_path, how):
+    host = ZHost(tmp_path)
+    host.fill(TOPOLOGY, "0")
+    host.siblings(False)
+    if how == "command line":
+        host.fill("/proc/cmdline", "root=/dev/dasda1 topology=off")
+    elif how == "sysctl.d":
+        host.fill("/etc/sysctl.d/10-site.conf", "s390.topology = 0\n")
+    return host
+
+
+@pytest.mark.parametrize("how", ["command line", "sysctl.d", "by hand"])
+def test_an_lpar_that_hides_its_topology_is_drifted_and_shows_it_again(tmp_path, how):
+    host = hidden_lpar(tmp_path, how)
+    before = everything(host)
+    found = record(host, check=True)
+    assert found["verdict"] == "drifted" and everything(host) == before
+    assert "s390.topology: 0 (each CPU for itself), wanted 1 (the real topology)" in found["reason"]
+    assert found["remarks"] == ["the scheduler does not see the real topology of this machine"]
+    found = record(host)
+    assert found["verdict"] == "changed" and found["after"]["next_boot"] == {"s390.topology": "1"}
+    assert found["remarks"] == ["the scheduler sees the real topology of this machine"]
+    assert record(host, check=True)["verdict"] == "compliant"
+    record(host, state="restored")
+    assert everything(host) == before
+
+
+def test_the_real_topology_need_not_make_all_cpus_siblings(tmp_path):
+    host = hidden_lpar(tmp_path, "command line")
+    run(host)
+    host.siblings(False)
+    found = record(host, check=True)
+    assert found["verdict"] == "compliant" and found["conflicts"][0]["what"] == "kernel command line"
+
+
+def test_an_old_kernel_with_topology_off_names_the_way_out(tmp_path):
+    host = hidden_lpar(tmp_path, "command line")
+    (tmp_path / TOPOLOGY.lstrip("/")).unlink()
+    found = record(host)
+    assert found["verdict"] == "unsupported" and "remove it from the kernel command line" in found["reason"]
+
+
+def test_a_guest_with_topology_information_is_not_applicable(tmp_path):
+    host = ZHost(tmp_path)
+    host.fill("/proc/sysinfo", LPAR + FACILITY + "VM00 Name: LNX1\nVM00 Control Program: KVM/Linux\n")
+    assert "a guest with ctop=on" in record(host)["reason"]

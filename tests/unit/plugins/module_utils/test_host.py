@@ -72,6 +72,13 @@ def test_put_names_path_value_and_the_kernels_reason(tmp_path):
     assert error.value.errno == errno.ENOENT
 
 
+def test_the_text_of_a_link_is_read_without_a_look_at_its_target(tmp_path):
+    (tmp_path / "plain").touch()
+    (tmp_path / "4").symlink_to("socket:[123]")
+    host = Host(str(tmp_path))
+    assert [host.target("/" + name) for name in ("4", "plain", "gone")] == ["socket:[123]", None, None]
+
+
 def test_remove_is_content_with_what_is_gone(tmp_path):
     (tmp_path / "x").write_text("")
     host = Host(str(tmp_path))

@@ -22,6 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import ide
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.identities import Identity
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
@@ -204,7 +205,9 @@ def test_a_captured_tree_is_read_whatever_ids_are_in_it(host):
     """Its owner is a user of another machine, who has no access to the folder that root unpacked it in."""
     os.chmod(os.path.dirname(host.root), 0o700)
     os.chmod(host.path(PROFILE), 0o600)
-    facts = ReadingHost(host.root)
+    for folder in ("/proc", "/sys"):
+        os.makedirs(host.path(folder), exist_ok=True)
+    facts = opened(host.root)
     assert facts.read(PROFILE) == OLD.decode() and facts.listdir(FOLDER) == ["PRD_D00_app1"]
     assert facts.exists(PROFILE) and facts.remarks == []
 

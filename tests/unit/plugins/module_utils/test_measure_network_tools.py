@@ -21,7 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from measuring import OPTIONS, SEARCH_PATH, UNIT, errors, free_port, listens
+from measuring import OPTIONS, SEARCH_PATH, UNIT, errors, free_port, listens, measured
 
 FIXTURES = os.path.join(UNIT, "fixtures", "network")
 
@@ -106,7 +106,15 @@ def test_qperf():
         (netperf, "strWrite", text_of("netperf_stream.txt").replace("24586.93", "0.00"), "no throughput"),
         (sockperf, "latency", text_of("sockperf_refused.txt"), "sockperf: Can`t connect socket .*Connection refused"),
         (sockperf, "latency", text_of("sockperf_no_answer.txt"), "sockperf: No messages were received from the server"),
+        (
+            sockperf,
+            "latency",
+            text_of("sockperf_no_observation.txt"),
+            "counted no round trip .*or run_seconds is too short",
+        ),
         (sockperf, "latency", "sockperf: Summary: Round trip is 1.2.3 usec", "sockperf printed no"),
+        (sockperf, "latency", text_of("sockperf_half_rtt.txt"), "printed half of each round trip .*without --full-rtt"),
+        (sockperf, "latency", text_of("sockperf_usage.txt"), "may not know --full-rtt, which 3.7 has"),
         (sockperf, "strWrite", text_of("sockperf_ping_pong.txt"), "no number of messages"),
         (sockperf, "strWrite", "sockperf: Total of 0 messages sent in 1.000 sec", "no number of messages"),
         (qperf, "latency", "tcp_lat:\n    latency  =  0 ns\n", "qperf printed no latency in ns"),
@@ -172,7 +180,7 @@ def test_the_programs_themselves(tool):
     with real_server(tool.TOOL) as running:
         params = dict(OPTIONS, session=running, path=None, runs=1, warmup=0)
         made = request.network_workloads(chosen, params, SEARCH_PATH)
-        records = entry_point.measure(params, made)
+        records = measured(lambda: entry_point.measure(params, made))
     assert [record["workload"]["params"]["kind"] for record in records] == chosen["kinds"]
     for record in records:
         workload_, run = record["workload"], record["runs"][0]

@@ -227,6 +227,7 @@ def test_an_interface_with_everything(host):
             "operstate": "up",
             "receive_queues": 1,
             "rps_cpus": {"rx-0": mask},
+            "xps_cpus": {"tx-0": "0"},
             "lower": [],
         }
     }
@@ -242,6 +243,18 @@ def test_interfaces_of_other_drivers_have_no_qeth_values(host):
     assert found["ens1"]["card_type"] == "RoCE" and found["ens1"]["buffer_count"] is None
     assert found["ens1"]["mtu"] is None and found["ens1"]["receive_queues"] == 3
     assert list(found["ens1"]["rps_cpus"]) == ["rx-0", "rx-9", "rx-10"]
+
+
+def test_transmit_queues_show_their_masks(host):
+    grow(host, synthetic.interface("enc1000", "OSD_10GIG"))
+    tx = "/sys/class/net/enc1000/queues/tx-%s"
+    grow(host, {tx % "10/xps_cpus": "f0\n", tx % "2/xps_cpus": "0f\n", tx % "3/tx_timeout": "0\n"})
+    assert hardware.interfaces(host)["enc1000"]["xps_cpus"] == {
+        "tx-0": "0",
+        "tx-2": "0f",
+        "tx-3": None,
+        "tx-10": "f0",
+    }
 
 
 def test_this_machine_has_a_loopback_interface_without_driver():

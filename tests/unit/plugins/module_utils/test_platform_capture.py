@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import ker
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import sysctls
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
 
 PROGRAM = os.path.join(os.path.dirname(captured.FOLDER), "..", "..", "capture")
 TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"
@@ -62,7 +62,7 @@ def machine(tmp_path):
 def test_what_was_taken_gives_the_same_facts(machine, tmp_path):
     taken = capture("--root", str(machine))
     captured.grow(tmp_path / "again", taken)
-    there, again = ReadingHost(str(machine)), ReadingHost(str(tmp_path / "again"))
+    there, again = opened(str(machine)), opened(str(tmp_path / "again"))
     assert facts(again, "Linux") == facts(there, "Linux")
     assert facts(again, "Linux")["conflicts"]
     told = [(one["profile"], one["enqueue"], one["unit"]) for one in facts(again, "Linux")["sap_instances"]]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SMT and HiperSockets: the verdicts, and the steps that change a drifted setting."""
+"""SMT, z/VM and HiperSockets: the verdicts, and the steps that change a drifted setting."""
 
 import socket
 
@@ -29,7 +29,8 @@ def smt(tmp_path):
 
     def record(tree, wanted=None, system="Linux"):
         captured.grow(tmp_path, tree)
-        (found,) = checks.records(ReadingHost(str(tmp_path)), system, wanted, None)
+        found, *others = checks.records(ReadingHost(str(tmp_path)), system, wanted, None)
+        assert [other["subject"] for other in others] == (["z/VM"] if "z/VM gives" in found["reason"] else [])
         assert found["name"] == "platform" and found["subject"] == "SMT"
         assert found["before"] == found["after"] and found["undo"] is None and found["conflicts"] == []
         return found
@@ -117,6 +118,51 @@ def test_where_smt_is_no_question(smt, tree, system, words):
     assert found["wanted"] == {"threads_per_core": 2} and found["before"]["running"] is None
 
 
+# z/VM
+
+
+@pytest.mark.parametrize(
+    "cores, version, verdict, reason, remark",
+    [
+        (3, "6.1.0", "compliant", "z/VM runs on 3 cores of its LPAR, which is within its limit", None),
+        (32, "7.3.0", "compliant", "z/VM runs on 32 cores of its LPAR, which is within its limit", None),
+        (
+            33,
+            "6.4.0",
+            "compliant",
+            "z/VM runs on 33 cores of its LPAR",
+            "z/VM uses at most 64 threads, which is 32 cores",
+        ),
+        (64, "6.3.0", "compliant", "z/VM runs on 64 cores of its LPAR", "32 cores with SMT; two z/VM systems"),
+        (
+            65,
+            "6.3.0",
+            "drifted",
+            "65 cores of its LPAR; z/VM uses at most 64 threads, which is 32 cores with SMT",
+            None,
+        ),
+        (
+            80,
+            "7.3.0",
+            "compliant",
+            "80 cores of its LPAR",
+            "z/VM 6 uses at most 64 threads, which is 32 cores with SMT; a newer",
+        ),
+        (None, "6.3.0", "compliant", "the cores of z/VM's LPAR are not known; z/VM uses at most 64 threads", None),
+    ],
+)
+def test_the_threads_that_zvm_can_use(tmp_path, cores, version, verdict, reason, remark):
+    text = synthetic.sysinfo() + "VM00 Name:            LNX1\nVM00 Control Program: z/VM    %s\n" % version
+    lines = [line for line in text.splitlines() if not line.startswith("LPAR CPUs Configured")]
+    lines += [] if cores is None else ["LPAR CPUs Configured: %d" % cores]
+    captured.grow(tmp_path, {"/proc/sysinfo": "\n".join(lines) + "\n"})
+    dummy, found = checks.records(ReadingHost(str(tmp_path)), "Linux", None, None)
+    assert (found["subject"], found["verdict"]) == ("z/VM", verdict)
+    assert reason in found["reason"]
+    assert found["before"]["running"] == {"control program": "z/VM %s" % version, "cores of its LPAR": cores}
+    assert [remark in said for said in found["remarks"]] == ([True] if remark else [])
+
+
 # HiperSockets
 
 
@@ -153,7 +199,7 @@ def test_small_values_are_remarks(way):
     assert found["verdict"] == "compliant"
     assert found["remarks"] == [
         "hsi0: its buffers of 64k allow an MTU of 57344",
-        "hsi0: IBM recommends 128 buffers (buffer_count) for HiperSockets",
+        "hsi0: IBM recommends 128 buffers (buffer_count) for HiperSockets; its device must be offline for the change",
     ]
 
 

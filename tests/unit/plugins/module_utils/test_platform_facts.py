@@ -11,6 +11,7 @@ import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import facts as _platform_facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.distribution import parse_os_release
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 
 CPUS = "/sys/devices/system/cpu/"
@@ -461,7 +462,7 @@ def test_kernel_parameters():
     ],
 )
 def test_os_release(text, expected):
-    assert _platform_facts.parse_os_release(text) == expected
+    assert parse_os_release(text) == expected
 
 
 def test_os_release_below_usr_lib(look):

@@ -159,6 +159,17 @@ def _unknown(*_arguments):
     raise socket.gaierror(-2, "Name or service not known")
 
 
+def test_a_peer_behind_a_router_is_a_remark(check, monkeypatch):
+    def router_to(_host, address):
+        return "192.0.2.254" if address == PEER else None
+
+    monkeypatch.setattr(smc_checks.smc_hardware, "router_to", router_to)
+    found = check(line(PEER, 40001), [smc("SMCR", 40001)], peers=["sapdb1", OTHER])
+    assert found["remarks"] == [
+        "sapdb1 is reached over the router 192.0.2.254: version 1 of SMC needs a common subnet, version 2 does not"
+    ]
+
+
 def test_aix_is_not_applicable(check):
     found = check(system="AIX")
     assert found["verdict"] == "not_applicable" and "smc_r" in found["reason"]

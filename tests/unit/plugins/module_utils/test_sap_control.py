@@ -126,7 +126,7 @@ def test_processes_with_commas_and_with_nothing_in_their_columns():
             "7:43:21",
             4711,
         ),
-        ("disp+work", "Dispatcher", "GRAY", "Stopped", "", "", 4711),
+        ("disp+work", "Dispatcher", "GRAY", "Stopped", "", "", None),
         ("sybdbfm", "", "GREEN", "Running", "", "", None),
         ("odd", "", "", "", "", "", None),
     ]

@@ -10,7 +10,7 @@ import captured
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
 
 FOLDER = {"folder": True}
@@ -328,8 +328,10 @@ def test_links_of_a_captured_tree_lead_into_it(grown):
             "/sapmnt/PRD/profile/PRD_ASCS01_ascs": ENSA2_ASCS,
             "/usr/sap/PRD/SYS/profile": {"link": "/sapmnt/PRD/profile"},
             "/usr/sap/PRD/ASCS01": FOLDER,
+            "/proc": FOLDER,
+            "/sys": FOLDER,
         },
-        ReadingHost,
+        opened,
     )
     (one,) = instances.instances(host)
     assert (one.profile, one.enqueue) == (PROFILES + "PRD_ASCS01_ascs", "ENSA2")

@@ -80,8 +80,8 @@ def test_without_a_socket_the_process_tells_its_start(tmp_path, age, expected):
     assert start_times.basis(host, D00, now - 2000, PROFILES) == expected
 
 
-def process(name="disp+work", elapsed="1:00:00", pid=7, colour="GREEN"):
-    return ListedProcess(name, "", colour, "Running", "2026 11 20 10:00:00", elapsed, pid)
+def process(name="disp+work", elapsed="1:00:00", pid=7):
+    return ListedProcess(name, "", "GREEN", "Running", "2026 11 20 10:00:00", elapsed, pid)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,6 @@ def process(name="disp+work", elapsed="1:00:00", pid=7, colour="GREEN"):
         ([process("igswd_mt", "9:00:00", 5), process(), process("icman", "0:00:01", 9)], 3600),
         # without one the oldest of those that run
         ([process("msg_server", "1:00:00", 5), process("enq_server", "2:00:00", 6)], 7200),
-        ([process("msg_server", "9:00:00", 5, "GRAY"), process("enq_server", "2:00:00", 6)], 7200),
         ([process("msg_server", "9:00:00", None), process("enq_server", "2:00:00", 6)], 7200),
     ],
 )
@@ -113,7 +112,7 @@ def test_the_start_of_a_real_process(tmp_path):
     assert found > time.time() - float(Host().read("/proc/uptime").split()[0]) - 1
 
 
-@pytest.mark.parametrize("processes", [[], [process(elapsed="")], [process(elapsed="1 day")], [process(colour="GRAY")]])
+@pytest.mark.parametrize("processes", [[], [process(elapsed="")], [process(elapsed="1 day")], [process(pid=None)]])
 def test_a_start_that_nobody_tells(tmp_path, processes):
     with pytest.raises(HostError, match="the start time of its processes is unknown"):
         start_times.instance_started(Host(str(tmp_path)), processes)

@@ -8,6 +8,7 @@ import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import rps_params
 from runs import only, runner
@@ -17,6 +18,7 @@ GUESTS = [name for name in captured.names() if name.startswith("kvm-")]
 
 
 look_rps = runner(Rps, **rps_params())
+look_hiperdispatch = runner(Hiperdispatch, enabled=True, steal_threshold=20, delay_factor=None)
 look_polarization, look_topology = runner(CpuPolarization, wait_timeout=1), runner(CpuTopology, sw_siblings=True)
 
 
@@ -46,12 +48,27 @@ def test_polarization_of_an_lpar_is_what_its_cpus_show(tmp_path, name):
         assert record["verdict"] == "drifted" and "CPU 0-3 does not show its polarization yet" in record["reason"]
     online = 2 if "deconfigured" in name else 3 if "offline" in name else 4
     split = mode == "vertical" and not name.endswith("unknown")
-    assert record["remarks"] == (["entitlement of the %d online CPUs: %d medium" % (online, online)] if split else [])
+    idle = ["s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal"]
+    remarks = idle if name == "lpar-linux-6.12-horizontal" else []
+    assert record["remarks"] == (
+        ["entitlement of the %d online CPUs: %d medium" % (online, online)] if split else remarks
+    )
 
 
 @pytest.mark.parametrize("name", LPARS)
 def test_topology_of_an_lpar_is_not_applicable(tmp_path, name):
     assert topology(captured.plant(name, tmp_path))["verdict"] == "not_applicable"
+
+
+@pytest.mark.parametrize("name", LPARS)
+def test_hiperdispatch_of_an_lpar(tmp_path, name):
+    record = only(look_hiperdispatch(captured.plant(name, tmp_path), check=True))
+    if "6.1-" in name:
+        assert record["verdict"] == "unsupported" and "has no s390.hiperdispatch" in record["reason"]
+        return
+    assert record["before"]["running"] == {"s390.hiperdispatch": "1", "hd_steal_threshold": "30"}
+    assert "hd_steal_threshold: 30, wanted 20" in record["reason"]
+    assert ("the CPUs are horizontal now" in record["reason"]) is name.endswith("horizontal")
 
 
 @pytest.mark.parametrize("name", GUESTS)

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The faces of cpu_polarization and cpu_topology: what they take, and how they end."""
+"""The faces of cpu_polarization, cpu_topology and hiperdispatch: what they take, and how they end."""
 
 import errno
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_polarization, cpu_topology
+from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_polarization, cpu_topology, hiperdispatch
 from modules import caller
-from zkernel import DISPATCHING, TOPOLOGY, ZHost
+from zkernel import DISPATCHING, STEAL_THRESHOLD, TOPOLOGY, ZHost
 
 
 @pytest.fixture
@@ -47,6 +47,20 @@ def test_topology_applies_predicts_and_restores(tmp_path, monkeypatch, topology)
     assert topology()["changed"] is False
     assert topology(state="restored")["changed"]
     assert guest.value(TOPOLOGY) == "0"
+
+
+def test_hiperdispatch_applies_predicts_and_restores(tmp_path, monkeypatch, capsys):
+    host = ZHost(tmp_path, sysctl=True, vertical=True)
+    host.hiperdispatch()
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
+    call = caller(hiperdispatch.main, monkeypatch, capsys)
+    predicted = call(steal_threshold="15", enabled="no", _ansible_check_mode=True)
+    assert predicted["changed"] and predicted["tuning"][0]["verdict"] == "drifted"
+    assert call(steal_threshold="15", enabled="no")["diff"] == predicted["diff"]
+    assert call(steal_threshold=15, enabled=False)["changed"] is False
+    result = call(steal_threshold=101)
+    assert result["failed"] and result["msg"] == "steal_threshold: 101 is out of range; use 0 to 100"
+    assert call(state="restored")["changed"] and host.value(STEAL_THRESHOLD) == "30"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 import smckernel
 import synthetic
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.host import CapturedHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_facts
@@ -107,34 +108,25 @@ def test_this_machine_is_the_default(info):
 
 
 @pytest.mark.parametrize("folder", ["", "nowhere", "empty"])
-def test_a_root_without_proc_is_one_sentence(tmp_path, info, folder):
+def test_a_root_that_is_no_capture_is_one_sentence(tmp_path, info, folder):
     (tmp_path / "empty" / "sys").mkdir(parents=True)
     root = str(tmp_path / folder).rstrip("/")
     result = info(root=root)
-    assert result["failed"] and result["msg"] == (
-        "root: %s contains no folder proc; name the folder that contains proc and sys" % root
-    )
-
-
-def test_a_root_without_sys_is_a_warning(tmp_path, info, warnings):
-    captured.grow(tmp_path, {"/proc/sysinfo": synthetic.sysinfo()})
-    result = info(root=str(tmp_path))
-    assert len(warnings) == 1 and "contains no folder sys" in warnings[0]
-    assert result["ansible_facts"]["zpower_platform"]["generation"] == "z15"
+    assert result["failed"] and result["msg"].startswith("root: ") and root in result["msg"]
 
 
 def test_what_cannot_be_read_is_a_warning(tmp_path, info, warnings, monkeypatch):
     captured.grow(tmp_path, synthetic.zvm_guest())
-    bytes_of = ReadingHost._bytes
+    data = CapturedHost.data
 
-    def refuse(self, target):
-        if target.endswith("/cmdline"):
-            raise OSError(5, os.strerror(5))
-        return bytes_of(self, target)
+    def refuse(self, path, follow=True):
+        if path == "/proc/cmdline":
+            raise HostError("cannot read /proc/cmdline: it is contradictory")
+        return data(self, path, follow)
 
-    monkeypatch.setattr(ReadingHost, "_bytes", refuse)
+    monkeypatch.setattr(CapturedHost, "data", refuse)
     result = info(root=str(tmp_path))
-    assert warnings == ["cannot read /proc/cmdline: Input/output error"]
+    assert warnings == ["cannot read /proc/cmdline: it is contradictory"]
     assert result["ansible_facts"]["zpower_platform"]["kernel_parameters"] is None
 
 
@@ -163,8 +155,8 @@ def test_mistyped_wishes_are_refused(check, arguments, words):
 
 def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
     captured.grow(tmp_path, synthetic.large_lpar(1))
-    monkeypatch.setattr(platform_check, "ReadingHost", lambda: ReadingHost(str(tmp_path)))
-    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    host = ReadingHost(str(tmp_path))
+    monkeypatch.setattr(platform_check, "host_and_system", lambda root: (host, "Linux"))
     result = check(threads_per_core=2)
     assert (result["changed"], result["msg"], len(result["tuning"])) == (False, "1 compliant", 1)
     # a module that only looks does not fail for what it sees

@@ -9,7 +9,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.modules import enqt, niping, workload
 from enqueueing import ENQ_ADMIN, ENQT, standin
-from measuring import QUICK, SEARCH_PATH, STANDIN, free_port
+from measuring import QUICK, SEARCH_PATH, STANDIN, errors, free_port, measured
 from modules import caller
 
 ROUNDS = (1, 2, 3)
@@ -27,12 +27,13 @@ def faces(monkeypatch, capsys):
 
 def rounds_of(call, session, **options):
     """Measure ROUNDS against one server, which has to live on; the first error of each record."""
-    errors = []
+    found = []
     for number in ROUNDS:
-        records = call(**dict(CLIENT, session=session, round=number, **options))["records"]
+        how = dict(CLIENT, session=session, round=number, **options)
+        records = measured(lambda how=how: call(**how)["records"])
         assert records and agent.is_running(session)
-        errors += [run["error"] for record in records for run in record["runs"]]
-    return errors
+        found += [error for record in records for error in errors(record)]
+    return found
 
 
 def start(call, **options):

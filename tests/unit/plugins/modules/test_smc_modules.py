@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The face of smc_sysctls, and the rows and options of other faces that are about SMC."""
+"""The faces of smc and smc_sysctls, and the rows and options of other faces that are about SMC."""
 
 import errno
 
@@ -8,9 +8,11 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
-from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_check, smc_sysctls
+from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_check, smc, smc_sysctls
 from modules import caller
+from sapsystem import D00
 from smckernel import SYSCTLS, SmcHost
+from smcsystem import SmcSapHost
 
 WMEM = SYSCTLS + "wmem"
 
@@ -53,6 +55,48 @@ def test_bad_input_fails_with_one_sentence_and_changes_nothing(host, sysctls, ar
     result = sysctls(**arguments)
     assert result["failed"] and words in result["msg"]
     assert host.log == [] and not host.exists("/var/lib/zpower_sap_tuning")
+
+
+@pytest.fixture
+def system(tmp_path, monkeypatch):
+    found = SmcSapHost(tmp_path)
+    monkeypatch.setattr(entry_point, "Host", lambda: found)
+    return found
+
+
+@pytest.fixture
+def of_instances(monkeypatch, capsys):
+    return caller(smc.main, monkeypatch, capsys)
+
+
+def test_an_instance_is_stored_predicted_and_restored(system, of_instances):
+    before = system.data(D00)
+    predicted = of_instances(instances=["PRD_00"], _ansible_check_mode=True)
+    assert predicted["changed"] and system.data(D00) == before
+    result = of_instances(instances=["PRD_00"])
+    assert result["diff"] == predicted["diff"]
+    subjects = {record["subject"]: (record["verdict"], record["restart"]) for record in result["tuning"]}
+    assert subjects[D00] == ("pending_restart", "instance") and subjects["kernel"][1] == "none"
+    assert of_instances(instances=["PRD_00"])["changed"] is False
+    assert of_instances(state="restored")["changed"] and system.data(D00) == before
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"instances": ["PRD"]}, "instances: 'PRD' is no instance"),
+        ({"instances": ["PRD_00"], "restart": ["D00"]}, "restart: 'D00' is no instance"),
+        ({"instances": ["PRD_00"], "restart_timeout": 0}, "restart_timeout: 0 is out of range"),
+        ({"instances": ["PRD_00"], "change": "a\nb"}, "change: "),
+        ({"pnet_ids": [{"interface": "enc1"}]}, "name"),
+        ({"ueids": ["a b"]}, "ueids: "),
+    ],
+)
+def test_a_wrong_request_fails_with_one_sentence_and_changes_nothing(system, of_instances, arguments, words):
+    before = system.profiles()
+    result = of_instances(**arguments)
+    assert result["failed"] and words in result["msg"]
+    assert system.profiles() == before and not system.exists("/var/lib")
 
 
 def test_every_sysctl_is_documented(sysctls):

@@ -23,13 +23,26 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_limits import limit_text
 from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
+from basekernel import base_files
 from modules import caller
 from sapsystem import SapHost
 from smckernel import SYSCTLS, SmcHost
+from smcsystem import SmcSapHost
 from zkernel import ZHost
 
 MASK = "/sys/class/net/hsi0/queues/rx-0/rps_cpus"
-ALL = ["aix_device_attributes", "cpu_polarization", "cpu_topology", "rps", "sap_profile", "smc_r", "smc_sysctls"]
+ALL = [
+    "aix_device_attributes",
+    "cpu_polarization",
+    "cpu_topology",
+    "hiperdispatch",
+    "rps",
+    "sap_profile",
+    "smc",
+    "smc_r",
+    "smc_sysctls",
+    "system_base",
+]
 
 
 def lpar(root):
@@ -38,6 +51,14 @@ def lpar(root):
     host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
     for name, value in SmcHost.values.items():
         host.fill(SYSCTLS + name, value)
+    base_files(host, "SLES 15")
+    return host
+
+
+def newer_lpar(root):
+    host = ZHost(root, sysctl=True, vertical=True)
+    host.hiperdispatch()
+    host.boots_vertical()
     return host
 
 
@@ -51,6 +72,7 @@ WANTED = {
     "rps": {"interfaces": ["hsi0"], "cpus": "0-2", "sock_flow_entries": 4096},
     "cpu_polarization": {"mode": "vertical"},
     "cpu_topology": {"sw_siblings": "yes"},
+    "hiperdispatch": {"enabled": "no", "steal_threshold": "15"},
     "smc_sysctls": {"settings": {"wmem": "131072", "smcr_testlink_time": 60}},
     "sap_profile": {
         "profiles": [
@@ -58,15 +80,22 @@ WANTED = {
             {"sid": "PRD", "instance": "DEFAULT", "parameters": {"a/b": "1"}, "left_to": "app2"},
         ],
     },
+    "smc": {
+        "instances": ["PRD_00"],
+        "pnet_ids": [{"name": "SAPNET", "interface": "enc1"}, {"name": "SAPNET", "device": "mlx5_0"}],
+        "ueids": ["SAP.1"],
+    },
     "smc_r": {"preset": "optimized"},
     "aix_device_attributes": {"devices": {"sys0": {"maxuproc": 4096}}},
+    "system_base": {"state": "present", "items": ["vm.max_map_count", "kernel.shm", "kernel.sem", "vm.dirty"]},
 }
 
 
 def options(more, kind):
     found = {name: dict(given, complete=True, **more) for name, given in WANTED.items()}
     if more.get("state") == "restored" and kind is not SapHost:
-        del found["sap_profile"]["profiles"]  # its own module says that there is no such system
+        # their own modules say that there is no such system
+        del found["sap_profile"]["profiles"], found["smc"]["instances"]
     return found
 
 
@@ -168,6 +197,9 @@ def left(host):
     found = {}
     for folder, _folders, names in os.walk(host.root):
         for path in [os.path.join(folder, name) for name in names]:
+            if not os.path.exists(path):
+                found[os.path.relpath(path, host.root)] = os.readlink(path)
+                continue
             with open(path, "rb") as stream:
                 text = stream.read().decode("latin-1")
             found[os.path.relpath(path, host.root)] = timeless(text)
@@ -241,20 +273,31 @@ def test_an_unknown_tuning_is_an_error_before_anything_runs(tmp_path, hosts, one
 
 LINUX = "/var/lib/zpower_sap_tuning"
 HOME = {name: lpar for name in ALL}
-HOME.update(cpu_topology=guest, sap_profile=SapHost, aix_device_attributes=AixHost, smc_r=AixHost)
+HOME.update(cpu_topology=guest, hiperdispatch=newer_lpar, sap_profile=SapHost, smc=SmcSapHost)
+HOME.update(aix_device_attributes=AixHost, smc_r=AixHost)
 UNIT = "/etc/systemd/system/SAPPRD_00.service"
 STORED = {
     "cpu_polarization": ["/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"],
     "cpu_topology": ["/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"],
+    "hiperdispatch": [
+        "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf",
+        "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf",
+    ],
     "rps": [
         "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules",
         "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf",
     ],
     "sap_profile": [UNIT + ".d/zpower-sap-tuning.conf", "/etc/security/limits.d/zpower-sap-tuning-prdadm.conf"],
+    "smc": [
+        "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf",
+        "/etc/systemd/system/zpower-sap-tuning-smc.service",
+        "/etc/systemd/system/multi-user.target.wants/zpower-sap-tuning-smc.service",
+    ],
     "smc_sysctls": [
         "/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf",
         "/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf",
     ],
+    "system_base": ["/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"],
 }
 
 
@@ -274,6 +317,8 @@ def apply(name, more=()):
         if name == "sap_profile":
             put(host, UNIT)
             os.makedirs(host.path("/etc/security/limits.d"))
+        if name == "smc":
+            os.makedirs(host.path("/run/systemd/system"))
         wanted = dict(WANTED[name], **dict(more))
         assert own({name: wanted}, False)[name]["changed"]
 
@@ -320,7 +365,7 @@ def stored(name, path):
             shutil.rmtree(host.path(base()))
             for other in set(STORED[name]) - {path}:
                 host.remove(other)
-        assert host.exists(path)
+            assert os.path.lexists(host.path(path))
 
     return act
 

@@ -70,7 +70,7 @@ def test_the_round_rotates_the_workloads(call):
         (dict(workload="network", side="server", path="/no/such/program", network={"tool": "netperf"}),
          "/no/such/program is no executable file: set path to netserver, or leave it out"),
         (dict(workload="openssl", side="server"), "workload openssl has no server: take side client"),
-        (dict(workload="disk", side="client"), "value of workload must be one of: network, fio, openssl"),
+        (dict(workload="disk", side="client"), "value of workload must be one of: network, fio, openssl, command"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_hears_why(call, arguments, words):

@@ -242,7 +242,7 @@ def test_what_is_no_offset_is_one_sentence(text):
 
 def test_what_cannot_be_kept_is_one_sentence(tmp_path):
     lines = (FIXTURES / "nmon" / "aix_shared.nmon").read_text().splitlines(keepends=True)
-    without_shares = [line.replace("EC_", "XX_") for line in lines]
+    without_shares = [line.replace("VP_", "XX_") for line in lines]
     for text, gone, message in (
         (lines, ("PCPU_ALL", "LPAR"), "does not say how much CPU time"),
         (lines, ("LPAR",), "does not say how many processors there were: give cpus"),

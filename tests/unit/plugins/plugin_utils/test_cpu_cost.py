@@ -215,3 +215,8 @@ def test_the_kpis_agree_with_each_other(busy, elapsed, cpus, units):
     else:
         assert found.itr_per_h is None
         assert found.itr_reason.endswith("is under 5 %") and "utilization 5" not in found.itr_reason
+
+
+def test_the_report_says_of_what_the_utilization_of_a_shared_partition_is():
+    words = "of a shared AIX partition, that of its virtual processors, not of its entitlement."
+    assert words in " ".join(report_of(records_of(SAME))["method"])

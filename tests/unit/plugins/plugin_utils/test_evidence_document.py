@@ -48,6 +48,13 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
     assert files.read(tmp_path / "run" / "verify.json") == json.loads(json.dumps(made))
 
 
+def test_evidence_from_before_captures_can_be_read(tmp_path: Path) -> None:
+    made = samples.site()
+    del made["totals"]["verdicts"]["unknown"]
+    files.write(made, tmp_path / "run", ["json"])
+    assert files.read(tmp_path / "run" / "verify.json")["totals"]["verdicts"]["unknown"] == 0
+
+
 def test_the_schema_knows_the_same_words() -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     assert schema["$defs"]["row"]["properties"]["verdict"]["enum"] == list(VERDICTS)
@@ -73,6 +80,8 @@ def test_rows_stand_as_the_module_returned_them() -> None:
     ("outcomes", "verdicts", "more", "result"),
     [
         (["ok", "ok"], ["compliant", "not_applicable", "unsupported", "waived"], {}, "compliant"),
+        (["ok", "ok"], ["compliant", "unknown"], {}, "unknown"),
+        (["ok", "ok"], ["unknown", "drifted"], {}, "drift"),
         (["ok", "ok"], ["compliant", "drifted"], {}, "drift"),
         (["ok", "ok"], ["pending_restart"], {}, "drift"),
         (["ok", "ok"], ["pending_restart", "changed"], {"kind": "site"}, "compliant"),
@@ -111,6 +120,7 @@ def test_the_result(outcomes: list[str], verdicts: list[str], more: dict[str, An
         (samples.site(ended=None), "The run did not end: its controller was stopped, or it is still running; 5 of 12"),
         (one(row()), "1 host is compliant."),
         (one(row(verdict="waived"), row(subject="eth0")), "1 host is compliant. Of 2 rows, 1 waived."),
+        (one(row(verdict="unknown")), "1 host is compliant as far as captures show. Of 1 row, 1 unknown."),
         (one(row(verdict="changed"), kind="site"), "1 host is as requested. Of 1 row, 1 changed."),
         (one(row(verdict="failed")), "1 value could not be read."),
         (one(row(verdict="drifted"), kind="rollback"), "1 of 1 host is not taken back."),

@@ -64,6 +64,18 @@ def test_verbose_shows_every_row_and_its_remarks() -> None:
     ]
 
 
+def test_differences_that_are_only_observed_are_told_once_with_their_hosts() -> None:
+    seen = row("system_base", "kernel.sem", wanted={"state": "observe"}, reason="only observed: kernel.sem is 1")
+    rows = [seen, row(reason="two threads per core"), row("system_base", "/dev/shm", wanted={"state": "observe"})]
+    made = build(run(), ["app1", "app2"], {name: HostResult("ok", "", rows) for name in ("app1", "app2")})
+    for verbose in (False, True):
+        assert texts(made, verbose).count("app1, app2: only observed: kernel.sem is 1") == 1
+    assert texts(made)[1:] == [
+        "6 compliant rows are not shown; -v shows them",
+        "2 hosts: 2 ok. 6 rows: 6 compliant.",
+    ]
+
+
 @pytest.mark.parametrize(("kind", "words"), [("rollback", "nothing to take back"), ("verify", "no tuning was checked")])
 def test_hosts_without_rows_are_named(kind: str, words: str) -> None:
     made = build(run(kind), ["app1", "app2"], {name: HostResult("ok") for name in ("app1", "app2")})

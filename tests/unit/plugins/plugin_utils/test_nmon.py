@@ -9,6 +9,8 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader, parse_date, parse_time
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon_samples import samples_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
+    ALL_CPUS,
+    ENTITLED,
     SMC_R_HIDES,
     CpuFileError,
     CpuWindow,
@@ -66,13 +68,47 @@ def test_a_shared_aix_partition_in_processors():
     assert (found["physc"], found["entitlement"]) == (0.4367, 0.5)
 
 
-def test_without_pcpu_the_shares_of_the_entitlement_say_the_same():
+def test_without_pcpu_the_shares_of_the_virtual_processors_say_the_same():
+    """An older file: EC_User% and EC_Sys% add up to 180 % of the entitlement in its second snapshot."""
     found = window(without(lines_of("aix_shared.nmon"), "PCPU_ALL"))
     assert (found["source"], found["cpu_s"], found["user_s"], found["system_s"]) == ("LPAR", 12.1, 4, 8.1)
 
 
-def test_without_shares_of_the_entitlement_it_is_what_was_consumed_and_says_so():
-    lines = [line.replace("EC_", "XX_") for line in without(lines_of("aix_shared.nmon"), "PCPU_ALL")]
+def test_above_the_entitlement_where_its_shares_stop_at_100_percent():
+    """A file as AIX 7.1 and later write it: 3.2 processors used with an entitlement of 0.4."""
+    lines = lines_of("aix_above_entitlement.nmon")
+    physical, lpar = window(lines), window(without(lines, "PCPU_ALL"))
+    assert (physical["source"], lpar["source"]) == ("PCPU_ALL", "LPAR")
+    for name, seconds in (("cpu_s", 50.4), ("user_s", 37.2), ("system_s", 13.2)):
+        assert physical[name] == lpar[name] == pytest.approx(seconds)
+    busiest = window(without(lines, "PCPU_ALL"), "09:00:20", "09:00:30")
+    assert (busiest["cpu_s"], busiest["physc"], busiest["entitlement"]) == (pytest.approx(28.8), 3.2, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("name", "pct_of"),
+    [
+        ("aix_shared.nmon", ENTITLED),
+        ("aix_above_entitlement.nmon", ENTITLED),
+        ("aix_dedicated.nmon", ALL_CPUS),
+        ("linux_16.nmon", ALL_CPUS),
+    ],
+)
+def test_it_says_of_what_the_percentages_are(name, pct_of):
+    assert window(lines_of(name))["pct_of"] == pct_of
+    assert window(without(lines_of(name), "LPAR"))["pct_of"] == pct_of
+    assert window(without(lines_of(name), "CPU_ALL"))["pct_of"] is None
+
+
+def test_the_percentages_of_a_shared_partition_are_not_those_of_its_virtual_processors():
+    found = window(lines_of("aix_above_entitlement.nmon"), "09:00:20", "09:00:30")
+    assert (found["busy_pct"], found["cpus"], found["pct_of"]) == (90, 4, ENTITLED)
+    assert found["cpu_s"] == pytest.approx(10 * 0.90 * found["physc"])
+    assert found["cpu_s"] == pytest.approx(10 * 0.72 * found["cpus"])
+
+
+def test_without_shares_of_the_virtual_processors_it_is_what_was_consumed_and_says_so():
+    lines = [line.replace("VP_", "XX_") for line in without(lines_of("aix_shared.nmon"), "PCPU_ALL")]
     found = window(lines)
     assert (found["source"], found["cpu_s"], found["user_s"]) == ("PhysicalCPU", 13.1, None)
     assert "idle time included" in found["remarks"][0]
@@ -96,10 +132,10 @@ def test_a_dedicated_partition_has_the_processors_of_lparstat():
 
 def test_an_lpar_section_of_a_dedicated_partition():
     lines = lines_of("aix_dedicated.nmon")
-    lines.insert(-1, "LPAR,Logical Partition aixdb1,PhysicalCPU,virtualCPUs,entitled,SharedCPU,EC_User%,EC_Sys%\n")
+    lines.insert(-1, "LPAR,Logical Partition aixdb1,PhysicalCPU,virtualCPUs,entitled,SharedCPU,VP_User%,VP_Sys%\n")
     lines.append("LPAR,T0002,0.000,2,2.00,0,0.00,0.00\n")
     found = window(without(lines, "BBBP"), begin="09:00:10")
-    assert (found["source"], found["cpu_s"]) == ("CPU_ALL", 10)
+    assert (found["source"], found["cpu_s"], found["pct_of"]) == ("CPU_ALL", 10, ALL_CPUS)
 
 
 def test_linux_with_steal_a_short_first_snapshot_and_a_line_that_was_cut_off():
@@ -219,6 +255,48 @@ def test_a_gap_is_said():
     assert found["cpu_s"] == pytest.approx(300 * 0.3 * 2)
 
 
+STEPPED = "2,2,0,96,,1"
+
+
+def stepped(*clocks):
+    """A file with snapshots of 4 % of one processor at these times of a day."""
+    lines = simple([STEPPED])
+    for number, clock in enumerate(clocks, 2):
+        lines += [f"ZZZZ,T{number:04d},{clock},20-NOV-2026\n", f"CPU_ALL,T{number:04d},{STEPPED}\n"]
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("clocks", "begin", "end"),
+    [
+        # set back after the window, and then not into it
+        (["09:00:20", "09:00:30", "09:00:40", "09:00:32", "09:00:42"], "09:00:10", "09:00:30"),
+        (["09:00:20", "09:00:30", "08:00:00", "08:00:10"], "09:00:10", "09:00:30"),
+        # set back before the window
+        (["09:00:20", "08:00:00", "08:00:10", "08:00:20", "08:00:30"], "08:00:10", "08:00:30"),
+        (["09:00:20", "09:00:30", "08:00:00", "08:00:10"], None, "09:00:20"),
+    ],
+)
+def test_a_clock_step_outside_the_window_does_not_matter(clocks, begin, end):
+    found = window(stepped(*clocks), begin, end)
+    assert (found["elapsed_s"], found["covered_s"], found["cpu_s"], found["remarks"]) == (20, 20, 0.8, [])
+
+
+@pytest.mark.parametrize(
+    ("clocks", "begin", "end"),
+    [
+        (["09:00:20", "08:00:00", "08:00:10"], None, None),
+        (["09:00:20", "08:00:00", "08:00:10"], "09:00:10", None),
+        # the clock of the window is there twice
+        (["09:00:20", "09:00:30", "09:00:10", "09:00:20"], "09:00:10", "09:00:20"),
+        (["09:00:20", "09:00:30", "09:00:40", "09:00:20", "09:00:30"], "09:00:10", "09:00:30"),
+    ],
+)
+def test_a_clock_step_into_the_window_is_an_error(clocks, begin, end):
+    with pytest.raises(CpuFileError, match=r"the clock goes back from 2026-.* to 2026-.*, and the window has times"):
+        window(stepped(*clocks), begin, end)
+
+
 def test_where_nmon_did_not_say_when_it_began_the_first_snapshot_has_no_time():
     lines = [line for line in simple(["90,10,0,0,,2", "10,20,0,70,,2"]) if not line.startswith("AAA,time")]
     found = window(lines)
@@ -234,7 +312,6 @@ def test_where_nmon_did_not_say_when_it_began_the_first_snapshot_has_no_time():
         (["AAA,progname,nmon\n", "ZZZZ,T0001\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,25:00:00,20-NOV-2026\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,09:00:00,31-NOV-2026\n"], (), "line 2: ZZZZ"),
-        (simple(["1,1,0,98,,1"] * 2) + ["ZZZZ,T0003,08:00:00,20-NOV-2026\n"], (), "clock goes back"),
         (simple(["1,1,0,98,,1"]) + ["AAA,host,h2\n"], (), "line 10: several files in one, of h1 and of h2"),
         (simple(["1,1,0,98,,1"]), ("10:00",), "the file covers 2026-11-20 09:00:00 to 2026-11-20 09:00:10"),
         (simple(["1,1,0,98,,1"]), ("9 o'clock",), "no time of the file"),

@@ -190,3 +190,12 @@ def test_report_of_failed_and_foreign_rounds_fits_its_schema(tmp_path):
     assert list(validator("report").iter_errors(report)) == []
     assert report["counts"]["NO DATA"] == 2
     assert len(report["problems"]) == 1
+
+
+@pytest.mark.parametrize(("name", "kind"), [("measurement", "records"), ("tunings", "tunings")])
+def test_files_of_the_first_version_are_still_valid(name, kind):
+    fixtures = Path(__file__).resolve().parents[2] / "fixtures" / "records"
+    stored = json.loads((fixtures / "version-0.1.0.json").read_text(encoding="utf-8"))
+    assert stored[kind] and [list(validator(name).iter_errors(item)) for item in stored[kind]] == [[]] * len(
+        stored[kind]
+    )

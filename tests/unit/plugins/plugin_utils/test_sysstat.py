@@ -3,9 +3,10 @@
 """JSON of sysstat. The fixtures are of sysstat 12.6.1, all about the same twelve seconds; two names were replaced."""
 
 import copy
+import gzip
 import json
 import shutil
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,33 @@ def test_midnight_and_twelve_hour_clocks():
     assert (found["begin"], found["end"]) == ("2026-11-19 23:59:52", "2026-11-20 00:00:04")
 
 
+def set_back(host):
+    for number, item in enumerate(host["statistics"][3:]):
+        item["timestamp"] = f"18:00:{2 * number:02d}"
+
+
+def test_a_clock_step_after_the_window_does_not_matter():
+    whole = window(captured("mpstat.json"))
+    middle = str(datetime.fromisoformat(whole["begin"]) + timedelta(seconds=6))
+    host = captured("mpstat.json")
+    set_back(host)
+    assert window(host, None, middle) == window(captured("mpstat.json"), None, middle)
+
+
+def test_an_interval_that_is_longer_than_its_spacing_counts_from_the_report_before():
+    """As after a clock step by less than an interval, which shortens the time between two reports only."""
+    host = captured("sadf.json")
+    host["statistics"][3]["timestamp"]["interval"] = 60
+    assert window(host) == window(captured("sadf.json"))
+
+
+def test_a_gap_beyond_the_window_is_no_remark():
+    host = captured("sadf.json")
+    begin = datetime.fromisoformat(window(host)["begin"])
+    del host["statistics"][3]
+    assert window(host, None, str(begin + timedelta(seconds=6)))["remarks"] == []
+
+
 def broken(change, name="mpstat.json"):
     host = captured(name)
     change(host)
@@ -136,7 +164,7 @@ def broken(change, name="mpstat.json"):
         (lambda host: host.update(statistics=[]), "no sample of the CPUs"),
         (lambda host: host["statistics"][1].update(timestamp="25:00:00"), "is no time of day"),
         (lambda host: host["statistics"][1].update(timestamp=None), "is no time of day"),
-        (lambda host: host["statistics"][3].update(timestamp="18:00:00"), "the clock goes back"),
+        (set_back, "the clock goes back from .*, and the window has times on both sides"),
         (lambda host: host["statistics"][1].update({"cpu-load": []}), "has no load of all CPUs together"),
         (lambda host: host["statistics"].__setitem__(1, 7), "is no time of day"),
     ],
@@ -264,6 +292,13 @@ def test_a_text_with_everything_in_it_is_not_read_to_its_end(tmp_path, monkeypat
     monkeypatch.setattr(cpu_files, "LARGEST_JSON", 100)
     with pytest.raises(CpuFileError, match="more than 100 bytes: sadf -j FILE -- -u ALL"):
         cpu_files.window_of(str(FIXTURES / "sadf.json"), "auto", WindowOptions())
+
+
+def test_only_files_of_nmon_are_read_compressed(tmp_path):
+    path = tmp_path / "sadf.json.gz"
+    path.write_bytes(gzip.compress(text_of("sadf.json").encode()))
+    with pytest.raises(CpuFileError, match="only files of nmon are read compressed: unpack it with gunzip"):
+        cpu_files.window_of(str(path), "auto", WindowOptions())
 
 
 def test_times_beyond_the_calendar_are_one_sentence(tmp_path):

@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures in the place of hosts; the playbook captures makes hosts of them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+---
+name: captures
+short_description: Captures of machines, each with its host
+version_added: 0.1.0
+author:
+  - The zpower.sap_tuning authors (@zpower)
+description:
+  - Finds captures by the names of files. A capture is an archive of C(dbginfo.sh), C(sos) or C(supportconfig), or a
+    folder or archive with the folders C(proc) and C(sys) of a machine.
+  - The host is the one in the name of the capture. If the inventory has a host of that name, with or without a domain,
+    it is that host, so that its variables apply. A capture without such a name is called like its file.
+  - Of several captures of a host, the newest by the time in its name is returned, and a warning names the others.
+options:
+  _terms:
+    description: Folders with captures, or captures. A text with commas between them is possible too.
+    type: list
+    elements: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Which hosts these captures are of
+  ansible.builtin.debug:
+    msg: "{{ query('zpower.sap_tuning.captures', '/srv/captures') | map(attribute='host') }}"
+"""
+
+RETURN = r"""
+_list:
+  description: One dictionary per host, with C(host) and C(root), the path of its capture.
+  type: list
+  elements: dict
+"""
+
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.plugins.lookup import LookupBase
+from ansible.utils.display import Display
+
+from ..plugin_utils._actions.capture_files import chosen
+
+
+class LookupModule(LookupBase):
+    def run(self, terms: Any, variables: dict[str, Any] | None = None, **kwargs: Any) -> list[dict[str, str]]:
+        self.set_options(var_options=variables, direct=kwargs)
+        places = [place.strip() for term in self._flatten(terms) for place in str(term).split(",") if place.strip()]
+        known = ((variables or {}).get("groups") or {}).get("all", ())
+        try:
+            found, left_out = chosen(places or [""], known)
+        except (OSError, ValueError) as error:
+            raise AnsibleError(str(error)) from error
+        for sentence in left_out:
+            Display().warning(sentence)
+        return [{"host": capture.host, "root": str(capture.path)} for capture in found.values()]

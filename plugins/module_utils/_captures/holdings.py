@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a capture can hold: tells a file that the machine did not have from one that the capture lacks."""
+
+import posixpath
+
+
+class Holdings:
+    """{path: ""} for what the capture holds as a whole, {path: sentence} for what it lacks; the longest path decides.
+
+    default: the sentence for all other paths. A * stands for one name in a path.
+    """
+
+    def __init__(self, default):
+        self._rows = {"/": default}
+
+    def holds(self, *paths):
+        for path in paths:
+            self._rows[path] = ""
+
+    def lacks(self, sentence, *paths):
+        for path in paths:
+            self._rows[path] = sentence
+
+    def why(self, path):
+        """The sentence for a path, or ""."""
+        while True:
+            for row in self._names(path):
+                if row in self._rows:
+                    return self._rows[row]
+            path = posixpath.dirname(path)
+
+    def _names(self, path):
+        yield path
+        folder, name = posixpath.split(path)
+        if name:
+            yield posixpath.join(folder, "*" + posixpath.splitext(name)[1])
+            yield posixpath.join(folder, "*")
+            above, inner = posixpath.split(folder)
+            if inner:
+                yield posixpath.join(above, "*", name)

@@ -1,0 +1,141 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A capture of a machine in the place of a Host: it is read like one, and nothing is written or run."""
+
+import errno
+import posixpath
+from collections import namedtuple
+
+from .._host.errors import HostError
+from .._host.host import LARGEST, Host
+from .._host.identities import TIMEOUT_S, Way
+from .tree import CONTRADICTORY, FILE, FOLDER, NOTHING, SPECIAL, UNREADABLE
+
+# format: tree, dbginfo, sos, supportconfig or sysfs. hostname, taken: "" if unknown; taken is the machine's local time.
+# notes: sentences about the whole, for example that the archive is cut off.
+Capture = namedtuple("Capture", "format path hostname taken notes")
+
+
+class CapturedHost(Host):
+    """The files of a capture. capture: a Capture; tree: its Tree; why: a function of a path, see lacking().
+
+    It has no commands, no users, and no times of files: an archive does not hold them.
+    """
+
+    def __init__(self, capture, tree, why):
+        super().__init__(capture.path)
+        self.capture = capture
+        self._tree = tree
+        self._why = why
+        self._missed = {}
+
+    @property
+    def missed(self):
+        """The paths that were asked for, were absent, and that the capture cannot hold, in the order of asking."""
+        return list(self._missed)
+
+    def lacking(self, path):
+        """A sentence why this capture cannot hold a path; "" if it does, or if the machine did not have it."""
+        real, entry = self._tree.resolve(path)
+        if entry is None:
+            return self._why(real)
+        return entry.value if entry.kind == UNREADABLE else ""
+
+    def _miss(self, path):
+        path = posixpath.normpath(path)
+        if path not in self._missed and self.lacking(path):
+            self._missed[path] = None
+
+    def _refuse(self, action, path):
+        raise HostError(
+            "cannot %s %s: %s is a capture, not a running machine" % (action, path, self.capture.path), errno.EROFS
+        )
+
+    def twin(self):
+        return self
+
+    def again(self, kind=None):
+        """The same capture for another reader, who has missed nothing yet. kind: a class, by default that of this."""
+        return (kind or type(self))(self.capture, self._tree, self._why)
+
+    def path(self, path):
+        """A path that never exists on this machine: the files of a capture are read by this class only."""
+        return "/dev/null" + posixpath.normpath("/" + path)
+
+    def way(self, path):
+        return Way(None, self.path(path), None)
+
+    def owner(self, path):
+        return None
+
+    def work(self, path, act, *arguments, timeout=TIMEOUT_S):
+        return act(self, *arguments)
+
+    def as_user(self, uid, act, *arguments, timeout=TIMEOUT_S):
+        return act(self, *arguments)
+
+    def exists(self, path):
+        if self._tree.resolve(path)[1] is not None:
+            return True
+        self._miss(path)
+        return False
+
+    def data(self, path, follow=True):
+        """As Host.data(). Raises HostError also for contradictory contents: none of them is chosen."""
+        real, entry = self._tree.resolve(path, follow)
+        if entry is None or entry.kind == UNREADABLE:
+            self._miss(path)
+            return None
+        if entry.kind == FOLDER:
+            return None
+        if entry.kind == NOTHING:
+            return b""
+        if entry.kind == CONTRADICTORY:
+            raise HostError("cannot read %s: %s" % (path, entry.value))
+        if entry.kind == SPECIAL:
+            raise HostError("cannot read %s: it is not a regular file" % path)
+        if entry.kind != FILE:
+            raise HostError("%s is a link now and was not read: put the file itself there" % path)
+        data = entry.value()
+        if len(data) > LARGEST:
+            raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
+        return data
+
+    def real(self, path):
+        return self._tree.resolve(path)[0]
+
+    def target(self, path):
+        """The text of a link; None if this is not a link. Folders on the way are followed."""
+        return self._tree.link(path)
+
+    def size(self, path):
+        entry = self._tree.resolve(path)[1]
+        if entry is None or entry.kind == UNREADABLE:
+            self._miss(path)
+        return entry.size if entry is not None and entry.kind == FILE else None
+
+    def changed(self, path):
+        """None: a capture does not hold when a file was changed, only when it was copied."""
+
+    def listdir(self, path):
+        real, entry = self._tree.resolve(path)
+        if entry is None:
+            self._miss(path)
+        return sorted(self._tree.names(real)) if entry is not None and entry.kind == FOLDER else []
+
+    def put(self, path, value):
+        self._refuse("write", path)
+
+    def replace(self, path, data, mode=0o644, check=None):
+        self._refuse("write", path)
+
+    def link(self, path, to):
+        self._refuse("make the link", path)
+
+    def remove(self, path):
+        self._refuse("remove", path)
+
+    def run(self, argv, timeout=30, user=None, env=None):
+        raise HostError(
+            "cannot run %s: %s is a capture, not a running machine" % (argv[0], self.capture.path), errno.ENOENT
+        )

@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A sos report: files at their own paths below one folder, sos_commands, and a manifest.
+
+Source: sosreport/sos 4.12 (2026-08-21) and earlier ones where they differ.
+"""
+
+import json
+import re
+
+from .._host import cpu_lists
+from .holdings import Holdings
+from .tree import FILE, UNREADABLE, Entry
+
+TOPS = ("proc", "sys", "etc", "usr", "lib", "run", "boot", "var")
+VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
+_DATE = re.compile(r"(?:^|-)([0-9]{4})-([0-9]{2})-([0-9]{2})(?:-|$)")
+_LEGACY = re.compile(r"[.-]([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$")
+_NEVER = "a sos report does not copy it"
+_RED_HAT = "a sos report copies it on Red Hat systems only"
+# Which plugin of sos copies what.
+_COPIED = (
+    ("processor", ("/proc/cpuinfo", "/sys/devices/system/cpu")),
+    ("system", ("/proc/sys", "/etc/sysconfig", "/etc/default")),
+    (
+        "kernel",
+        (
+            "/proc/cmdline",
+            "/etc/sysctl.conf",
+            "/etc/sysctl.d",
+            "/lib/sysctl.d",
+            "/usr/lib/sysctl.d",
+            "/run/sysctl.d",
+            "/usr/local/lib/sysctl.d",
+            "/etc/modprobe.d",
+        ),
+    ),
+    (
+        "systemd",
+        (
+            "/etc/systemd",
+            "/lib/systemd/system",
+            "/usr/lib/systemd/system",
+            "/run/systemd/system",
+            "/etc/modules-load.d",
+        ),
+    ),
+    ("udev", ("/etc/udev/rules.d", "/etc/udev/udev.conf", "/lib/udev/rules.d", "/usr/lib/udev/rules.d")),
+    ("s390", ("/proc/sysinfo", "/proc/qeth", "/etc/zipl.conf", "/sys/bus/ccwgroup/drivers/qeth")),
+    ("networking", ("/proc/net", "/sys/class/net")),
+)
+
+
+def taken(name):
+    """The date in the name of the folder, or ""."""
+    match = _LEGACY.search(name)
+    if match:
+        return "%s-%s-%sT%s:%s:%s" % match.groups()
+    found = _DATE.findall(name)
+    return "-".join(found[-1]) if found else ""
+
+
+def release(text):
+    """(4, 12) for 4.12.0; (0, 0) if unknown."""
+    match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", text)
+    return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+
+
+class Manifest:
+    """What sos_reports/manifest.json tells: plugins: {name: dict}, or None if unknown. Untrusted, so all is checked."""
+
+    def __init__(self, text):
+        try:
+            # numbers are not needed, and long ones take long
+            whole = json.loads(text, parse_int=str, parse_float=str) if text else None
+        except (ValueError, RecursionError):
+            whole = None
+        for key in ("components", "report", "plugins"):
+            whole = whole.get(key) if isinstance(whole, dict) else None
+        self.plugins = whole if isinstance(whole, dict) and whole else None
+
+    def ran(self, plugin):
+        return self.plugins is None or plugin in self.plugins
+
+    def timed_out(self):
+        """The plugins that were stopped."""
+        plugins = (self.plugins or {}).items()
+        return sorted(
+            str(name)[:60] for name, plugin in plugins if isinstance(plugin, dict) and plugin.get("timeout_hit")
+        )
+
+
+def mark_unreadable(tree):
+    """A file of the kernel without permission to read it is copied as an empty one."""
+    for path, entry in list(tree.items()):
+        kernel = path.startswith(("/proc/", "/sys/"))
+        if kernel and entry.kind == FILE and not entry.size and entry.mode is not None and not entry.mode & 0o444:
+            tree.put(path, Entry(UNREADABLE, "it cannot be read on the machine either", 0, None))
+
+
+def holdings(tree, manifest, version, sysctls):
+    """The Holdings of a report. Each part belongs to a plugin of sos, which may not have run.
+
+    sysctls: whether it has the output of sysctl -a.
+    """
+    found = Holdings(_NEVER)
+    found.holds("/dev/null")
+    for plugin, paths in _COPIED:
+        ran = manifest.ran(plugin)
+        for path in paths:
+            found.lacks("" if ran else "the plugin %s of sos, which copies it, did not run" % plugin, path)
+    for name in tree.names("/sys/class/net"):
+        found.lacks("a sos report copies only flags and statistics of an interface", "/sys/class/net/" + name)
+    found.lacks("sos kept only its end, in sos_strings", "/sos_strings")
+    if sysctls:
+        found.holds("/proc/sys")
+    newer = version >= (4, 2) and manifest.ran("systemd")
+    for path in ("/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d", "/lib/tmpfiles.d"):
+        found.lacks("" if newer or tree.resolve(path)[1] is not None else "sos copies it since 4.2", path)
+    for path in ("/etc/tuned", "/usr/lib/tuned"):
+        found.lacks("" if tree.resolve(path)[1] is not None else _RED_HAT, path)
+    for plugin, path in (("processor", "/proc/cpuinfo"), ("kernel", "/proc/cmdline")):
+        if manifest.ran(plugin) and tree.resolve(path)[1] is None:
+            found.lacks("the report has no %s, which every Linux has" % path, path)
+    for cpu in _absent_cpus(tree):
+        found.lacks("this sos report has the folders of a part of the CPUs only", "/sys/devices/system/cpu/cpu%d" % cpu)
+    return found
+
+
+def _absent_cpus(tree):
+    """The present CPUs whose folder is not in the report: sos 4.12 copies 64 of them."""
+    entry = tree.get("/sys/devices/system/cpu/present")
+    if entry is None or entry.kind != FILE:
+        return []
+    try:
+        present = cpu_lists.parse_list(entry.value().decode("ascii", "replace"))
+    except ValueError:
+        return []
+    names = tree.names("/sys/devices/system/cpu")
+    return [cpu for cpu in present if "cpu%d" % cpu not in names]

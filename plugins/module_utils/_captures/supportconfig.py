@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An archive of SUSE's supportconfig: flat texts of sections. Files and values become files at their own paths.
+
+Source: openSUSE/supportutils 3.2.14 (2026-05-27) and earlier ones where they differ; plugins ha_sap and saptune.
+"""
+
+import posixpath
+import re
+
+from . import sections
+from .holdings import Holdings
+from .virtual import Virtual
+
+_NAME = re.compile(r"^(?:scc|nts)_(.+?)_([0-9]{2})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})(?:_|\Z)")
+_NEVER = "a supportconfig does not hold it"
+REMOVED = "*REMOVED BY SUPPORTCONFIG*"
+_MISSING = re.compile(r"^(/\S.*?) - File not found$")
+_PART = re.compile(r"^(/\S.*?) - Last [0-9]+ Lines$")
+_UNIT = re.compile(r"systemctl cat '?([A-Za-z0-9:_.\\@-]+\.(?:service|target|socket|timer|mount))'?$")
+# The texts in which a path belongs; a section of the same name elsewhere may be output of a command.
+_BELONGS = (
+    ("/proc/sys/", ("proc.txt", "basic-health-check.txt")),
+    ("/proc/", ("boot.txt", "hardware.txt", "proc.txt", "modules.txt", "memory.txt")),
+    ("/etc/sysctl.conf", ("env.txt", "etc.txt")),
+    ("/etc/udev/", ("udev.txt", "etc.txt")),
+    ("/usr/lib/udev/", ("udev.txt",)),
+    ("/lib/udev/", ("udev.txt",)),
+    ("/etc/sysconfig/", ("sysconfig.txt", "plugin-saptune.txt", "plugin-ha_sap.txt", "network.txt")),
+    ("/etc/saptune/", ("etc.txt", "plugin-saptune.txt", "plugin-ha_sap.txt")),
+    ("/run/saptune/", ("plugin-saptune.txt",)),
+    ("/etc/tuned/", ("tuned.txt", "etc.txt")),
+    ("/usr/lib/tuned/", ("tuned.txt",)),
+    ("/etc/default/", ("boot.txt", "etc.txt")),
+    ("/boot/", ("boot.txt",)),
+    ("/etc/zipl.conf", ("boot.txt", "etc.txt")),
+    ("/etc/sysctl.d/", ("env.txt", "etc.txt")),
+    ("/usr/lib/sysctl.d/", ("env.txt",)),
+    ("/lib/sysctl.d/", ("env.txt",)),
+    ("/run/sysctl.d/", ("env.txt",)),
+    ("/usr/local/lib/sysctl.d/", ("env.txt",)),
+    ("/etc/modprobe.d/", ("modules.txt", "etc.txt")),
+    ("/usr/sap/", ("plugin-ha_sap.txt",)),
+    ("/sapmnt/", ("plugin-ha_sap.txt",)),
+    ("/etc/", ("etc.txt", "env.txt", "basic-environment.txt")),
+)
+TEXTS = sorted({text for prefix, texts in _BELONGS for text in texts} | {"systemd.txt", "hardware.txt"})
+_FILES = ("Configuration File", "Log File", "File Content")
+
+
+def taken_and_host(name):
+    """(local time, host) from the name of the folder; ("", "") for another name."""
+    match = _NAME.match(name)
+    return ("20%s-%s-%sT%s:%s" % match.groups()[1:], match.group(1)) if match else ("", "")
+
+
+class Reader:
+    """Reads the texts into a tree."""
+
+    def __init__(self, tree, archive, count):
+        self._virtual = Virtual(tree, archive, count)
+        self.absent = []
+        self.parts = []
+        self.refused = []
+        self.sysctls = False
+        self.units = False
+        self.removed = []
+
+    def read(self, name, text):
+        """Read one text (env.txt)."""
+        if REMOVED in text:
+            self.removed.append(name)
+        for section in sections.supportconfig_sections(text):
+            if section.kind in _FILES:
+                self._file(name, section)
+            elif section.kind == "Command" and not section.cut:
+                self._command(name, section)
+
+    def _file(self, name, section):
+        missing, part = _MISSING.match(section.what), _PART.match(section.what)
+        path = (missing or part).group(1) if missing or part else section.what
+        if not self._belongs(path, name):
+            return
+        if missing:
+            self.absent.append(path)
+        elif part:
+            self.parts.append(path)
+        else:
+            self._virtual.add(path, section.body, name)
+
+    @staticmethod
+    def _belongs(path, name):
+        if posixpath.normpath(path) != path or not path.startswith("/") or any(sign < " " for sign in path):
+            return False
+        texts = next((texts for prefix, texts in _BELONGS if path.startswith(prefix)), ())
+        return name in texts
+
+    def _command(self, name, section):
+        program, dummy, rest = section.what.partition(" ")
+        command = posixpath.basename(program) + (" " + rest if rest else "")
+        if name == "env.txt" and command == "sysctl -a":
+            values, refused = sections.sysctl_values(section.body)
+            self.sysctls = self.sysctls or bool(values)
+            self.refused += refused
+            for path, value in values:
+                if REMOVED in value:
+                    self.refused.append(path)
+                else:
+                    self._virtual.add(path, value + "\n", "sysctl -a in env.txt", loose=True)
+        elif name == "hardware.txt" and command == "lscpu":
+            self._lscpu(section.body)
+        elif name == "systemd.txt" and _UNIT.match(command):
+            self.units = True
+            for path, text in sections.unit_files(section.body, _UNIT.match(command).group(1)):
+                if posixpath.normpath(path) == path and "/systemd/" in path:
+                    self._virtual.add(path, text, name)
+        elif name == "plugin-ha_sap.txt" and command == "cat /usr/sap/sapservices":
+            self._virtual.add("/usr/sap/sapservices", section.body, name)
+
+    def _lscpu(self, body):
+        """What lscpu prints as the kernel's file has it."""
+        for line in body.splitlines():
+            label, colon, value = line.partition(":")
+            label, value = label.strip(), value.strip()
+            if label == "On-line CPU(s) list" and value:
+                self._virtual.add("/sys/devices/system/cpu/online", value + "\n", "lscpu in hardware.txt")
+            elif label == "Dispatching mode" and value in ("horizontal", "vertical"):
+                number = "1" if value == "vertical" else "0"
+                self._virtual.add("/sys/devices/system/cpu/dispatching", number + "\n", "lscpu in hardware.txt")
+
+
+def holdings(texts, reader):
+    """The Holdings of such an archive. texts: the names of the texts in it."""
+    found = Holdings(_NEVER)
+    found.holds("/dev/null")
+    for text, paths in (
+        ("boot.txt", ("/proc/cmdline", "/etc/default/grub")),
+        (
+            "env.txt",
+            (
+                "/etc/sysctl.conf",
+                "/etc/sysctl.d",
+                "/usr/lib/sysctl.d",
+                "/lib/sysctl.d",
+                "/run/sysctl.d",
+                "/usr/local/lib/sysctl.d",
+            ),
+        ),
+        ("etc.txt", ("/etc/*.conf", "/etc/tmpfiles.d", "/etc/modules-load.d", "/etc/saptune/extra")),
+        ("udev.txt", ("/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")),
+        ("sysconfig.txt", ("/etc/sysconfig",)),
+        ("tuned.txt", ("/etc/tuned", "/usr/lib/tuned")),
+        ("plugin-ha_sap.txt", ("/usr/sap/sapservices",)),
+    ):
+        for path in paths:
+            if text in texts:
+                found.holds(path)
+            else:
+                found.lacks("the supportconfig was taken without %s" % text, path)
+    if not reader.sysctls:
+        found.lacks("the supportconfig has no output of sysctl -a", "/proc/sys")
+    else:
+        found.holds("/proc/sys")
+    for path in reader.refused:
+        found.lacks("sysctl could not read it, or supportconfig removed its value", path)
+    for top in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"):
+        if reader.units:
+            found.holds(top)
+        else:
+            found.lacks("supportconfig has the text of units since 3.2.14", top)
+        for folder in ("*.wants", "*.requires"):
+            found.lacks("a supportconfig has no links of systemd", "%s/%s" % (top, folder))
+    found.holds(*reader.absent)
+    for path in reader.parts:
+        found.lacks("the supportconfig has only the end of this file", path)
+    return found

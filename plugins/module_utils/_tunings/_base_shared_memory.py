@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The size of the tmpfs on /dev/shm: now, in /etc/fstab, and as SAP asks for it.
+
+SAP Note 941735, as saptune and sapconf have it: 75 % of memory and swap. Without an entry in fstab, systemd mounts it
+with half of the memory; systemd-remount-fs(8) applies the entry's options.
+"""
+
+import os
+import re
+
+from .._host.host import HostError
+
+POINT = "/dev/shm"
+FSTAB = "/etc/fstab"
+SOURCE = "SAP Note 941735, quoted by saptune, sapconf and community.sap_install"
+# the tools round differently, and memory of a machine is a little less than its nominal size
+TOLERANCE_KB = 1024 * 1024
+_UNITS = {"": 1.0 / 1024, "k": 1, "m": 1024, "g": 1024 * 1024}
+_KEPT = ("nosuid", "nodev", "noexec")
+
+
+class Fstab:
+    """The line of a mount point in /etc/fstab, with the methods of a DropIn. All other bytes of the file are kept."""
+
+    path = FSTAB
+
+    def __init__(self, host):
+        self._host = host
+
+    def usable(self):
+        return self._host.exists(self.path)
+
+    def block(self, point):
+        """The line without its end; None if there is none. Of several lines the last one is meant."""
+        lines = self._lines()
+        at = self._find(lines, point)
+        return None if at is None else lines[at]
+
+    def put(self, point, text):
+        """Make text the line of the mount point; None removes it. Raises HostError."""
+        lines = self._lines()
+        at = self._find(lines, point)
+        if at is not None:
+            lines[at : at + 1] = [] if text is None else [text]
+        elif text is not None:
+            # before the end of the last line
+            lines.insert(len(lines) - (lines[-1] == ""), text)
+        self._host.replace(self.path, "\n".join(lines).encode("latin-1"))
+
+    def _lines(self):
+        # every byte is a character of latin-1
+        return (self._host.data(self.path) or b"").decode("latin-1").split("\n")
+
+    @staticmethod
+    def _find(lines, point):
+        found = [number for number, line in enumerate(lines) if fields(line)[1:2] == [point]]
+        return found[-1] if found else None
+
+
+def fields(line):
+    """The fields of a line of fstab or /proc/mounts; none of a comment."""
+    words = line.split()
+    return [] if words and words[0].startswith("#") else words
+
+
+class SharedMemory:
+    """/dev/shm of one host. Sizes are KiB."""
+
+    def __init__(self, host):
+        self._host = host
+        memory = host.read("/proc/meminfo") or ""
+        found = dict(re.findall(r"^(\w+):\s+([0-9]+) kB", memory, re.MULTILINE))
+        self.memory = int(found.get("MemTotal", 0))
+        # whole MiB, so that pages of any size fit
+        self.wanted = -(-(self.memory + int(found.get("SwapTotal", 0))) * 75 // 100 // 1024) * 1024
+
+    def options(self):
+        """The options of the mounted tmpfs; None if there is none."""
+        found = None
+        for line in (self._host.read("/proc/mounts") or "").splitlines():
+            words = fields(line)
+            if words[1:3] == [POINT, "tmpfs"] and len(words) > 3:
+                found = words[3].split(",")
+        return found
+
+    def size(self):
+        """The size in force; None without a tmpfs. The kernel does not show one that nobody has given."""
+        options = self.options()
+        if options is None:
+            return None
+        shown = [option for option in options if option.startswith("size=")]
+        if shown:
+            return self.parse(shown[-1][len("size=") :])
+        if self._host.root == "/":
+            system = os.statvfs(POINT)
+            return system.f_blocks * system.f_frsize // 1024
+        return self.memory // 2
+
+    def used(self):
+        """Whether something is in it."""
+        if self._host.root != "/":
+            return False
+        system = os.statvfs(POINT)
+        return system.f_blocks != system.f_bfree
+
+    def parse(self, text):
+        """The KiB of a size such as 8G or 75%, see tmpfs(5); None if it is none."""
+        match = re.match(r"^([0-9]+)([kmg%]?)\Z", text.lower())
+        if not match:
+            return None
+        number, unit = int(match.group(1)), match.group(2)
+        return number * self.memory // 100 if unit == "%" else int(number * _UNITS[unit])
+
+    def stored(self, line):
+        """The KiB that a line of fstab gives; half of the memory without a line or without a size."""
+        options = fields(line or "")[3:4]
+        sizes = [option for option in (options[0].split(",") if options else []) if option.startswith("size=")]
+        found = self.parse(sizes[-1][len("size=") :]) if sizes else None
+        return self.memory // 2 if found is None else found
+
+    def met(self, size):
+        return size is not None and size + TOLERANCE_KB >= self.wanted
+
+    def line(self, now):
+        """The line of fstab with the wanted size: that of now with another size, or a new one."""
+        size = "size=%dk" % self.wanted
+        if now is None:
+            kept = [option for option in self.options() or () if option in _KEPT]
+            return "tmpfs %s tmpfs %s 0 0" % (POINT, ",".join(["defaults"] + kept + [size]))
+        match = re.match(r"^(\s*\S+\s+\S+\s+\S+\s+)(\S+)(.*)\Z", now, re.DOTALL)
+        if not match:
+            raise HostError("%s: the line of %s has no options; write 'defaults' there" % (FSTAB, POINT))
+        options = [option for option in match.group(2).split(",") if not option.startswith("size=")]
+        return match.group(1) + ",".join(options + [size]) + match.group(3)
+
+    def resize(self, size):
+        """Give the mounted tmpfs this size; its other options stay."""
+        kept = [option for option in self.options() or () if option in _KEPT]
+        argv = ["mount", "-o", ",".join(["remount"] + kept + ["size=%sk" % size]), POINT]
+        done = self._host.run(argv)
+        if done.rc != 0:
+            raise HostError("%s: %s" % (" ".join(argv), (done.err or done.out).strip() or "it failed"))

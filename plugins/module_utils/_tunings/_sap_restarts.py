@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The restarts of instances in one run: those that the option restart names, each once, none after a failure."""
+
+import re
+
+from .._engine.tuning import InputError
+from .._host.host import HostError
+from .._sap.restart import restart
+from .._sap.sapcontrol import SapControl
+from ._sap_subjects import title
+
+
+def check_names(params):
+    """Check the options restart, restart_timeout and change. Raises InputError."""
+    odd = [name for name in params["restart"] if not re.match(r"^[A-Z][A-Z0-9]{2}_[0-9]{2}\Z", name)]
+    if odd:
+        raise InputError("restart: '%s' is no instance; write system and number, such as PRD_00" % odd[0])
+    if params["restart_timeout"] < 1:
+        raise InputError("restart_timeout: %d is out of range; use 1 second or more" % params["restart_timeout"])
+    if not (params.get("change") or "").isprintable():
+        raise InputError("change: %r goes into a comment of the profile, give printable text" % params["change"])
+
+
+class Restarts:
+    """timeout: seconds for a stop, and for a start."""
+
+    def __init__(self, host, timeout):
+        self.host = host
+        self.timeout = timeout
+        self._done, self._failed = set(), []
+
+    def done(self, instance):
+        """Whether this run has restarted the instance, and it came back."""
+        return title(instance) in self._done and title(instance) not in self._failed
+
+    def restart(self, instance, undo=False):
+        """Restart an instance, once in a run; undo: again with the values before, if it was restarted.
+
+        Raises HostError if it does not come back, and if an instance before it did not.
+        """
+        name = title(instance)
+        if undo:
+            if name not in self._done:
+                return  # nothing to undo: it was not stopped
+        elif self._failed:
+            raise HostError("%s was not restarted, because %s did not come back" % (name, self._failed[0]))
+        elif name in self._done:
+            return  # it has started with all stored values, also those of its other profile
+        self._done.add(name)
+        try:
+            restart(SapControl(self.host, instance), name, self.timeout)
+        except HostError:
+            self._failed.append(name)
+            raise

@@ -1,0 +1,335 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kernel's side of the tuning smc: its modules, PNET IDs of interfaces and devices, and UEIDs, now and at boot.
+
+Kernel: net/smc/smc_pnet.c (PNET IDs), net/smc/smc_clc.c (UEIDs). Each entry is a knob, so that entries of others stay.
+"""
+
+import errno
+import re
+
+from .._engine import captured
+from .._engine.places import UNITS
+from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, UnsupportedError, explained
+from .._host import kernel
+from .._host.drop_ins import DropIn, temporaries
+from .._host.errors import refused
+from .._host.host import HostError
+from .._machine import smc_hardware, smc_sockets, smc_tables
+from .._machine.smc_tables import DEVICE, INTERFACE
+from ._smc_boot import PROGRAM_KEY, START, UNIT, BootService
+from ._smc_preconditions import Preconditions
+from ._smc_requests import OPTIONS, entry_text, parse_entry, parse_pnet_ids, parse_ueids
+
+__all__ = ("OPTIONS", "Network", "kernel_ready")
+
+KERNEL, PNET_IDS, UEIDS = "kernel", "PNET IDs", "UEIDs"
+MODULE_NAMES = (smc_hardware.MODULE, "smc_diag")
+MODULES = "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf"
+_MODULES_HEADER = (
+    "# Loaded before instances open SMC sockets, kept by zpower.sap_tuning.smc: change it there, not here.\n"
+)
+_PRESENT = "present"
+# the end of the items of stored entries
+_AT_BOOT = " at boot"
+_RUNNING = re.compile(r"^smc pnet (%s|%s) (\S+)\Z|^smc ueid (\S+)\Z" % (INTERFACE, DEVICE))
+_ENTRY_TEXT = re.compile(r"^[A-Z0-9]{1,16}( port 2)?\Z")
+# the unit's lines, see smc_tables.main()
+_LINE = re.compile(r"^%s(?:%s|%s) \S+ ([A-Z0-9]+) ([0-9])\Z" % (smc_tables.ENTRY, INTERFACE, DEVICE))
+_UEID_LINE = re.compile(r"^%sueid \S+\Z" % smc_tables.ENTRY)
+
+_LOAD_TIMEOUT_S = 60
+
+_NO_UEIDS = "this kernel has no UEIDs, which came with Linux 5.16 or its versions in distributions"
+_NO_PNET_IDS = "this kernel has no table of PNET IDs"
+_UEID_ERRORS = {errno.ERANGE: "the kernel keeps %d" % smc_tables.MOST_UEIDS}
+_PNET_ERRORS = {
+    errno.EEXIST: "the hardware gives it a PNET ID, or another entry has its name",
+    errno.EINVAL: "the kernel does not take this name",
+}
+
+
+def kernel_ready(host):
+    """Why the kernel has no SMC and cannot load it, one clause; empty if it can, or if unknown. Loads nothing."""
+    return "" if unknown_kernel(host) else smc_hardware.missing_kernel(host)
+
+
+def unknown_kernel(host):
+    """Why a capture does not tell whether the kernel has SMC; empty if it does, and for a running machine."""
+    if not host.capture or smc_sockets.kernel_has_smc(host):
+        return ""
+    return host.lacking(smc_hardware.modules_folder(host))
+
+
+def is_live(host):
+    """Whether this is the running machine, and not a captured tree."""
+    return host.root == "/"
+
+
+class Network:
+    """The kernel's subjects of the tuning smc. params: its own; remembered: the journal's keys on the way back."""
+
+    def __init__(self, host, params):
+        self.host = host
+        self.remembered = ()
+        self.restoring = params["state"] == "restored"
+        self.modules = DropIn(host, MODULES, _MODULES_HEADER)
+        self.service = BootService(host)
+        self.drop_ins = (self.modules,) + self.service.drop_ins
+        self.entries = {} if self.restoring else parse_pnet_ids(params["pnet_ids"] or [])
+        self.ueids = [] if self.restoring else parse_ueids(params["ueids"] or [])
+        self.preconditions = Preconditions(host, self.entries)
+
+    # which subjects and knobs
+
+    def subjects(self):
+        names = [KERNEL] + ([PNET_IDS] if self.entries else []) + ([UEIDS] if self.ueids else [])
+        return [self.subject(name) for name in names]
+
+    def owns(self, name):
+        return name in (KERNEL, PNET_IDS, UEIDS)
+
+    selects = owns
+
+    def owns_key(self, key):
+        return self.service.owns(key) or key.startswith(("smc pnet ", "smc ueid ", MODULES + " "))
+
+    def legible(self, key, text):
+        match = _RUNNING.match(key)
+        if not match or text is None:
+            return True
+        return text == _PRESENT if match.group(3) else _ENTRY_TEXT.match(text) is not None
+
+    def marked(self):
+        found = [(KERNEL, self._module(name)) for name in self.modules.blocks()]
+        found += [(KERNEL, knob) for knob in self.service.frame() if knob.now is not None]
+        blocks = [block for block in self.service.unit.blocks() if block != START]
+        return found + [(UEIDS if _is_ueid(block) else PNET_IDS, self._line(block)) for block in blocks]
+
+    def temporaries(self):
+        return temporaries(self.host, MODULES) + self.service.temporaries()
+
+    # observe
+
+    def subject(self, name):
+        """One subject as it is now."""
+        subject = Subject(name)
+        unknown = unknown_kernel(self.host)
+        if unknown:
+            subject.verdict, subject.reason = "unknown", "whether the kernel has SMC is not known: %s" % unknown
+            return subject
+        reason = "" if self.restoring else kernel_ready(self.host)
+        if reason:
+            subject.verdict, subject.reason = "unsupported", reason
+            return subject
+        if not self.restoring:
+            subject.wanted = self._request(name)
+        {KERNEL: self._observe_kernel, PNET_IDS: self._observe_pnet_ids, UEIDS: self._observe_ueids}[name](subject)
+        return subject
+
+    def _request(self, name):
+        if name == PNET_IDS:
+            return {"%s %s" % key: entry_text(self.entries[key]) for key in sorted(self.entries)}
+        return {"ueids": self.ueids} if name == UEIDS else {"state": "present"}
+
+    def _observe_kernel(self, subject):
+        names = MODULE_NAMES if self.restoring else self._modules_at_boot()
+        subject.knobs = [self._module(name) for name in names]
+        asked = bool(self.entries or self.ueids)
+        if self.restoring or (asked and self.service.usable()):
+            subject.knobs += self.service.frame()
+        if self.restoring:
+            return
+        self.preconditions.tell(subject, self._table())
+        if asked and not self.service.usable() and not captured.lacking(self.host, UNITS):
+            subject.remarks.append("this host has no systemd, so nothing keeps PNET IDs and UEIDs over a reboot")
+
+    def _modules_at_boot(self):
+        if kernel.has_builtin(self.host, smc_hardware.MODULE):
+            return []
+        # a name that the kernel lacks would be an error at each boot
+        return [smc_hardware.MODULE] + [name for name in smc_hardware.modules(self.host) if name != smc_hardware.MODULE]
+
+    def _table(self):
+        """The kernel's PNET IDs; empty without SMC in the kernel, and for a captured root. Raises HostError."""
+        if not is_live(self.host) or not smc_sockets.kernel_has_smc(self.host):
+            return {}
+        try:
+            return smc_tables.pnet_ids()
+        except OSError as error:
+            raise refused("cannot read the kernel's PNET IDs", error) from error
+
+    def _observe_pnet_ids(self, subject):
+        table = self._table()
+        asked = sorted(self.entries)
+        if self.restoring:
+            found = [_RUNNING.match(key) for key in self.remembered]
+            asked = [match.group(1, 2) for match in found if match and match.group(1)]
+        for kind, name in asked:
+            if not self.restoring and self._leave_to_hardware(subject, kind, name):
+                continue
+            item = "%s %s" % (kind, name)
+            subject.knobs += self._entry("smc pnet " + item, item, item, entry_text(table.get((kind, name))))
+        self._complete(subject, (INTERFACE + " ", DEVICE + " "))
+
+    def _entry(self, key, item, block, now):
+        """The knobs of one entry, running and stored."""
+        running = [Knob(key, RUNNING, item, key, now)] if is_live(self.host) or self.host.capture else []
+        return running + ([self._line(block)] if self.service.usable() and not self.restoring else [])
+
+    def _complete(self, subject, beginnings):
+        """Add the knobs of the unit's lines that the journal knows, or sentences."""
+        if self.restoring:
+            keys = [key[len(UNIT) + 1 :] for key in self.remembered if key.startswith(UNIT + " ")]
+            subject.knobs += [self._line(block) for block in keys if block.startswith(beginnings)]
+        elif self.host.capture:
+            running = [knob.key for knob in subject.at(RUNNING)]
+            subject.unknown.update(dict.fromkeys(running, "no capture holds the kernel's table"))
+        elif not is_live(self.host):
+            subject.remarks.append("the kernel's table is not in this tree")
+        if not subject.knobs:
+            subject.reason = "; ".join(subject.remarks)
+
+    def _leave_to_hardware(self, subject, kind, name):
+        """Whether the hardware gives it a PNET ID, which wins over the kernel's table; adds the sentence."""
+        pnet_id, port = self.entries[kind, name]
+        given = smc_hardware.hardware_id(self.host, kind, name, port)
+        if given is None:
+            return False
+        if given == pnet_id:
+            subject.remarks.append("the hardware gives %s %s the PNET ID %s, so nothing is set" % (kind, name, given))
+        else:
+            subject.notes.append(
+                "the hardware gives %s %s the PNET ID %s, which no table overrides: ask for it, or change it in the "
+                "I/O configuration" % (kind, name, given)
+            )
+        return True
+
+    def _observe_ueids(self, subject):
+        known = []
+        if is_live(self.host) and smc_sockets.kernel_has_smc(self.host):
+            try:
+                known = smc_tables.ueids()
+            except OSError as error:
+                if error.errno == errno.EOPNOTSUPP and not self.restoring:
+                    subject.verdict, subject.reason = "unsupported", _NO_UEIDS
+                    return
+                raise refused("cannot read the kernel's UEIDs", error) from error
+        names = self.ueids
+        if self.restoring:
+            names = [key.split()[2] for key in self.remembered if key.startswith("smc ueid ")]
+        missing = [name for name in names if name not in known]
+        if not self.restoring and len(known) + len(missing) > smc_tables.MOST_UEIDS:
+            raise InputError(
+                "ueids: the kernel keeps %d and has %s, so there is no room for %s: remove one (smcd ueid del, or "
+                "zpower.sap_tuning.rollback for those of this collection)"
+                % (smc_tables.MOST_UEIDS, ", ".join(known), ", ".join(missing))
+            )
+        for name in names:
+            now = _PRESENT if name in known else None
+            subject.knobs += self._entry("smc ueid " + name, name, "ueid " + name, now)
+        self._complete(subject, ("ueid ",))
+
+    def _module(self, name):
+        key = "%s %s" % (MODULES, name)
+        return Knob(key, STORED, "module " + name, key, self.modules.block(name))
+
+    def _line(self, block):
+        return self.service.line(block, (block[len("ueid ") :] if _is_ueid(block) else block) + _AT_BOOT)
+
+    # plan
+
+    def want(self, subject):
+        for knob in subject.knobs:
+            if knob.key in subject.unknown:
+                continue
+            if subject.name == KERNEL:
+                module = knob.key.startswith(MODULES)
+                knob.wanted = knob.key[len(MODULES) + 1 :] if module else self.service.wanted(knob)
+            elif subject.name == UEIDS:
+                words = "ueid " + _entry_of(knob.item)
+                knob.wanted = _PRESENT if knob.place == RUNNING else self.service.entry(words)
+            else:
+                item = _entry_of(knob.item)
+                entry = self.entries[tuple(item.split())]
+                words = "%s %s %d" % ((item,) + entry)
+                knob.wanted = entry_text(entry) if knob.place == RUNNING else self.service.entry(words)
+
+    def boot(self, subject, stored):
+        """({item: value after the next boot}, [why it differs from the stored value])."""
+        knobs = {knob.item: knob for knob in subject.knobs if knob.place == STORED}
+        values = {_entry_of(item): self.value(knobs[item], text) for item, text in stored.items() if text is not None}
+        reason = smc_hardware.blocked(self.host) if subject.name == KERNEL and values else ""
+        return values, [reason] if reason else []
+
+    # act
+
+    def set(self, subject, knob):
+        """Give the knob its wanted value. Raises HostError, UnsupportedError."""
+        if self.service.owns(knob.key):
+            self.service.set(knob)
+        elif knob.place == STORED:
+            self.modules.put(knob.key[len(MODULES) + 1 :], knob.wanted)
+            if knob.wanted is not None:
+                self.load()
+        else:
+            self._set_running(knob)
+
+    def load(self):
+        """Load the module smc if the kernel does not have it. Raises HostError."""
+        if smc_sockets.kernel_has_smc(self.host):
+            return
+        done = self.host.run(["modprobe", smc_hardware.MODULE], timeout=_LOAD_TIMEOUT_S)
+        if done.rc:
+            why = " ".join((done.err or done.out).split())[:300] or "exit code %d" % done.rc
+            raise HostError("modprobe smc: %s" % why)
+
+    def _set_running(self, knob):
+        if knob.wanted is not None:
+            self.load()
+        kind, name, ueid = _RUNNING.match(knob.key).groups()
+        try:
+            if ueid:
+                smc_tables.set_ueid(ueid, knob.wanted is not None)
+            else:
+                smc_tables.set_pnet_id(kind, name, parse_entry(kind, knob.wanted))
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                raise UnsupportedError(_NO_UEIDS if ueid else _NO_PNET_IDS, error.errno) from error
+            words = "UEID %s" % ueid if ueid else "PNET ID of %s %s" % (kind, name)
+            failed = refused("cannot set the %s to %s" % (words, knob.wanted or "none"), error)
+            raise explained(failed, _UEID_ERRORS if ueid else _PNET_ERRORS) from error
+
+    # words
+
+    def same(self, knob, one, other):
+        """On the way back only the presence of the program counts: each version of it takes the same words."""
+        if knob.key == PROGRAM_KEY and self.restoring:
+            return (one is None) == (other is None)
+        return one == other
+
+    def value(self, knob, text):
+        """SAPNET of the unit's line of a PNET ID, present of the line of a UEID."""
+        if not knob.key.startswith(UNIT + " ") or _entry_of(knob.item) == START or text is None:
+            return self.service.value(knob, text)
+        match = _LINE.match(text)
+        if match:
+            return entry_text((match.group(1), int(match.group(2))))
+        return _PRESENT if _UEID_LINE.match(text) else "edited by hand"
+
+    def show(self, knob, text):
+        return "absent" if text is None else self.value(knob, text)
+
+    def explain(self, knob, now):
+        if knob.place == RUNNING and now is None:
+            return "the module smc was unloaded, or someone else removed it"
+        return "someone else wrote it"
+
+
+def _entry_of(item):
+    """The item without _AT_BOOT."""
+    return item[: -len(_AT_BOOT)] if item.endswith(_AT_BOOT) else item
+
+
+def _is_ueid(block):
+    return block.startswith("ueid ")

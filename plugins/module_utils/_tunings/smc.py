@@ -1,0 +1,268 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SMC for SAP on Linux: the named instances open SMC sockets, and the kernel has the tables for SMC-R and SMC-D.
+
+Subjects: the profile of each named instance (_smc_instances.py), and the kernel's module, PNET ids and user-defined
+EIDs (_smc_network.py).
+"""
+
+import platform
+import posixpath
+import time
+
+from .._engine.tuning import RUNNING, STORED, Subject, Tuning
+from .._host.host import HostError
+from .._sap import instances
+from .._sap.profile import legible, marker, value_of
+from .._sap.sapcontrol import SapPfPar
+from .._sap.writing import clean, leftovers, write
+from . import _smc_instances as preload
+from ._about import RESTART, SOURCES
+from ._sap_requests import Users
+from ._sap_restarts import Restarts, check_names
+from ._sap_subjects import title
+from ._smc_network import OPTIONS, Network, kernel_ready
+
+
+class Smc(Tuning):
+    """SMC of one host. params: the module's, see plugins/modules/smc.py."""
+
+    name = "smc"
+    restart = RESTART["smc"]
+    sources = SOURCES["smc"]
+    options = dict(
+        OPTIONS,
+        instances=dict(type="list", elements="str", default=[]),
+        change=dict(type="str", default=""),
+        restart=dict(type="list", elements="str", default=[]),
+        restart_timeout=dict(type="int", default=600),
+    )
+
+    def __init__(self, host, params):
+        self.host = host
+        self.params = params
+        self.restoring = params["state"] == "restored"
+        check_names(params)
+        # first: a mistake in the request needs no look at the host
+        self.network = Network(host, params)
+        self.known = instances.instances(host)
+        self.users = Users(host, self.known)
+        self.drop_ins = tuple(self.network.drop_ins)
+        self.restarts = Restarts(host, params["restart_timeout"])
+        self._profiles = {}
+        # on the way back, the profiles that the request names
+        self._meant = set()
+        if self.restoring:
+            self._meant = set(preload.chosen(host, params["instances"], self.known, self.users))
+
+    @classmethod
+    def unattended(cls, params):
+        # an instance in the request may no longer exist then
+        return dict(super().unattended(params), instances=[], restart=[])
+
+    # which subjects
+
+    def select(self):
+        if not self.host.capture and platform.system() != "Linux":
+            reason = "SMC sockets are a facility of Linux; AIX has the tuning smc_r"
+            return [Subject("all", verdict="not_applicable", reason=reason)]
+        if not any(self.params[option] for option in ("instances", "pnet_ids", "ueids")):
+            reason = "no instance, PNET ID or UEID is asked for"
+            return [Subject("all", verdict="not_applicable", reason=reason)]
+        self._profiles = preload.chosen(self.host, self.params["instances"], self.known, self.users)
+        subjects = [self.observe(path) for path in self._profiles]
+        self._refuse(subjects)
+        return [self._of_network(subject) for subject in self.network.subjects()] + subjects
+
+    def _refuse(self, subjects):
+        """Raise HostError if the profile of an instance would get a line with which it could not work."""
+        new = [subject for subject in subjects if subject.at(STORED)[0].now is None]
+        if not new:
+            return
+        names, without = ", ".join(title(subject.instance) for subject in new), kernel_ready(self.host)
+        if without:
+            raise HostError(
+                "nothing was changed: %s, and %s has no fallback: every TCP socket of %s would fail"
+                % (without, preload.LIBRARY, names)
+            )
+        if preload.is_missing(self.host):
+            raise HostError(
+                "nothing was changed: %s is in none of the folders in which the dynamic linker looks (/lib64, "
+                "/usr/lib64, /usr/lib and so on), so %s would not use SMC: install smc-tools" % (preload.LIBRARY, names)
+            )
+
+    @staticmethod
+    def _of_network(subject):
+        subject.restart = "none"
+        return subject
+
+    def selects(self, name):
+        return self.network.selects(name) if self.network.owns(name) else not self._meant or name in self._meant
+
+    def observe(self, name):
+        if self.network.owns(name):
+            self.network.remembered = self.remembered
+            return self._of_network(self.network.subject(name))
+        if self.restoring and self.params["force"] and not self.host.exists(name):
+            return Subject(name)
+        readers = [] if self.users.is_default(name) else self.users.of(name)
+        return preload.observe(self.host, name, (readers + [None])[0], self.users.default_of(name))
+
+    def marked(self):
+        return self.network.marked()
+
+    def legible(self, key, text):
+        return self.network.legible(key, text) if self.network.owns_key(key) else legible(text)
+
+    # files of killed runs
+
+    def _temporaries(self):
+        return sorted(set(super()._temporaries()) | set(self.network.temporaries()))
+
+    def littered(self):
+        return super().littered() or any(leftovers(self.host, folder) for folder in self._folders())
+
+    def clean(self):
+        super().clean()
+        for folder in self._folders():
+            if leftovers(self.host, folder):
+                clean(self.host, folder)
+
+    def _folders(self):
+        """The folders of the profiles in this call and in the journal."""
+        known = [key.split(" ")[0] for key in self.remembered if not self.network.owns_key(key)]
+        return sorted({posixpath.dirname(path) for path in list(self._profiles) + known})
+
+    # plan
+
+    def want(self, subject):
+        if self.network.owns(subject.name):
+            self.network.want(subject)
+            return
+        subject.wanted = {"state": "present", preload.VARIABLE: preload.LIBRARY}
+        for knob in subject.at(STORED):
+            if knob.now is None:
+                knob.wanted = preload.wanted_text(subject)
+            else:
+                subject.notes += self._dangers(subject)
+
+    def _dangers(self, subject):
+        """What is wrong although the profile has the line."""
+        name, without, found = title(subject.instance), kernel_ready(self.host), []
+        if without:
+            found.append(
+                "DANGER: %s, and %s has no fallback: every TCP socket of %s fails from its next start on; boot a "
+                "kernel with SMC, or take the tuning smc back" % (without, preload.LIBRARY, name)
+            )
+        elif preload.is_missing(self.host):
+            found.append(
+                "%s is gone from the folders of the dynamic linker, so %s uses TCP from its next start on: install "
+                "smc-tools" % (preload.LIBRARY, name)
+            )
+        if not subject.effective():
+            last = [one for one in subject.lines if one.variable == preload.VARIABLE][-1]
+            found.append(
+                "%s (line %d) sets %s again without %%(%s), so %s starts without %s"
+                % (last.directive, last.line, preload.VARIABLE, preload.VARIABLE, name, preload.LIBRARY)
+            )
+        return found
+
+    def follow(self, subject):
+        if self.network.owns(subject.name) or subject.verdict is not None or not subject.knobs:
+            return
+        planned = [knob.wanted for knob in subject.at(STORED)]
+        for knob in subject.at(RUNNING):
+            if knob.key in subject.unknown:
+                continue
+            wanted = planned and planned[0] is not None
+            knob.wanted = preload.LIBRARY if wanted else preload.NOT_LOADED
+            # with the variable and without the library, another restart does not help
+            knob.due = title(knob.instance) in self.params["restart"] and not (wanted and subject.ignored)
+            if not self.same(knob, knob.now, knob.wanted) and not knob.due:
+                subject.remarks.append(self._how_to_restart(knob.instance))
+        subject.remarks += subject.told
+
+    @staticmethod
+    def _how_to_restart(instance):
+        call = "sapcontrol -nr %s -function" % instance.number
+        return "to restart %s, as %s: %s Stop, then %s RestartService, then %s Start; or smc_restart: [%s]" % (
+            (title(instance), instance.user) + (call,) * 3 + (title(instance),)
+        )
+
+    def lacking(self, subject):
+        if not getattr(subject, "ignored", False):
+            return []
+        return [
+            "%s was started with %s=%s, and no process of it has loaded the library: see what the dynamic linker says "
+            "in the files sapstart.log and dev_* of its work folder"
+            % (title(subject.instance), preload.VARIABLE, preload.LIBRARY)
+        ]
+
+    def boot(self, subject, stored):
+        if self.network.owns(subject.name):
+            return self.network.boot(subject, stored)
+        values = {item: preload.preloaded(text) for item, text in stored.items() if text is not None}
+        return values, []
+
+    # act
+
+    def set(self, subject, knob):
+        self.network.set(subject, knob)
+
+    def set_together(self, subject, knobs):
+        if self.network.owns(subject.name):
+            super().set_together(subject, knobs)
+        elif knobs[0].place == RUNNING:
+            self._restart(knobs[0])
+        else:
+            self._store(subject, knobs[0])
+
+    def _store(self, subject, knob):
+        if knob.wanted is not None:
+            self._load_module(subject)
+        comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
+        new = subject.profile.changed(preload.changes(self._present(subject), knob.wanted), comment)
+        checkers = [one for one in (subject.instance,) if one and SapPfPar(self.host, one).available()]
+        write(self.host, subject.name, subject.profile.data(), new.data(), checkers)
+        subject.profile = new
+
+    @staticmethod
+    def _present(subject):
+        """The journal text of the line in the profile as this run left it."""
+        return preload.preload_knob(subject.name, subject.profile, preload.environment.settings(subject.profile)).now
+
+    def _load_module(self, subject):
+        """Load the kernel's module, without which no process of the instance gets a socket."""
+        try:
+            self.network.load()
+        except HostError as error:
+            raise HostError("%s was not changed: %s" % (subject.name, error), error.errno) from error
+
+    def _restart(self, knob):
+        if knob.wanted == preload.LIBRARY:
+            self.network.load()
+        self.restarts.restart(knob.instance, undo=knob.wanted == knob.now)
+
+    # texts
+
+    def same(self, knob, one, other):
+        if self.network.owns_key(knob.key):
+            return self.network.same(knob, one, other)
+        return value_of(one) == value_of(other) if knob.place == STORED else one == other
+
+    def show(self, knob, text):
+        if self.network.owns_key(knob.key):
+            return self.network.show(knob, text)
+        return "absent" if text is None else self.value(knob, text)
+
+    def value(self, knob, text):
+        if self.network.owns_key(knob.key):
+            return self.network.value(knob, text)
+        return preload.preloaded(text) if knob.place == STORED else text
+
+    def explain(self, knob, now):
+        if self.network.owns_key(knob.key):
+            return self.network.explain(knob, now)
+        if knob.place == RUNNING and knob.wanted == preload.LIBRARY:
+            return "the processes were started without the variable %s" % preload.VARIABLE
+        return ""

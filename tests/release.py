@@ -1,0 +1,364 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a release must be, checked on its archive. `make release-check` calls it, with tools in their own environments.
+
+release.py ARCHIVE TWIN --tools BIN --importer BIN
+
+TWIN is a second archive of the same commit, built from files with other times in another order. All checks run, and
+each gives one line at the end. A check that cannot run here is SKIPPED with the reason; with CI=true it fails. Beside
+the archive it leaves the list of what .venv holds (CycloneDX) and the checksums.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from packaging.version import Version
+
+HERE = Path(__file__).resolve().parents[1]
+BIN = HERE / ".venv" / "bin"
+NAME = "zpower.sap_tuning"
+# A version with published vulnerabilities: a database that does not know them has given no answer.
+KNOWN_VULNERABLE = "jinja2==2.10"
+# What pip-audit looks at: everything that is pinned for the controller, its tests and a release.
+PINNED = ["requirements.txt", "requirements-dev.txt", "requirements-release.txt", "constraints.txt"]
+TIME_LIMIT = 1800
+# What bandit finds, and why it is right there: by rule, and by file unless the reason holds everywhere.
+EXPLAINED = {
+    ("B404", ""): "programs are started from lists of arguments; a shell would be found by B602 or B605",
+    ("B603", ""): "the same",
+    ("B405", "plugins/plugin_utils/_evidence/to_junit.py"): "writes XML and reads none",
+    ("B405", "plugins/plugin_utils/_report/to_junit.py"): "writes XML and reads none",
+    ("B403", "plugins/module_utils/_host/identities.py"): "see B301",
+    (
+        "B301",
+        "plugins/module_utils/_host/identities.py",
+    ): "the deputy reads what root sends; its answers are JSON",
+    ("B104", "plugins/module_utils/_measure/server/serving.py"): "all addresses only if the user asks for them",
+    ("B106", "plugins/module_utils/_measure/round/entry_point.py"): "check mode starts no server, so there is no token",
+    (
+        "B108",
+        "plugins/module_utils/_machine/other_settings.py",
+    ): "a part of paths such as /etc/tmpfiles.d",
+    ("B108", "plugins/module_utils/_machine/in_charge.py"): "the mount point /dev/shm, of which the size is read",
+    ("B108", "plugins/module_utils/_sap/memory.py"): "the mount point /dev/shm, of which the size is read",
+    ("B108", "plugins/module_utils/_tunings/_base_shared_memory.py"): "the mount point, whose size is set",
+    ("B108", "plugins/module_utils/_sap/start_times.py"): "only the time of SAP's own file is read",
+    ("B311", "plugins/plugin_utils/_statistics/looks.py"): "a drawn order that can be repeated, no secret",
+    ("B311", "plugins/plugin_utils/_statistics/planning.py"): "simulation, no secret",
+    ("B506", "plugins/plugin_utils/_actions/controller.py"): "the loader is CSafeLoader or SafeLoader",
+    ("B704", "plugins/plugin_utils/_report/html.py"): "the style sheet of this collection",
+    ("B704", "plugins/plugin_utils/_report/svg.py"): "every part is escaped before",
+}
+
+
+class Failed(Exception):
+    """A check found something; the text says what."""
+
+
+class Skipped(Exception):
+    """A check cannot run here; the text says why."""
+
+
+def commit_time() -> int:
+    """SOURCE_DATE_EPOCH, otherwise the time of the checkout's commit."""
+    set_time = os.environ.get("SOURCE_DATE_EPOCH")
+    return int(set_time or run(["git", "log", "-1", "--format=%ct"]).stdout)
+
+
+def repack(path: Path, epoch: int) -> None:
+    """Write an archive of `ansible-galaxy collection build` again, so that the same files give the same bytes.
+
+    ansible-galaxy stores the time of the build in the gzip header and in two files, the times of all other files, and
+    the order in which the file system lists them. That order is also in FILES.json, whose checksum is in MANIFEST.json.
+    """
+    content: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            stream = archive.extractfile(member) if member.isreg() else None
+            content[member.name] = (member, stream.read() if stream else b"")
+    files = json.loads(content["FILES.json"][1])
+    files["files"].sort(key=lambda entry: entry["name"])
+    manifest = json.loads(content["MANIFEST.json"][1])
+    listed = json.dumps(files, indent=True).encode()
+    manifest["file_manifest_file"]["chksum_sha256"] = hashlib.sha256(listed).hexdigest()
+    content["FILES.json"] = (content["FILES.json"][0], listed)
+    content["MANIFEST.json"] = (content["MANIFEST.json"][0], json.dumps(manifest, indent=True).encode())
+    # ansible-galaxy reads these two first
+    first = ["MANIFEST.json", "FILES.json"]
+    order = first + sorted(content.keys() - set(first))
+    new = path.with_name(path.name + ".new")
+    with (
+        new.open("wb") as out,
+        gzip.GzipFile("", "wb", 9, out, mtime=epoch) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name in order:
+            member, data = content[name]
+            plain = tarfile.TarInfo(name)
+            plain.type, plain.mode, plain.linkname = member.type, member.mode, member.linkname
+            plain.mtime, plain.size = epoch, len(data)
+            with tempfile.SpooledTemporaryFile(max_size=1 << 24) as stream:
+                stream.write(data)
+                stream.seek(0)
+                archive.addfile(plain, stream)
+    new.replace(path)
+
+
+def run(command: list[str | Path], **more: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a program in the checkout; more are arguments of subprocess.run."""
+    env = os.environ | more.pop("env", {})
+    place = more.pop("cwd", HERE)
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=TIME_LIMIT, cwd=place, env=env, **more
+    )
+
+
+def must(command: list[str | Path], **more: Any) -> str:
+    """What a program prints. Raises Failed with all of its output if it fails."""
+    done = run(command, **more)
+    if done.returncode:
+        raise Failed(f"{Path(command[0]).name} ended with {done.returncode}:\n{done.stdout}{done.stderr}".rstrip())
+    return done.stdout
+
+
+def version_problems(wanted: str, changelog: dict[str, Any], fragments: set[str], tags: set[str]) -> list[str]:
+    """What is wrong with the version of galaxy.yml: changelog is changelog.yaml, tags are those of the commit."""
+    releases = changelog["releases"]
+    newest = max(releases, key=Version)
+    problems = []
+    if wanted != newest:
+        problems.append(f"galaxy.yml has version {wanted}, the newest entry of the changelog is {newest}")
+    known = {fragment for release in releases.values() for fragment in release.get("fragments", [])}
+    if unreleased := sorted(fragments - known):
+        problems.append(f"not in the changelog yet (antsibull-changelog release): {', '.join(unreleased)}")
+    if tags and f"v{wanted}" not in tags:
+        problems.append(f"the commit has the tag {', '.join(sorted(tags))}, not v{wanted}")
+    return problems
+
+
+def version() -> str:
+    """The version in galaxy.yml."""
+    return str(yaml.safe_load((HERE / "galaxy.yml").read_text())["version"])
+
+
+def check_version() -> None:
+    changelog = yaml.safe_load((HERE / "changelogs" / "changelog.yaml").read_text())
+    fragments = {path.name for path in (HERE / "changelogs" / "fragments").glob("*.yml")}
+    tags = set(run(["git", "tag", "--points-at", "HEAD"]).stdout.split())
+    if problems := version_problems(version(), changelog, fragments, tags):
+        raise Failed("\n".join(problems))
+
+
+def check_changelog() -> None:
+    must([BIN / "antsibull-changelog", "lint"])
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, "CHANGELOG.md")
+        must([BIN / "antsibull-changelog", "generate", "--output", text, "--output-format", "md"])
+        if text.read_bytes() != (HERE / "CHANGELOG.md").read_bytes():
+            raise Failed("CHANGELOG.md is not that of changelog.yaml (antsibull-changelog generate)")
+
+
+def check_committed() -> None:
+    if changed := must(["git", "status", "--porcelain"]):
+        raise Failed(f"the archive is to be that of a commit, but the checkout has changes:\n{changed.rstrip()}")
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_reproducible(archive: Path, twin: Path) -> None:
+    if sha256(archive) != sha256(twin):
+        raise Failed(f"{archive} and {twin} are of the same commit and have different bytes")
+
+
+def check_installed(archive: Path) -> None:
+    """ansible-galaxy compares every file with the checksums of the archive."""
+    with tempfile.TemporaryDirectory() as empty:
+        galaxy: list[str | Path] = [BIN / "ansible-galaxy", "collection"]
+        here = {"cwd": empty, "env": {"ANSIBLE_COLLECTIONS_PATH": empty}}
+        must([*galaxy, "install", "--no-deps", "--offline", "-p", empty, archive], **here)
+        must([*galaxy, "verify", "--offline", "-p", empty, NAME], **here)
+
+
+def check_importer(archive: Path, importer: Path) -> None:
+    """Galaxy's own import; what it logs as an error or a warning would be on the page of the collection.
+
+    ansible-lint and ansible-test are left to their own sessions: here they have a short time limit.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["RUN_ANSIBLE_TEST = False", "RUN_ANSIBLE_LINT = False", "CHECK_REQUIRED_TAGS = False"]
+        config = Path(folder, "galaxy-importer.cfg")
+        config.write_text("\n".join(["[galaxy-importer]", *options, ""]))
+        env = {
+            "GALAXY_IMPORTER_CONFIG": str(config),
+            "PATH": f"{importer}{os.pathsep}{os.environ['PATH']}",
+            "ANSIBLE_HOME": folder,
+        }
+        done = run([importer / "python", "-m", "galaxy_importer.main", archive], cwd=folder, env=env)
+    said = done.stdout + done.stderr
+    if done.returncode or "Importer processing completed successfully" not in said:
+        raise Failed(said.rstrip())
+    if lines := [line for line in said.splitlines() if re.match(r"(ERROR|WARNING)\b", line)]:
+        raise Failed("\n".join(lines))
+
+
+def found_by_audit(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Vulnerabilities, and packages without an answer, in the JSON of pip-audit."""
+    vulnerable, unknown = [], []
+    for package in document["dependencies"]:
+        if "skip_reason" in package:
+            unknown.append(f"{package['name']}: {package['skip_reason']}")
+        for vulnerability in package.get("vulns", []):
+            fixed = ", ".join(vulnerability["fix_versions"]) or "no version"
+            vulnerable.append(f"{package['name']} {package['version']}: {vulnerability['id']}, fixed in {fixed}")
+    return vulnerable, unknown
+
+
+def audit(tools: Path, requirements: str) -> tuple[list[str], list[str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        (listed := Path(folder, "pinned.txt")).write_text(requirements)
+        done = run([tools / "pip-audit", "--disable-pip", "--no-deps", "--format", "json", "-r", listed])
+    try:
+        return found_by_audit(json.loads(done.stdout))
+    except (ValueError, KeyError) as error:
+        last = (done.stderr.strip() or "no output").splitlines()[-1]
+        raise Skipped(f"pip-audit gave no answer: {last}") from error
+
+
+def pinned() -> str:
+    """Every pinned requirement of this Python, once."""
+    lines = [line for name in PINNED for line in (HERE / name).read_text().splitlines()]
+    return "\n".join(sorted({line for line in lines if "==" in line and not line.startswith("#")}))
+
+
+def check_vulnerabilities(tools: Path) -> None:
+    proof, _unknown = audit(tools, KNOWN_VULNERABLE)
+    if not proof:
+        raise Skipped(f"the database of vulnerabilities cannot be reached: it knows none of {KNOWN_VULNERABLE}")
+    vulnerable, unknown = audit(tools, pinned())
+    if vulnerable or unknown:
+        raise Failed("\n".join([*vulnerable, *unknown]))
+
+
+def unexplained(document: dict[str, Any]) -> list[str]:
+    """What is found and not in EXPLAINED, and what is in EXPLAINED and no longer found, in the JSON of bandit."""
+    problems = [f"{error['filename']}: {error['reason']}" for error in document["errors"]]
+    used = set()
+    for found in document["results"]:
+        rule, path = found["test_id"], found["filename"].removeprefix("./")
+        keys = {(rule, ""), (rule, path)} & set(EXPLAINED)
+        used |= keys
+        if not keys:
+            problems.append(f"{path}:{found['line_number']}: {rule} {found['issue_text']}")
+    return problems + [f"{rule} is no longer found in {path or 'any file'}" for rule, path in EXPLAINED.keys() - used]
+
+
+def check_bandit(tools: Path) -> None:
+    done = run([tools / "bandit", "--quiet", "--recursive", "--format", "json", "plugins"])
+    if not done.stdout.startswith("{"):
+        raise Failed(f"bandit ended with {done.returncode}:\n{done.stderr}")
+    if problems := unexplained(json.loads(done.stdout)):
+        raise Failed("\n".join(problems))
+
+
+def check_licences(tools: Path) -> None:
+    must([tools / "reuse", "lint"])
+
+
+def with_archive(bom: dict[str, Any], archive: Path) -> dict[str, Any]:
+    """A list of components that names the archive it belongs to."""
+    bom["metadata"]["component"] = {
+        "type": "application",
+        "bom-ref": NAME,
+        "name": NAME,
+        "version": version(),
+        "licenses": [{"license": {"id": "GPL-3.0-or-later"}}],
+        "hashes": [{"alg": "SHA-256", "content": sha256(archive)}],
+    }
+    return bom
+
+
+def write_sbom(archive: Path, tools: Path) -> None:
+    """The packages of .venv, in which the archive was built and tested."""
+    target = sbom_of(archive)
+    command: list[str | Path] = [
+        tools / "cyclonedx-py",
+        "environment",
+        "--output-reproducible",
+        "--of",
+        "JSON",
+        "-o",
+        target,
+    ]
+    must([*command, BIN / "python"])
+    bom = with_archive(json.loads(target.read_text()), archive)
+    if not bom.get("components"):
+        raise Failed(f"{target} lists nothing")
+    target.write_text(json.dumps(bom, indent=2, sort_keys=True) + "\n")
+
+
+def sbom_of(archive: Path) -> Path:
+    return archive.with_name(archive.name.removesuffix(".tar.gz") + ".cdx.json")
+
+
+def write_sums(archive: Path) -> None:
+    """SHA256SUMS, as `sha256sum --check` reads it."""
+    lines = [f"{sha256(path)}  {path.name}\n" for path in (archive, sbom_of(archive)) if path.exists()]
+    (archive.parent / "SHA256SUMS").write_text("".join(lines))
+
+
+def outcome(check: Callable[[], None]) -> tuple[str, str]:
+    """ok, failed or SKIPPED, and the reason."""
+    try:
+        check()
+    except Failed as error:
+        return "failed", str(error)
+    except Skipped as error:
+        return ("failed" if os.environ.get("CI") == "true" else "SKIPPED"), str(error)
+    except subprocess.TimeoutExpired as error:
+        return "failed", str(error)
+    return "ok", ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Check an archive and its checkout as a release.")
+    parser.add_argument("archive", type=Path)
+    parser.add_argument("twin", type=Path, help="a second archive of the same commit")
+    parser.add_argument("--tools", type=Path, required=True, help="bin folder of the other tools")
+    parser.add_argument("--importer", type=Path, required=True, help="bin folder with galaxy-importer")
+    said = parser.parse_args()
+    archive = said.archive.resolve()
+    checks: list[tuple[str, Callable[[], None]]] = [
+        ("version", check_version),
+        ("changelog", check_changelog),
+        ("committed", check_committed),
+        ("reproducible", lambda: check_reproducible(archive, said.twin)),
+        ("installed", lambda: check_installed(archive)),
+        ("galaxy-importer", lambda: check_importer(archive, said.importer)),
+        ("licences", lambda: check_licences(said.tools)),
+        ("vulnerabilities", lambda: check_vulnerabilities(said.tools)),
+        ("bandit", lambda: check_bandit(said.tools)),
+        ("SBOM", lambda: write_sbom(archive, said.tools)),
+        ("checksums", lambda: write_sums(archive)),
+    ]
+    ended = {name: outcome(check) for name, check in checks}
+    for name, (verdict, reason) in ended.items():
+        print(f"release: {name:16s} {verdict}{': ' if reason else ''}{reason}", flush=True)
+    return int(any(verdict == "failed" for verdict, _reason in ended.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An installed collection with one ansible-core: documentation of every plugin and role, and `verify` of one tuning.
+
+release_core.py BIN COLLECTIONS    the bin folder of the ansible-core, the folder the collection is installed in
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NAME = "zpower.sap_tuning"
+TYPES = {"modules": "module", "callback": "callback", "lookup": "lookup", "roles": "role"}
+
+
+def names(collection: Path, folder: str) -> list[str]:
+    """The qualified names of the plugins, or of the roles, in a folder of the collection."""
+    if folder == "roles":
+        return sorted(f"{NAME}.{path.name}" for path in (collection / folder).iterdir() if (path / "meta").is_dir())
+    found = (collection / "plugins" / folder).glob("[!_]*.py")
+    return sorted(f"{NAME}.{path.stem}" for path in found)
+
+
+def documented(folder: Path, collection: Path) -> int:
+    """How many plugins and roles ansible-doc documents. Exits if one of them has no documentation."""
+    count = 0
+    for where, kind in TYPES.items():
+        wanted = names(collection, where)
+        command: list[str | Path] = [folder / "ansible-doc", "--type", kind, "--json", *wanted]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+        found = json.loads(done.stdout) if done.returncode == 0 else {}
+        empty = [name for name in wanted if not found.get(name) or "error" in found[name]]
+        if not wanted or empty or set(found) != set(wanted):
+            sys.exit(f"ansible-doc --type {kind} has no documentation of {', '.join(empty) or kind}:\n{done.stderr}")
+        count += len(wanted)
+    return count
+
+
+def verified(folder: Path) -> str:
+    """The verdicts of `verify` on this machine. Exits if RPS was not read here."""
+    with tempfile.TemporaryDirectory() as work:
+        chosen = {
+            "zpower_tunings": ["rps"],
+            "zpower_drift": "warn",
+            "zpower_results": work,
+            "ansible_connection": "local",
+            "ansible_python_interpreter": str(folder / "python"),
+        }
+        command: list[str | Path] = [
+            folder / "ansible-playbook",
+            f"{NAME}.verify",
+            "-i",
+            "localhost,",
+            "-e",
+            json.dumps(chosen),
+        ]
+        done = subprocess.run(command, cwd=work, check=False, capture_output=True, text=True, timeout=600)
+        written = sorted(Path(work).glob("verify/*/verify.json"))
+        evidence = json.loads(written[-1].read_text()) if written else {}
+    rows = [row for host in evidence.get("hosts", []) for row in host["rows"] if row["name"] == "rps"]
+    if done.returncode or evidence.get("result") not in ("compliant", "drift") or not rows:
+        sys.exit(f"verify on localhost ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return ", ".join(sorted({row["verdict"] for row in rows}))
+
+
+def main() -> None:
+    folder, collections = Path(sys.argv[1]), Path(sys.argv[2])
+    os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    os.environ["ANSIBLE_COLLECTIONS_PATH"] = str(collections)
+    count = documented(folder, collections / "ansible_collections" / "zpower" / "sap_tuning")
+    print(f"release: {count} plugins and roles are documented; verify on localhost says of RPS: {verified(folder)}")
+
+
+if __name__ == "__main__":
+    main()

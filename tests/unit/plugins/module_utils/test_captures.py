@@ -1,0 +1,577 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures of each format are read like the machine that they were taken of, and say what they lack."""
+
+import errno
+import functools
+import gzip
+import os
+import re
+
+import captured
+import captures
+import pytest
+import synthetic
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import reading_capture
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.hardware import driver_of
+
+CPUS = "/sys/devices/system/cpu"
+FLOWS = "/proc/sys/net/core/rps_sock_flow_entries"
+REAL = "lpar-linux-6.12-hiperdispatch"
+
+
+@functools.lru_cache(maxsize=None)
+def machine():
+    """What a capture is taken of: CPUs and interfaces of a large LPAR, and some files below /etc."""
+    whole = synthetic.large_lpar(4)
+    # few of its 200 CPUs: each test makes an archive of this
+    found = {path: whole[path] for path in whole if not re.search(r"/cpu([2-8]|[1-9][0-8]|[0-9]{3})/", path)}
+    found.update(
+        {
+            "/etc/sysctl.conf": "# ours\nvm.swappiness = 10\n",
+            "/etc/sysctl.d/50-sap.conf": "# SAP\nnet.core.somaxconn = 4096\n",
+            "/etc/systemd/system/irqbalance.service": {"link": "/dev/null"},
+            "/etc/sysconfig/sapconf": "VMA=1\n",
+        }
+    )
+    return found
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """A function that writes an archive of these bytes, opens it and returns its host."""
+
+    def write(data, name="archive"):
+        (tmp_path / name).write_bytes(data)
+        return open_capture(str(tmp_path / name))
+
+    return write
+
+
+def planted(folder, entries):
+    captured.grow(folder, entries)
+    return open_capture(str(folder))
+
+
+FORMS = {
+    "gz": lambda: captures.plain(machine(), pack="gz"),
+    "bz2": lambda: captures.plain(machine(), top="./", pack="bz2"),
+    "xz": lambda: captures.plain(machine(), top="z15/", pack="xz"),
+    "unpacked": lambda: captures.plain(machine(), pack=""),
+    "dbginfo": lambda: captures.dbginfo(machine()),
+    "sos": lambda: captures.sos(machine()),
+}
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_an_archive_reads_like_the_machine(opened, tmp_path, form):
+    host = opened(FORMS[form]())
+    root = tmp_path / "machine"
+    root.mkdir()
+    captured.grow(root, machine())
+    real = Host(str(root))
+    for path, entry in machine().items():
+        if path.startswith("/sys/"):
+            assert host.target(path) == entry["link"] if isinstance(entry, dict) else host.read(path) == entry
+            assert host.exists(path) == real.exists(path)
+            assert host.size(path) == real.size(path)
+        elif not isinstance(entry, dict):
+            assert host.read(path) == entry
+    assert host.listdir("/sys/class/net") == real.listdir("/sys/class/net")
+    assert cpu_lists.online(host) == cpu_lists.online(real)
+    assert driver_of(host, "enc1000") == "qeth"
+    assert host.glob("/etc/sysctl.d", "*.conf") == ["/etc/sysctl.d/50-sap.conf"]
+    assert host.real("/etc/systemd/system/irqbalance.service") == "/dev/null"
+    assert host.data("/etc/systemd/system/irqbalance.service") == b""
+    # a sos report does not tell whether a driver that a link names is there
+    assert host.missed == [] or form == "sos"
+
+
+@pytest.mark.parametrize("form", ["folder", "archive", "dbginfo", "sos"])
+def test_a_real_kernel_in_each_form(opened, tmp_path, form):
+    entries = captured.entries(REAL)
+    root = tmp_path / "machine"
+    root.mkdir()
+    real = captured.plant(REAL, root)
+    host = {
+        "folder": lambda: open_capture(str(root)),
+        "archive": lambda: opened(captures.plain(entries)),
+        "dbginfo": lambda: opened(captures.dbginfo(entries, values={})),
+        "sos": lambda: opened(captures.sos(entries)),
+    }[form]()
+    for path in entries:
+        if isinstance(entries[path], str) and path.startswith(CPUS) and entries[path]:
+            assert host.data(path) == real.data(path)
+    assert cpu_lists.online(host) == cpu_lists.online(real) != []
+    assert host.listdir(CPUS) == real.listdir(CPUS)
+
+
+@pytest.mark.parametrize("name", ["lpar-linux-6.12-vertical-cpu2-offline", "kvm-linux-6.12-topology-1"])
+def test_facts_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name):
+    root, path = tmp_path / "machine", tmp_path / "capture"
+    root.mkdir()
+    captured.plant(name, root)
+    entries = captured.entries(name)
+    wanted = facts(reading_capture.opened(str(root)), "Linux")
+    assert wanted["cpus"]["online"]["count"] == (3 if name.startswith("lpar") else 4)
+    assert wanted["machine_type"]
+    for data in (captures.plain(entries), captures.dbginfo(entries, values={}), captures.sos(entries)):
+        path.write_bytes(data)
+        assert facts(reading_capture.opened(str(path)), "Linux") == wanted
+
+
+def test_a_capture_is_only_read(opened):
+    host = opened(captures.dbginfo(machine()))
+    for act in (
+        lambda: host.put(CPUS + "/dispatching", "1"),
+        lambda: host.write("/etc/sysctl.conf", ""),
+        lambda: host.replace("/etc/sysctl.conf", b""),
+        lambda: host.link("/etc/x", "y"),
+        lambda: host.remove("/etc/sysctl.conf"),
+    ):
+        with pytest.raises(HostError, match="archive is a capture, not a running machine") as refusal:
+            act()
+        assert refusal.value.errno == errno.EROFS
+    with pytest.raises(HostError, match="cannot run sysctl: .* is a capture") as refusal:
+        host.run(["sysctl", "-a"])
+    assert refusal.value.errno == errno.ENOENT
+    assert not os.path.exists(host.path("/etc/passwd"))
+    assert host.owner("/etc/sysctl.conf") is None
+    assert host.work("/etc/sysctl.conf", Host.read, "/etc/sysctl.conf") == machine()["/etc/sysctl.conf"]
+    assert host.changed("/etc/sysctl.conf") is None
+
+
+def test_missed_names_each_path_once(opened):
+    host = opened(captures.dbginfo(machine()))
+    assert host.read("/etc/tmpfiles.d/x.conf") is None
+    assert not host.exists("/etc/tmpfiles.d/x.conf")
+    assert host.listdir("/usr/sap") == []
+    # absent on the machine: the capture would hold it
+    assert host.read("/etc/sysctl.d/60.conf") is None
+    assert host.value("/sys/class/net/enc1000/no_such") is None
+    assert host.missed == ["/etc/tmpfiles.d/x.conf", "/usr/sap"]
+    assert host.lacking("/usr/sap") == "dbginfo.sh does not copy it"
+    assert host.lacking("/etc/sysctl.d/60.conf") == ""
+
+
+# dbginfo.sh
+
+
+@pytest.mark.parametrize("user", ["root", "", None])
+def test_sysctls_of_dbginfo_are_files(opened, user):
+    host = opened(captures.dbginfo(machine(), user=user))
+    assert host.value(FLOWS) == "32768"
+    assert host.value("/proc/sys/net/ipv4/tcp_rmem") == "4096\t131072\t6291456"
+    assert host.value("/proc/sys/net/ipv4/conf/enc600.100/rp_filter") == "2"
+    assert host.value("/proc/sys/net/smc/rmem") is None
+    assert host.missed == []
+    assert host.capture[0] == "dbginfo"
+    assert host.capture[2:] == ("prdapp1", "2026-11-20T10:11:12", [])
+
+
+def dbginfo_with(opened, *sysctl_sections):
+    commands = [("uname -a", "Linux\n")] + [("sysctl  -a", text) for text in sysctl_sections]
+    return opened(captures.dbginfo(machine(), commands=commands + [("dmesg", "x\n")]))
+
+
+def test_contradictory_values_are_refused(opened):
+    text = captures.sysctl(captures.SYSCTLS)
+    host = dbginfo_with(opened, text, text.replace("= 32768", "= 0"))
+    with pytest.raises(HostError, match="rps_sock_flow_entries: it is contradictory .*'32768' in sysctl -a .*'0' in"):
+        host.value(FLOWS)
+    assert host.value("/proc/sys/vm/swappiness") == "10"
+
+
+def test_a_copied_file_and_sysctl_may_contradict(opened):
+    host = dbginfo_with(opened, captures.sysctl(dict(captures.SYSCTLS, **{"s390.topology": "0"})))
+    with pytest.raises(HostError, match="'1' in the copied file, '0' in sysctl -a"):
+        host.value("/proc/sys/s390/topology")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "-> command cancelled by timeout\n",
+        'dbginfo.sh: Warning: Command "sysctl -a" failed\nrc=124\n',
+    ],
+)
+def test_a_cut_sysctl_proves_no_absence(opened, end):
+    host = dbginfo_with(opened, captures.sysctl(captures.SYSCTLS) + end)
+    assert host.value(FLOWS) == "32768"
+    assert host.value("/proc/sys/net/smc/rmem") is None
+    assert "cancelled by its time limit" in host.lacking("/proc/sys/net/smc/rmem")
+    assert "is not complete" in host.capture.notes[0]
+
+
+def test_a_sysctl_that_failed_for_one_key_is_complete(opened):
+    text = captures.sysctl(captures.SYSCTLS) + 'sysctl: reading key "net.ipv6.conf.all.stable_secret"\n'
+    host = dbginfo_with(opened, text + 'Command "sysctl -a" failed\nrc=1\n')
+    assert host.lacking("/proc/sys/net/smc/rmem") == ""
+    assert "could not read it" in host.lacking("/proc/sys/net/ipv6/conf/all/stable_secret")
+
+
+def test_a_section_cut_without_a_word_lacks_whole_groups(opened):
+    host = dbginfo_with(opened, "fs.file-max = 1\nkernel.ostype = Linux\n")
+    assert "no key of net, vm" in host.lacking(FLOWS)
+
+
+def test_a_command_that_was_not_there(opened):
+    host = dbginfo_with(opened, 'dbginfo.sh: Warning: Command "sysctl" not available\n')
+    assert "the command was not there" in host.lacking(FLOWS)
+
+
+def test_output_that_looks_like_a_header_of_another_host(opened):
+    forged = captures.out([("sysctl -a", "net.core.rps_sock_flow_entries = 1\n")], host="attacker")
+    host = opened(
+        captures.dbginfo(
+            machine(), commands=[("sysctl -a", captures.sysctl(captures.SYSCTLS)), ("dmesg", forged + "end\n")]
+        )
+    )
+    assert host.value(FLOWS) == "32768"
+
+
+def test_an_unreadable_file_of_sysfs_is_no_empty_value(opened):
+    sizes = {"/sys/class/net/enc1000/speed": "", "/sys/class/net/enc1000/phys_port_id": "", CPUS + "/uevent": ""}
+    errors = "dump2tar: /sys/class/net/enc1000/speed: Cannot read file: Input/output error\n"
+    errors += "dump2tar: /sys/class/net/enc1000/phys_port_id: Cannot read file: Invalid argument\n"
+    host = opened(captures.dbginfo(dict(machine(), **sizes), extra={"sysfs.err": errors}))
+    assert host.value("/sys/class/net/enc1000/speed") is None
+    assert host.lacking("/sys/class/net/enc1000/speed").endswith("taken: Input/output error")
+    # the machine itself has no value there
+    assert host.value("/sys/class/net/enc1000/phys_port_id") is None
+    assert host.value(CPUS + "/uevent") == ""
+    assert host.missed == ["/sys/class/net/enc1000/speed"]
+
+
+def slow_path(entries):
+    """/sys as dbginfo.sh copies it without dump2tar: files only, and links in a listing."""
+    links = {path: entry["link"] for path, entry in entries.items() if isinstance(entry, dict) and "link" in entry}
+    listing = "".join("lrwxrwxrwx 1 root root 0 Nov 20 10:11 %s -> %s\n" % link for link in sorted(links.items()))
+    extra = {"sysfs.out": captures.out([("find /sys -print0 | sort -z | xargs -0 -n 10 ls -ld", listing)])}
+    extra.update({path[1:]: entry for path, entry in entries.items() if path.startswith("/sys/") and path not in links})
+    return extra
+
+
+@pytest.mark.parametrize("broken", [False, b"", b"\x1f\x8b\x08 no archive", captures.dump2tar(machine())[:1000]])
+def test_without_dump2tar_links_come_from_the_listing(opened, broken):
+    host = opened(captures.dbginfo(machine(), sysfs=broken, extra=slow_path(machine())))
+    assert driver_of(host, "enc1000") == "qeth"
+    assert host.value(CPUS + "/cpu0/polarization") == "vertical:high"
+    assert "copied without dump2tar" in host.capture.notes[0]
+
+
+def test_without_sysfs_nothing_below_sys_is_absent(opened):
+    host = opened(captures.dbginfo(machine(), sysfs=False))
+    assert host.value(CPUS + "/online") is None
+    assert host.lacking(CPUS + "/online") == "the capture has no /sys: neither sysfs.tgz nor sys/"
+    assert host.missed == [CPUS + "/online"]
+
+
+def test_a_sysfs_that_is_cut_off_proves_no_absence_below_sys(opened):
+    whole = captures.dump2tar(machine())
+    host = opened(captures.dbginfo(machine(), sysfs=whole[: len(whole) // 2]))
+    assert "sysfs.tgz is cut off" in host.capture.notes[0]
+    assert host.lacking("/sys/class/zzz") == "sysfs.tgz is cut off"
+    assert host.lacking("/etc/sysctl.d/60.conf") == ""
+
+
+@pytest.mark.parametrize("version,lacks", [("2.28.0", True), ("2.29.0", False), ("9999", True)])
+def test_names_of_100_characters_that_dump2tar_cut(opened, version, lacks):
+    name = "/sys/devices/".ljust(99, "x")
+    host = opened(captures.dbginfo(dict(machine(), **{name: "1\n"}), version=version))
+    assert host.read(name + "y") is None
+    assert bool(host.lacking(name + "y")) == lacks
+    assert host.lacking(name + "yy") == ""
+
+
+def test_sysfs_alone(opened):
+    host = opened(captures.dump2tar(machine()), "sysfs.tgz")
+    assert host.capture.format == "sysfs"
+    assert cpu_lists.online(host)[-1] == 205
+    assert host.lacking("/proc/cmdline") == "a sysfs.tgz holds /sys only"
+
+
+@pytest.mark.parametrize("version,lacks", [("2.11.0", True), ("2.12.0", False), ("2.35.0", False), ("9999", True)])
+def test_what_dbginfo_copies_depends_on_its_version(opened, version, lacks):
+    host = opened(captures.dbginfo(machine(), version=version))
+    assert bool(host.lacking("/usr/lib/systemd/system/irqbalance.service")) == lacks
+
+
+def test_hard_links_and_masked_units_of_dbginfo(opened):
+    top = captures.DBGINFO
+    host = opened(
+        captures.dbginfo(
+            machine(),
+            extra={
+                "etc/systemd/system/tuned.service": "[Service]\n",
+                "etc/systemd/system/x.wants/tuned.service": {"hard": top + "/etc/systemd/system/tuned.service"},
+                "etc/systemd/system/a.service": {"device": (1, 3)},
+                "etc/systemd/system/b.service": {"hard": top + "/etc/systemd/system/a.service"},
+                "etc/systemd/disk": {"device": (8, 0)},
+            },
+        )
+    )
+    assert host.read("/etc/systemd/system/x.wants/tuned.service") == "[Service]\n"
+    for unit in ("a", "b"):
+        assert host.real("/etc/systemd/system/%s.service" % unit) == "/dev/null"
+    with pytest.raises(HostError, match="not a regular file"):
+        host.read("/etc/systemd/disk")
+
+
+def test_files_of_an_initrd_are_not_those_of_the_machine(opened):
+    host = opened(captures.dbginfo(machine(), extra={"boot/initrd-6.4/etc/sysctl.d/99.conf": "vm.swappiness = 1\n"}))
+    assert host.glob("/etc/sysctl.d", "*") == ["/etc/sysctl.d/50-sap.conf"]
+
+
+def test_an_unpacked_dbginfo(tmp_path):
+    top = tmp_path / captures.DBGINFO
+    top.mkdir()
+    (top / "sysfs.tgz").write_bytes(captures.dump2tar(machine()))
+    found = {path: entry for path, entry in machine().items() if not path.startswith("/sys/")}
+    found["/dbginfo.log"] = "dbginfo.sh: Debug information script version 2.35.0\n"
+    found["/runtime.out"] = captures.out([("sysctl -a", captures.sysctl(captures.SYSCTLS))])
+    host = planted(top, found)
+    assert host.capture[0] == "dbginfo"
+    assert host.capture.taken == "2026-11-20T10:11:12"
+    assert host.value(FLOWS) == "32768"
+    assert driver_of(host, "enc1000") == "qeth"
+
+
+# sos report
+
+
+def test_a_sos_report_says_what_it_copies(opened):
+    host = opened(captures.sos(machine()))
+    assert host.capture[0] == "sos"
+    assert host.capture[2:4] == ("prdapp1", "2026-11-20")
+    assert host.lacking("/usr/sap/sapservices") == "a sos report does not copy it"
+    assert host.lacking("/etc/tuned/active_profile") == "a sos report copies it on Red Hat systems only"
+    assert host.lacking("/proc/sys/net/smc/rmem") == ""
+    assert "only flags and statistics" in host.lacking("/sys/class/net/enc1000/queues/rx-0/rps_flow_cnt")
+    assert host.lacking("/sys/class/net/eth9") == ""
+
+
+def test_a_plugin_that_did_not_run_copies_nothing(opened):
+    host = opened(captures.sos({"/etc/os-release": "ID=x\n"}, plugins={"kernel": {}, "udev": {"timeout_hit": True}}))
+    assert host.lacking("/proc/sys/vm/swappiness") == "the plugin system of sos, which copies it, did not run"
+    assert "stopped after their time limit: udev" in host.capture.notes[0]
+    assert host.lacking("/proc/cmdline") == "the report has no /proc/cmdline, which every Linux has"
+
+
+def test_cpus_beyond_the_64_that_sos_copies_are_not_absent(opened):
+    found = {path: entry for path, entry in machine().items() if not path.startswith(CPUS + "/cpu9")}
+    host = opened(captures.sos(found))
+    assert host.value(CPUS + "/cpu90/polarization") is None
+    assert "a part of the CPUs" in host.lacking(CPUS + "/cpu90/polarization")
+    assert host.lacking(CPUS + "/cpu0/no_such") == ""
+
+
+def test_files_that_sos_could_not_read_are_empty(opened):
+    secret = "/proc/sys/net/ipv6/conf/all/stable_secret"
+    host = opened(captures.sos(dict(machine(), **{secret: ""}), modes={secret: 0o200}))
+    assert host.data(secret) is None
+    assert host.lacking(secret)
+
+
+def test_namespaces_have_sysctls_of_their_own(opened):
+    found = dict(machine())
+    found["/sos_commands/networking/namespaces/one/ip_netns_exec_one_sysctl_-a"] = (
+        "net.core.rps_sock_flow_entries = 1\n"
+    )
+    found["/sos_commands/kernel/sysctl_-a"] = captures.sysctl(captures.SYSCTLS)
+    assert opened(captures.sos(found)).value(FLOWS) == "32768"
+
+
+def test_an_obfuscated_report_is_noted(opened):
+    host = opened(captures.sos(machine(), top="sosreport-host0-2026-11-20-abcdefg-obfuscated"))
+    assert "obfuscated" in host.capture.notes[0]
+
+
+@pytest.mark.parametrize("manifest", ["", "{", "[" * 100000, "[]", '{"components": 1}'])
+def test_a_manifest_that_is_none_is_not_believed(opened, manifest):
+    found = [("a/version.txt", "sos report: 4.8.1"), ("a/sos_reports/manifest.json", manifest), ("a/proc/cmdline", "x")]
+    host = opened(captures.tar(found, "xz"))
+    assert host.lacking("/proc/sys/vm/swappiness") == ""
+    assert host.value("/proc/cmdline") == "x"
+
+
+def test_a_link_into_the_cut_strings_of_sos(opened):
+    found = dict(machine(), **{"/etc/sysconfig/large": {"link": "../../sos_strings/system/etc.sysconfig.large.tailed"}})
+    host = opened(captures.sos(found))
+    assert host.read("/etc/sysconfig/large") is None
+    assert "only its end" in host.lacking("/etc/sysconfig/large")
+
+
+# supportconfig
+
+
+def texts(**changes):
+    section = captures.section
+    found = {
+        "env.txt": section("Command", "/usr/sbin/sysctl -a", captures.sysctl(captures.SYSCTLS))
+        + section("Configuration File", "/etc/sysctl.conf", "vm.swappiness = 10\n")
+        + section("Configuration File", "/etc/sysctl.d/50-sap.conf", "net.core.somaxconn = 4096\n")
+        + section("Configuration File", "/run/sysctl.d/x.conf - File not found"),
+        "etc.txt": section("Configuration File", "/etc/sysctl.d/50-sap.conf", "net.core.somaxconn = 4096\n")
+        + section("Configuration File", "/etc/tmpfiles.d/empty.conf"),
+        "hardware.txt": section("Command", "/usr/bin/lscpu", "On-line CPU(s) list:  0-3\nDispatching mode: vertical\n"),
+        "boot.txt": section("Configuration File", "/proc/cmdline", "root=/dev/dasda1\n"),
+        "systemd.txt": section(
+            "Command",
+            "/usr/bin/systemctl cat 'irqbalance.service'",
+            "# /usr/lib/systemd/system/irqbalance.service\n[Unit]\n\n"
+            "# /etc/systemd/system/irqbalance.service.d/x.conf\n[Service]\n# /etc/shadow\n",
+        ),
+        "plugin-ha_sap.txt": section(
+            "Command", "/usr/bin/cat /usr/sap/sapservices", "/usr/sap/PRD/D00/exe/sapstartsrv\n"
+        )
+        + section("Configuration File", "/usr/sap/PRD/SYS/profile/PRD_D00_prdapp1", "SAPSYSTEM = 00\n"),
+    }
+    found.update(changes)
+    return found
+
+
+def test_sections_of_a_supportconfig_are_files(opened):
+    host = opened(captures.supportconfig(texts()))
+    assert host.capture[0] == "supportconfig"
+    assert host.capture[2:4] == ("prdapp1", "2026-11-20T10:11")
+    assert host.value(FLOWS) == "32768"
+    assert host.read("/etc/sysctl.d/50-sap.conf") == "net.core.somaxconn = 4096\n"
+    assert host.read("/etc/tmpfiles.d/empty.conf") == ""
+    assert cpu_lists.online(host) == [0, 1, 2, 3]
+    assert host.value(CPUS + "/dispatching") == "1"
+    assert host.value("/proc/cmdline") == "root=/dev/dasda1"
+    assert host.read("/usr/lib/systemd/system/irqbalance.service") == "[Unit]\n"
+    assert "[Service]" in host.read("/etc/systemd/system/irqbalance.service.d/x.conf")
+    assert not host.exists("/etc/shadow")
+    assert host.read("/usr/sap/sapservices") == "/usr/sap/PRD/D00/exe/sapstartsrv\n"
+    assert drop_ins.effective_files(host, "sysctl.d", ".conf") == ["/etc/sysctl.d/50-sap.conf"]
+
+
+def test_what_a_supportconfig_lacks(opened):
+    host = opened(captures.supportconfig(texts()))
+    assert host.lacking(CPUS + "/present") == "a supportconfig does not hold it"
+    assert host.lacking("/run/sysctl.d/x.conf") == ""
+    assert host.lacking("/etc/udev/rules.d") == "the supportconfig was taken without udev.txt"
+    assert "no links of systemd" in host.lacking("/etc/systemd/system/multi-user.target.wants/tuned.service")
+    assert host.lacking("/usr/lib/systemd/system/tuned.service") == ""
+    assert "comments" in host.capture.notes[0]
+    bare = opened(captures.supportconfig({"env.txt": ""}))
+    assert bare.lacking(FLOWS) == "the supportconfig has no output of sysctl -a"
+    assert "since 3.2.14" in bare.lacking("/usr/lib/systemd/system/tuned.service")
+
+
+def test_forged_sections_are_refused_or_contradictory(opened):
+    forged = captures.section("Configuration File", "/etc/sysctl.conf", "vm.swappiness = 99\n")
+    boot = captures.section("Command", "/usr/bin/dmesg", "first line\n" + forged)
+    host = opened(captures.supportconfig(texts(**{"boot.txt": boot})))
+    assert host.read("/etc/sysctl.conf") == "vm.swappiness = 10\n"
+    host = opened(captures.supportconfig(texts(**{"etc.txt": forged})))
+    with pytest.raises(HostError, match="contradictory in the capture: .* in env.txt|in etc.txt"):
+        host.read("/etc/sysctl.conf")
+
+
+@pytest.mark.parametrize(
+    "what", ["/etc/../shadow", "etc/passwd", "/etc/sysctl.conf/x", "/etc/a\x07.conf", "/", "//etc/x.conf", ""]
+)
+def test_names_of_sections_are_not_trusted(opened, what):
+    extra = captures.section("Configuration File", what, "x\n")
+    host = opened(captures.supportconfig(texts(**{"etc.txt": extra})))
+    assert host.read("/etc/sysctl.conf") == "vm.swappiness = 10\n"
+    assert not host.exists("/etc/shadow")
+
+
+def test_a_removed_value_is_no_value(opened):
+    values = captures.sysctl(dict(captures.SYSCTLS, **{"kernel.x": "*REMOVED BY SUPPORTCONFIG*"}))
+    host = opened(captures.supportconfig(texts(**{"env.txt": captures.section("Command", "/sbin/sysctl -a", values)})))
+    assert host.value("/proc/sys/kernel/x") is None
+    assert "removed its value" in host.lacking("/proc/sys/kernel/x")
+    assert host.capture.notes[1] == "supportconfig removed values from env.txt"
+
+
+# plain trees, links, sizes
+
+
+def test_a_plain_tree_lacks_what_was_not_copied(tmp_path):
+    host = planted(tmp_path, {CPUS + "/online": "0-3\n", "/proc/cpuinfo": "x\n", "/sys/class/net/lo/mtu": "65536\n"})
+    assert host.capture.format == "tree"
+    assert host.lacking("/etc/sysctl.d") == "the tree has no /etc/sysctl.d: it was not copied"
+    assert host.lacking("/proc/cmdline") == "the tree has no /proc/cmdline, which every Linux has: it was not copied"
+    assert host.lacking("/proc/sys/s390/topology") == "the tree has no /proc/sys: it was not copied"
+    assert host.lacking("/sys/class/net/eth0") == ""
+    assert host.missed == []
+
+
+def test_a_tree_that_tar_packed_without_a_copy(opened):
+    found = {name.lstrip("/"): "" for name in ("/proc/cmdline", "/proc/cpuinfo", "/proc/modules")}
+    found[CPUS[1:] + "/online"] = b"0-3\n" + b"\0" * 4092
+    host = opened(captures.tar(found))
+    assert cpu_lists.online(host) == [0, 1, 2, 3]
+    assert host.read("/proc/modules") is None
+    assert "copy them with cp first" in host.lacking("/proc/cmdline")
+
+
+def test_an_empty_file_of_a_copied_tree_is_empty(tmp_path):
+    host = planted(tmp_path, {"/proc/cpuinfo": "x\n", "/proc/modules": "", CPUS + "/online": "0-3\n"})
+    assert host.read("/proc/modules") == ""
+
+
+def test_links_never_leave_the_folder(tmp_path):
+    (tmp_path / "secret").write_text("outside\n", encoding="ascii")
+    root = tmp_path / "root"
+    root.mkdir()
+    host = planted(
+        root,
+        {
+            "/proc/a": {"link": str(tmp_path / "secret")},
+            "/proc/b": {"link": "../../../../../../../../etc/passwd"},
+            "/proc/c": {"link": "c"},
+            "/proc/outside": {"link": str(tmp_path)},
+            "/sys/class/net/lo": {"link": "../../devices/lo"},
+            "/sys/devices/lo/mtu": "1\n",
+        },
+    )
+    assert host.read("/proc/a") is None
+    assert host.read("/proc/b") is None
+    assert host.listdir("/proc/outside") == []
+    assert host.read("/proc/outside/secret") is None
+    assert host.read("/proc/c") is None
+    assert host.lacking("/proc/c") == "its links lead in a circle"
+    assert host.value("/sys/class/net/lo/mtu") == "1"
+    with pytest.raises(HostError, match="is a link now"):
+        host.data("/proc/a", follow=False)
+
+
+def test_a_file_that_became_a_link_is_not_followed(tmp_path):
+    host = planted(tmp_path, {"/proc/a": "1\n", "/sys/x": "1\n"})
+    (tmp_path / "proc" / "a").unlink()
+    (tmp_path / "proc" / "a").symlink_to("/etc/passwd")
+    with pytest.raises(HostError, match="cannot read /proc/a: "):
+        host.read("/proc/a")
+
+
+def test_special_files_of_a_folder_are_not_opened(tmp_path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "sys").mkdir()
+    os.mkfifo(str(tmp_path / "proc" / "pipe"))
+    with pytest.raises(HostError, match="not a regular file"):
+        open_capture(str(tmp_path)).read("/proc/pipe")
+
+
+def test_a_large_file_is_not_read(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_FILE", 1000)
+    host = opened(captures.plain({"/proc/a": "1\n", "/sys/b": "x" * 1001}))
+    assert host.data("/sys/b") is None
+    assert "larger than" in host.lacking("/sys/b")
+
+
+def test_an_archive_cut_off_proves_no_absence(opened):
+    whole = gzip.decompress(captures.plain(machine(), pack="gz"))
+    host = opened(gzip.compress(whole[: len(whole) * 3 // 4 // 512 * 512]))
+    assert host.capture.notes == ["archive is cut off: what came after that is missing"]
+    assert host.lacking("/sys/zzz") == "archive is cut off"

@@ -1,0 +1,371 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Any program as a workload: its runs, its figures, what is around them, and whose rights it has."""
+
+import contextlib
+import json
+import os
+import pwd
+import signal
+import sys
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.errors import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command, running
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
+from measuring import ALONE, PATIENCE, errors, plan, wait_until
+
+PATH = os.environ["PATH"]
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+FIGURE = {"name": "rate", "unit": "1/s", "better": "higher", "pointer": "/rate", "pattern": None, "output": "stdout"}
+
+
+def options(*argv, **given):
+    """The options of a program as the module gets them."""
+    found = {name: rule.get("default") for name, rule in command.OPTIONS.items()}
+    return dict(found, **dict({"name": "x", "argv": list(argv), "timeout": PATIENCE}, **given))
+
+
+def python(text, **given):
+    return options(sys.executable, "-c", text, **given)
+
+
+def made(given):
+    (workload,) = command.workloads([given], None, PATH)
+    return workload
+
+
+def measured(given, **setting):
+    """The record of one round."""
+    return rounds.measure_workload(made(given), plan(**dict({"runs": 2, "warmup": 0}, **setting)), ALONE)
+
+
+def figures_of(record):
+    return [run["metrics"] for run in record["runs"]]
+
+
+# the metric
+
+
+def test_elapsed_time_decides_by_default():
+    record = measured(python("import time; time.sleep(0.2)"))
+    assert record["workload"]["metric"] == {"name": "elapsed_s", "unit": "s", "better": "lower"}
+    for run in record["runs"]:
+        assert run["ok"] and run["metrics"]["units"] == 1
+        # the time limit of a wait in Python would round it up to a twentieth of a second
+        assert 0.2 <= run["metrics"]["elapsed_s"] == run["elapsed_s"]
+        assert run["cpu"]["client"]["elapsed_s"] >= run["elapsed_s"]
+
+
+def test_a_figure_that_it_prints_decides():
+    other = dict(FIGURE, name="peak", pointer=None, pattern=r"peak (?P<value>\d+)", output="stderr")
+    text = "import sys; print('{\"rate\": 12.5}'); print('peak 7', file=sys.stderr)"
+    record = measured(python(text, figures=[FIGURE, other]))
+    assert record["workload"]["metric"] == {"name": "rate", "unit": "1/s", "better": "higher"}
+    assert all(found["rate"] == 12.5 and found["peak"] == 7 for found in figures_of(record))
+    assert "12.5" in record["runs"][0]["raw"] and "[stderr]\npeak 7" in record["runs"][0]["raw"]
+    second = made(python(text, figures=[FIGURE, other], metric="peak"))
+    assert second.metric.name == "peak"
+
+
+def test_units_of_work_per_second():
+    record = measured(options("true", units=500, unit="document", metric="units_per_s"))
+    assert record["workload"]["metric"] == {"name": "units_per_s", "unit": "document/s", "better": "higher"}
+    assert record["workload"]["unit"] == "document" and record["workload"]["params"]["units"] == 500
+    for found in figures_of(record):
+        assert found["units"] == 500
+        assert found["units_per_s"] == pytest.approx(500 / found["elapsed_s"], rel=0.01)
+
+
+def test_the_program_tells_its_units_of_work():
+    units = dict(FIGURE, name="units", unit=None, better=None, pointer="/rows")
+    record = measured(options("echo", '{"rows": 42}', figures=[units]))
+    assert record["workload"]["metric"]["name"] == "elapsed_s" and figures_of(record)[0]["units"] == 42
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("print('{}')", "figure rate: the output has nothing at /rate"),
+        ("print('{\"rate\": 0}')", "rate is 0, and this figure decides"),
+        ("print(' ' * 2000000)", "figure rate: the output is longer than 1048576 bytes"),
+        ("import sys; print('{\"rate\": 1}'); sys.exit(4)", "ended with exit code 4: "),
+        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
+    ],
+)
+def test_a_run_without_its_figure_has_failed(text, words):
+    record = measured(python(text, figures=[FIGURE]))
+    assert [run["ok"] for run in record["runs"]] == [False, False]
+    assert all(words in error for error in errors(record)) and figures_of(record) == [{}, {}]
+
+
+def test_other_exit_codes_may_be_good_ones():
+    record = measured(python("import sys; sys.exit(2)", exit_codes=[0, 2]))
+    assert all(run["ok"] for run in record["runs"]) and record["workload"]["params"]["exit_codes"] == "0 2"
+
+
+def test_endless_output_is_bounded():
+    text = "import sys\nsys.stdout.write('begin\\n')\nfor n in range(200): sys.stdout.write('x' * 50000)\nprint('end')"
+    (record,) = [measured(python(text), runs=1)]
+    raw = record["runs"][0]["raw"]
+    assert len(raw) <= 4096 and raw.startswith("begin") and raw.rstrip().endswith("end")
+
+
+def test_first_and_last_bytes_are_kept():
+    output = running.Output(4)
+    for piece in (b"ab", b"cdef", b"gh"):
+        output.add(piece)
+    assert not output.is_cut and output.text == "abcdefgh"
+    output.add(b"i" * 20 + b"jk")
+    assert output.is_cut and output.text == "abcd\n[...]\niijk"
+
+
+# the time limit
+
+
+def test_the_whole_group_is_ended_at_the_time_limit(tmp_path):
+    mark = tmp_path / "pid"
+    text = 'sleep 600 & echo $! > "$0"; wait'
+    record = measured(options("/bin/sh", "-c", text, str(mark), timeout=5.0), runs=1)
+    assert errors(record) == ["/bin/sh did not end within the time limit of 5 s"]
+    assert wait_until(lambda: processes.start_time(int(mark.read_text())) is None)
+
+
+def test_it_ends_with_a_child_that_holds_its_output():
+    """A run does not wait for what the program leaves in the background."""
+    text = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid)"
+    record = measured(python(text), runs=1)
+    assert record["runs"][0]["ok"]
+    os.kill(int(record["runs"][0]["raw"]), signal.SIGKILL)
+
+
+# around runs and rounds
+
+
+def note(path, word, code=0):
+    return [sys.executable, "-c", "import sys; open(%r, 'a').write(%r); sys.exit(%d)" % (str(path), word + " ", code)]
+
+
+def steps(path, **codes):
+    words = {"prepare": "prepare", "prepare_run": "before", "argv": "run", "cleanup_run": "after", "cleanup": "cleanup"}
+    return {name: note(path, word, codes.get(name, 0)) for name, word in words.items()}
+
+
+ONE = "before run after "
+
+
+@pytest.mark.parametrize(
+    "codes, story, words",
+    [
+        ({}, "prepare " + ONE * 2 + "cleanup ", None),
+        ({"argv": 1}, "prepare " + ONE * 2 + "cleanup ", "ended with exit code 1"),
+        ({"prepare_run": 1}, "prepare " + "before after " * 2 + "cleanup ", "prepare_run: "),
+        ({"cleanup_run": 1}, "prepare " + ONE * 2 + "cleanup ", "cleanup_run: "),
+        ({"argv": 1, "cleanup_run": 2}, "prepare " + ONE * 2 + "cleanup ", "ended with exit code 1"),
+        ({"prepare": 1}, "prepare cleanup ", "not begun: prepare: "),
+    ],
+)
+def test_what_is_around_runs_and_rounds(tmp_path, codes, story, words):
+    path = tmp_path / "story"
+    record = measured(options(**dict(steps(path, **codes))))
+    assert path.read_text() == story
+    assert all((error is None) if words is None else (words in error) for error in errors(record))
+    assert "left_behind" not in record
+
+
+def test_a_round_that_cannot_be_cleaned_up_says_so(tmp_path):
+    record = measured(options("true", cleanup=note(tmp_path / "story", "x", 5)))
+    assert all(run["ok"] for run in record["runs"])
+    assert record["left_behind"] == "cleanup: %s ended with exit code 5: nothing was printed" % sys.executable
+
+
+def test_a_measurement_that_is_killed_ends_the_program_and_cleans_up(tmp_path):
+    path, mark = tmp_path / "story", tmp_path / "pid"
+    text = "import os, time; open(%r, 'w').write(str(os.getpid())); time.sleep(600)" % str(mark)
+    given = python(text, cleanup=note(path, "cleanup"), cleanup_run=note(path, "after"), timeout=600.0)
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            measured(given)
+        os._exit(0)
+    assert wait_until(lambda: mark.exists() and mark.read_text())
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert wait_until(lambda: path.exists() and path.read_text() == "after cleanup ")
+    assert wait_until(lambda: processes.start_time(int(mark.read_text())) is None)
+
+
+def test_a_measurement_that_is_ended_cleans_up(tmp_path):
+    path, mark = tmp_path / "story", tmp_path / "pid"
+    text = "import os, time; open(%r, 'w').write(str(os.getpid())); time.sleep(600)" % str(mark)
+    workload = made(python(text, cleanup=note(path, "cleanup"), cleanup_run=note(path, "after"), timeout=600.0))
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            rounds.measure_round(plan(runs=2, warmup=0), [workload])
+        os._exit(0)
+    assert wait_until(lambda: mark.exists() and mark.read_text())
+    os.kill(pid, signal.SIGTERM)
+    os.waitpid(pid, 0)
+    assert path.read_text() == "after cleanup " and processes.start_time(int(mark.read_text())) is None
+
+
+# environment, directory, program
+
+
+def test_environment_and_directory(tmp_path):
+    (tmp_path / "tool").write_text("#!/bin/sh\npwd\necho $ANSWER $LC_ALL\nread line || echo no input\n")
+    (tmp_path / "tool").chmod(0o755)
+    given = options("./tool", directory=str(tmp_path), environment=json.dumps({"ANSWER": "42", "LC_ALL": "C.UTF-8"}))
+    record = measured(given, runs=1)
+    assert record["runs"][0]["raw"].split("\n")[:3] == [str(tmp_path), "42 <LC_ALL>", "no input"]
+    assert record["workload"]["params"]["environment"] == "ANSWER LC_ALL"
+    assert record["workload"]["argv"] == ["%s/./tool" % tmp_path]
+
+
+def test_secrets_are_hidden_wherever_they_come_out():
+    environment = json.dumps({"KEY": 'geheim"\\1', "LONGER": 'geheim"\\1 und mehr', "N": "7"})
+    text = "import os, json, sys; print(os.environ['KEY'], json.dumps(os.environ['LONGER']), 7); sys.exit(%d)"
+    record = measured(python(text % 0, environment=environment), runs=1)
+    assert record["runs"][0]["raw"] == '<KEY> "<LONGER>" 7\n'
+    record = measured(python(text % 1, environment=environment, prepare=["echo", 'geheim"\\1']), runs=1)
+    assert errors(record)[0].endswith('ended with exit code 1: <KEY> "<LONGER>" 7')
+    assert "geheim" not in json.dumps(record)
+
+
+def test_the_version_is_that_of_the_file(tmp_path):
+    path = tmp_path / "tool"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    first = made(options(str(path))).version
+    assert first.startswith("tool sha256 ") and first == made(options(str(path))).version
+    path.write_text("#!/bin/sh\n# rebuilt\n")
+    assert made(options(str(path))).version != first
+    assert command.digest(str(tmp_path / "missing")) is None
+
+
+def test_a_directory_that_cannot_be_entered(tmp_path):
+    record = measured(options("true", directory=str(tmp_path / "missing")), runs=1)
+    assert errors(record) == [
+        "%s ended with exit code 126: the directory %s cannot be entered: No such file or directory"
+        % (made(options("true")).argv[0], tmp_path / "missing")
+    ]
+
+
+# whose rights
+
+THEM = pwd.getpwnam("nobody")
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    """A folder of another user with a program that tells who runs it."""
+    for folder in [tmp_path] + list(tmp_path.parents):
+        if os.stat(str(folder)).st_mode & 0o77 == 0:
+            folder.chmod(0o755)
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "tool").write_text("#!/bin/sh\nid -un\necho $HOME $EXTRA\n")
+    (folder / "tool").chmod(0o755)
+    for path in (folder, folder / "tool"):
+        os.chown(str(path), THEM.pw_uid, THEM.pw_gid)
+    return folder
+
+
+@needs_root
+def test_a_program_that_another_user_may_replace_runs_as_that_user(theirs):
+    record = measured(options(str(theirs / "tool"), environment='{"EXTRA": "e"}'), runs=1)
+    assert record["runs"][0]["raw"] == "nobody\n%s e\n" % THEM.pw_dir
+    assert record["workload"]["params"]["user"] == "nobody"
+
+
+@needs_root
+def test_a_program_of_root_runs_as_the_named_user(theirs):
+    record = measured(options("id", "-un", user="nobody", directory=str(theirs)), runs=1)
+    assert record["runs"][0]["raw"] == "nobody\n" and record["runs"][0]["cpu"]["client"]["process_s"] is not None
+    assert measured(options("id", "-un", user="root"), runs=1)["runs"][0]["raw"] == "root\n"
+
+
+@needs_root
+@pytest.mark.parametrize("user", [None, "root"])
+@pytest.mark.parametrize(
+    "argv, directory",
+    [(("sh", "{}/tool"), "/"), (("sh", "tool"), "{}"), (("true",), "{}"), (("ls", "{}"), "/"), (("{}/tool",), "/")],
+)
+def test_what_another_user_may_change_does_not_run_as_root(theirs, argv, directory, user):
+    argv = [word.format(theirs) for word in argv]
+    if user is None and argv[0].startswith("/"):
+        argv = ["sh"] + argv
+    with pytest.raises(MeasureError, match="belongs to nobody, who may change what runs there: it is not run as root"):
+        made(options(*argv, directory=directory.format(theirs), user=user))
+
+
+@needs_root
+def test_a_folder_that_others_may_write_to(tmp_path):
+    folder = tmp_path / "open"
+    folder.mkdir()
+    (folder / "tool").write_text("#!/bin/sh\n")
+    (folder / "tool").chmod(0o755)
+    folder.chmod(0o777)
+    with pytest.raises(MeasureError, match="does not run as root: .*/open belongs to root, but others may write to it"):
+        made(options(str(folder / "tool")))
+    with pytest.raises(HostError):
+        command.identity_of(["/bin/sh", "./tool"], None, str(folder))
+
+
+@needs_root
+def test_a_directory_is_entered_with_the_rights_of_the_user(theirs):
+    secret = theirs.parent / "secret"
+    secret.mkdir()
+    secret.chmod(0o700)
+    record = measured(options("true", user="nobody", directory=str(secret)), runs=1)
+    assert errors(record)[0].endswith("the directory %s cannot be entered: Permission denied" % secret)
+
+
+def test_only_root_runs_programs_as_others(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 4711)
+    with pytest.raises(MeasureError, match="user is root, but only root may run a program as another user: set become"):
+        made(options("true", user="root"))
+    assert made(options("true")).params["user"] == "user id %d" % (os.getuid() + 4711)
+
+
+# options
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"name": "a b"}, "the name takes up to 48"),
+        ({"argv": [""]}, "argv has no program"),
+        ({"argv": ["true", "a\0b"]}, "argv has no program, or a zero byte"),
+        ({"prepare": [""]}, "prepare has no program"),
+        ({"directory": "tmp"}, "directory is tmp; it takes an absolute path"),
+        ({"timeout": 0.5}, "timeout is 0.5; it has to be from 1 to 86400"),
+        ({"exit_codes": [300]}, "exit_codes has 300"),
+        ({"exit_codes": []}, "exit_codes is empty"),
+        ({"environment": "[1]"}, "environment is no dictionary"),
+        ({"environment": '{"A B": "secret"}'}, 'environment has "A B"; a name has'),
+        ({"environment": '{"A": 1}'}, 'environment has "A"; a name has .* a value is text'),
+        ({"units": 0.0}, "units is 0; it takes a number above 0"),
+        ({"units": 1.0, "figures": [dict(FIGURE, name="units")]}, "or a figure of that name"),
+        ({"figures": [FIGURE, FIGURE]}, "figures has rate, rate; at most 20"),
+        ({"figures": [dict(FIGURE, name="Rate")]}, "a figure is called Rate; it takes small letters"),
+        ({"figures": [dict(FIGURE, name="elapsed_s")]}, "neither elapsed_s nor units_per_s"),
+        ({"figures": [dict(FIGURE, unit=None)]}, "figure rate takes unit and better"),
+        ({"figures": [dict(FIGURE, pattern="x")]}, "figure rate takes either pointer or pattern"),
+        ({"metric": "rate"}, "metric is rate; it takes elapsed_s, units_per_s"),
+        ({"figures": [FIGURE], "metric": "units"}, "metric is units; it takes elapsed_s, units_per_s, rate"),
+    ],
+)
+def test_options_that_cannot_be_used(given, words):
+    with pytest.raises(MeasureError, match="^command %s: .*%s" % (given.get("name", "x"), words)) as caught:
+        command.check([options("true", **given)])
+    assert "secret" not in str(caught.value)
+
+
+def test_names_are_given_once():
+    with pytest.raises(MeasureError, match="each only once"):
+        command.check([options("true"), options("false")])
+    assert command.names([{"name": "a"}, {"name": "b"}]) == ["command-a", "command-b"]

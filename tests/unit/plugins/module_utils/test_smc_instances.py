@@ -1,0 +1,384 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SAP instances on SMC: the line in the profile, the library in the processes, their connections, and the way back."""
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
+from runs import DEFAULTS, FOLDER, runner
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, PROFILES, SapHost
+from smcsystem import LIBRARY, TCP, SmcSapHost
+
+run = runner(Smc, instances=["PRD_00"], pnet_ids=[], ueids=[], restart=[], restart_timeout=5, change="CHG0042")
+LINE = b"SETENV_00 = LD_PRELOAD=libsmc-preload.so"
+LOADED, NOT = {"LD_PRELOAD": "libsmc-preload.so"}, {"LD_PRELOAD": "not loaded"}
+ESTABLISHED = "   0: 0A00000A:9C40 0A00000B:0CE4 01 00000000:00000000 00:00000000 00000000  1000        0 %d 1 0\n"
+
+
+class Clock:
+    """Time passes only while the code sleeps."""
+
+    now = 0.0
+
+    def time(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def sockets(monkeypatch):
+    """The kernel's SMC sockets; a test adds some."""
+    found = []
+    monkeypatch.setattr(smc_sockets, "listed", lambda host: found)
+    return found
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch, sockets):
+    monkeypatch.setattr(restart, "time", Clock())
+    return SmcSapHost(tmp_path)
+
+
+def of(result, path=D00):
+    (found,) = [record for record in result["tuning"] if record["subject"] == path]
+    return found
+
+
+def test_the_line_is_stored_at_once_and_in_force_after_a_restart(host):
+    before = host.profiles()
+    predicted = run(host, check=True)
+    assert predicted["changed"] and host.profiles() == before
+    assert of(predicted)["verdict"] == "drifted"
+    result = run(host)
+    assert result["diff"] == predicted["diff"]
+    assert "%s LD_PRELOAD (stored): libsmc-preload.so\n" % D00 in result["diff"]["after"]
+    found = of(result)
+    assert (found["verdict"], found["restart"]) == ("pending_restart", "instance")
+    assert found["reason"] == (
+        "%s LD_PRELOAD: not loaded is in force, libsmc-preload.so after a restart of the instance" % D00
+    )
+    assert found["after"] == {"running": NOT, "stored": LOADED, "next_boot": LOADED}
+    assert host.data(D00).startswith(D00_TEXT + b"\n# zpower.sap_tuning ") and host.data(D00).endswith(LINE)
+    assert b" change CHG0042\n" in host.data(D00)
+    assert {name: host.data(PROFILES + name) for name in before if name != "PRD_D00_app1"} == {
+        name: data for name, data in before.items() if name != "PRD_D00_app1"
+    }
+    told = "to restart PRD_00, as prdadm: sapcontrol -nr 00 -function Stop, then sapcontrol -nr 00 -function "
+    told += "RestartService, then sapcontrol -nr 00 -function Start; or smc_restart: [PRD_00]"
+    assert told in found["remarks"]
+    second = run(host)
+    assert not second["changed"] and of(second)["verdict"] == "pending_restart"
+    assert not [call for call in host.calls if " Stop" in call]
+
+
+def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host):
+    before = host.profiles()
+    predicted = run(host, check=True, restart=["PRD_00"])
+    result = run(host, restart=["PRD_00", "ABC_77"])
+    assert result["diff"] == predicted["diff"]
+    assert of(result)["verdict"] == "changed" and of(result)["after"]["running"] == LOADED
+    again = run(host, restart=["PRD_00"])
+    assert not again["changed"] and of(again)["verdict"] == "compliant"
+    back = run(host, state="restored", instances=[])
+    assert of(back)["verdict"] == "pending_restart" and host.profiles() == before
+    assert "libsmc-preload.so is in force, not loaded after a restart" in of(back)["reason"]
+    done = run(host, state="restored", instances=[], restart=["PRD_00"])
+    assert of(done)["after"]["running"] == NOT and not host.exists("/var/lib/zpower_sap_tuning/smc.json")
+    assert not run(host, state="restored", instances=[])["changed"]
+
+
+def test_a_profile_by_its_path_is_the_same_instance(host):
+    assert of(run(host, instances=["/usr/sap/PRD/SYS/profile/PRD_D00_app1"]))["verdict"] == "pending_restart"
+    with pytest.raises(InputError, match="PRD_00 is named twice"):
+        run(host, instances=["PRD_00", D00])
+
+
+def test_only_named_instances_are_touched(host):
+    before = host.data(ASCS01)
+    run(host, restart=["PRD_00"])
+    assert host.data(ASCS01) == before
+    assert not [call for call in host.calls if "-nr 01" in call]
+
+
+@pytest.mark.parametrize(
+    "lines, new",
+    [
+        ("SETENV_00 = A=1\nSETENV_05 = B=$(DIR)/x\nSETENV_3=C", b"SETENV_06 = LD_PRELOAD=libsmc-preload.so"),
+        ("SETENV_00 = LD_PRELOAD=libx.so", b"SETENV_01 = LD_PRELOAD=libsmc-preload.so:%(LD_PRELOAD)"),
+        ("#SETENV_07 = LD_PRELOAD=libx.so", LINE),
+    ],
+)
+def test_a_new_line_gets_the_number_above_the_used_ones_and_keeps_other_libraries(host, lines, new):
+    host.fill(D00, D00_TEXT + b"\n" + lines.encode())
+    before = host.data(D00)
+    run(host)
+    assert host.data(D00).splitlines()[-1] == new
+    run(host, state="restored", instances=[])
+    assert host.data(D00) == before
+
+
+def test_the_default_profile_counts_too(host):
+    host.fill(DEFAULT, host.data(DEFAULT) + b"SETENV_08 = LD_PRELOAD=libx.so\n")
+    run(host)
+    assert host.data(D00).endswith(b"\nSETENV_09 = LD_PRELOAD=libsmc-preload.so:%(LD_PRELOAD)")
+
+
+def test_without_a_free_number_nothing_is_changed(host):
+    host.fill(D00, D00_TEXT + b"\nSETENV_99 = A=1")
+    with pytest.raises(InputError, match="SETENV_99 is used already"):
+        run(host)
+    assert not host.exists("/var/lib")
+
+
+def test_a_line_of_the_site_is_left_as_it_is(host):
+    host.fill(D00, D00_TEXT + b"\nSETENV_04 = LD_PRELOAD=/usr/lib64/libsmc-preload.so")
+    host.start_instance("00")
+    before = host.profiles()
+    result = run(host)
+    assert of(result)["verdict"] == "compliant" and host.profiles() == before
+    assert of(result)["after"]["stored"] == {"LD_PRELOAD": "/usr/lib64/libsmc-preload.so"}
+
+
+def test_a_later_line_that_drops_the_library_is_told(host):
+    run(host, restart=["PRD_00"])
+    host.fill(D00, host.data(D00) + b"\nSETENV_20 = LD_PRELOAD=libother.so")
+    found = of(run(host, check=True))
+    assert found["verdict"] == "drifted"
+    assert (
+        "SETENV_20 (line 10) sets LD_PRELOAD again without %(LD_PRELOAD), so PRD_00 starts without" in found["reason"]
+    )
+
+
+# what must be there before anything is changed
+
+
+def test_a_kernel_without_smc_is_refused(host):
+    host.kernel_without_smc()
+    before = host.profiles()
+    for check in (True, False):
+        with pytest.raises(HostError, match="nothing was changed: .*every TCP socket of PRD_00 would fail"):
+            run(host, check=check)
+    assert host.profiles() == before and not host.exists("/var/lib")
+
+
+def test_smc_that_went_with_a_new_kernel_is_told_loudly(host):
+    run(host, restart=["PRD_00"])
+    host.kernel_without_smc()
+    result = run(host, check=True)
+    assert not result["changed"] and of(result)["verdict"] == "drifted"
+    assert "DANGER: " in of(result)["reason"]
+    assert "every TCP socket of PRD_00 fails from its next start on" in of(result)["reason"]
+    assert of(run(host, state="restored", instances=[]))["verdict"] == "pending_restart"
+    assert LINE not in host.data(D00)
+
+
+def test_a_missing_library_is_refused_and_told_if_it_goes_later(host):
+    host.remove(LIBRARY)
+    with pytest.raises(HostError, match="install smc-tools"):
+        run(host)
+    debian = "/usr/lib/s390x-linux-gnu/libsmc-preload.so"
+    host.write_text(debian, "")
+    run(host, restart=["PRD_00"])
+    host.remove(debian)
+    found = of(run(host, check=True))
+    assert found["verdict"] == "drifted" and "so PRD_00 uses TCP from its next start on" in found["reason"]
+
+
+def test_the_module_is_loaded_before_the_profile_is_written(host):
+    host.write_text("/proc/net/protocols", "TCP 2432 5\n")
+    run(host)
+    assert "modprobe smc" in host.calls and LINE in host.data(D00)
+
+
+def test_a_module_that_cannot_be_loaded_leaves_the_profile_alone(host):
+    host.write_text("/proc/net/protocols", "TCP 2432 5\n")
+    host.module = False
+    before = host.profiles()
+    result = run(host)
+    assert result["failed"] and host.profiles() == before
+    assert "was not changed: modprobe smc" in of(result)["reason"] and "Operation not permitted" in of(result)["reason"]
+
+
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("PRD", "instances: 'PRD' is no instance; write system and number, such as PRD_00"),
+        ("PRD_77", "instances: this host has no instance PRD_77; it has PRD_01, PRD_00"),
+        (DEFAULT, "instances: .*DEFAULT.PFL is not the profile of an instance of this host"),
+        ("/etc/passwd", "instances: /etc/passwd is not the profile of an instance"),
+    ],
+)
+def test_a_wrong_name_is_refused(host, name, sentence):
+    with pytest.raises(InputError, match=sentence):
+        run(host, instances=[name])
+
+
+def test_nothing_asked_for_is_no_tuning(host):
+    (found,) = run(host, instances=[])["tuning"]
+    assert (found["verdict"], found["reason"]) == (
+        "not_applicable",
+        "no instance, PNET ID or UEID is asked for",
+    )
+
+
+def test_an_instance_that_is_no_longer_asked_for_is_an_orphan(host):
+    run(host)
+    params = dict(DEFAULTS, instances=[], pnet_ids=[], ueids=["A"], restart=[], restart_timeout=5, change="")
+    found = of(Run(Smc(host, params), Journal(host, "smc", FOLDER), "present", True, complete=True).run())
+    assert found["verdict"] == "drifted" and "no longer asked for" in found["reason"]
+
+
+# processes and connections
+
+
+def smc(mode, inode, reason=0):
+    return smc_sockets.SmcSocket("ACTIVE", mode, reason, 0, "10.0.0.1", 40000, "10.0.0.2", 3300, inode)
+
+
+def test_connections_are_counted_with_the_kernels_reasons(host, sockets):
+    run(host, restart=["PRD_00"])
+    for pid, inode in ((100, 1), (101, 1), (101, 2), (102, 3), (103, 4), (103, 5)):
+        host.opens(pid, inode)
+    listening = smc_sockets.SmcSocket("LISTEN", None, 0, 0, "0.0.0.0", 3300, "0.0.0.0", 0, 4)
+    sockets += [smc("SMCR", 1), smc("SMCD", 2), smc("TCP", 3, 0x03010000), listening, smc("SMCR", 99)]
+    host.write_text("/proc/net/tcp", TCP + ESTABLISHED % 5 + ESTABLISHED % 77)
+    found = of(run(host))
+    told = (
+        "connections of PRD_00 now: 1 SMCD, 1 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC), "
+    )
+    assert told + "1 TCP, not opened as SMC" in found["remarks"]
+    assert found["verdict"] == "compliant"
+
+
+def test_a_program_without_the_library_is_named(host):
+    run(host, restart=["PRD_00"])
+    host.process(103, "icman", D00, "")
+    found = of(run(host))
+    assert found["verdict"] == "compliant"
+    assert "3 of 4 processes of PRD_00 have loaded libsmc-preload.so; without it: icman (103)" in found["remarks"]
+
+
+def test_a_library_that_was_replaced_on_disk_still_counts(host):
+    run(host, restart=["PRD_00"])
+    for pid in (100, 101, 102, 103):
+        host.write_text("/proc/%d/maps" % pid, "7f02-7f03 r-xp 00000000 08:01 43   %s (deleted)\n" % LIBRARY)
+    assert of(run(host))["verdict"] == "compliant"
+
+
+def test_the_variable_alone_is_no_proof(host):
+    host.loads = False
+    run(host)
+    host.start_instance("00")
+    result = run(host, restart=["PRD_00"])
+    found = of(result)
+    assert not result["changed"] and found["verdict"] == "pending_restart"
+    assert "PRD_00 was started with LD_PRELOAD=libsmc-preload.so, and no process of it has loaded" in found["reason"]
+
+
+def test_a_restart_with_the_variable_that_loads_nothing_is_not_repeated(host):
+    host.loads = False
+    result = run(host, restart=["PRD_00"])
+    assert of(result)["verdict"] == "pending_restart" and "no process of it has loaded" in of(result)["reason"]
+    calls = len([call for call in host.calls if " Stop" in call])
+    run(host, restart=["PRD_00"])
+    assert len([call for call in host.calls if " Stop" in call]) == calls == 1
+
+
+def test_a_restart_that_does_not_bring_the_variable_is_a_failure(host, monkeypatch):
+    monkeypatch.setattr(host, "start_instance", lambda number: SapHost.start_instance(host, number))
+    host.process(100, "dw.sapPRD_D00", D00, "")
+    monkeypatch.setattr(host, "end", lambda number: None)
+    result = run(host, restart=["PRD_00"])
+    assert result["failed"] and "not loaded, although libsmc-preload.so was written" in of(result)["reason"]
+    assert "were started without the variable LD_PRELOAD" in of(result)["reason"]
+
+
+def test_an_instance_that_does_not_come_back_gets_its_old_profile(host):
+    before = host.profiles()
+    host.dies_of = "LD_PRELOAD=libsmc-preload.so"
+    result = run(host, restart=["PRD_00"])
+    assert result["failed"] and "did not come back" in of(result)["reason"]
+    assert "the values before are back and in force" in of(result)["reason"]
+    assert host.profiles() == before and host.running["00"]
+
+
+def test_a_stopped_instance_takes_the_line_when_it_starts(host):
+    host.running["00"] = None
+    host.end("00")
+    found = of(run(host, restart=["PRD_00"]))
+    assert found["verdict"] == "changed" and found["after"]["running"] is None
+    assert "PRD_00 has no running process, and reads its profile when it starts" in found["remarks"]
+    assert not [call for call in host.calls if " Start" in call]
+
+
+def test_processes_that_this_user_may_not_read_are_unknown(host, monkeypatch):
+    real = SmcSapHost.data
+
+    def data(self, path, follow=True):
+        if path.endswith("/maps"):
+            raise HostError("cannot read %s: Permission denied" % path, 13)
+        return real(self, path, follow)
+
+    monkeypatch.setattr(SmcSapHost, "data", data)
+    found = of(run(host))
+    assert found["verdict"] == "changed"
+    assert any(
+        remark.startswith("whether PRD_00 has loaded libsmc-preload.so is not known") for remark in found["remarks"]
+    )
+
+
+def test_a_captured_tree_is_not_asked_for_the_sockets_of_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(smc_sockets, "sockets", lambda: pytest.fail("the kernel of this machine was asked"))
+    host = SmcSapHost(tmp_path)
+    assert "connections of PRD_00 now: none" in of(run(host, check=True))["remarks"]
+
+
+def test_an_error_of_the_kernel_is_told(host, monkeypatch):
+    def fails(_host):
+        raise OSError(2, "No such file or directory")
+
+    monkeypatch.setattr(smc_sockets, "listed", fails)
+    told = "how the connections of PRD_00 travel is not known ([Errno 2] No such file or directory)"
+    assert told in of(run(host, check=True))["remarks"]
+
+
+# two tunings that write one profile
+
+profile = runner(
+    SapProfile, restart=[], restart_timeout=5, sid="PRD", instance="D00", profile=None, change="", profiles=[]
+)
+
+
+@pytest.mark.parametrize("first, second", [(run, profile), (profile, run)])
+def test_two_tunings_write_one_profile_and_each_takes_back_its_own(host, first, second):
+    before = host.profiles()
+    given = {run: {}, profile: {"parameters": {"rdisp/wp_no_btc": 12, "zz/new": "1"}}}
+    for one in (first, second):
+        one(host, **given[one])
+    text = host.data(D00)
+    assert LINE in text and b"zz/new = 1" in text and b"rdisp/wp_no_btc = 12" in text
+    for one in (first, second):
+        request = {"instances": []} if one is run else {"sid": None, "instance": None}
+        one(host, state="restored", **request)
+    assert host.profiles() == before
+
+
+def test_temporary_files_of_a_killed_run_of_either_tuning_are_removed(host):
+    left = PROFILES + ".zpower-PRD_D00_app1.abc"
+    for one, given in ((run, {}), (profile, {"parameters": {"rdisp/wp_no_btc": 8}})):
+        host.fill(left, b"half")
+        one(host, **given)
+        assert not host.exists(left)
+
+
+def test_the_guardian_of_a_lease_needs_no_instance():
+    params = Smc.unattended({"state": "present", "instances": ["PRD_00"], "restart": ["PRD_00"], "force": True})
+    assert (params["state"], params["instances"], params["restart"]) == ("restored", [], [])

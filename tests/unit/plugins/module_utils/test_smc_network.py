@@ -1,0 +1,533 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kernel's side of the tuning smc: its module, PNET IDs and UEIDs are set, kept at boot, and taken back."""
+
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError, Tuning
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_boot, _smc_network, _smc_requests
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc_network import Network, kernel_ready
+from kernel import KernelHost
+from runs import everything, runner
+from smckernel import PROTOCOLS, Tables
+
+RELEASE = "6.12.1-s390x"
+DEP = "/lib/modules/%s/modules.dep" % RELEASE
+MODULES = "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf"
+UNIT = "/etc/systemd/system/zpower-sap-tuning-smc.service"
+WANTS = "/etc/systemd/system/multi-user.target.wants"
+PROGRAM = "/var/lib/zpower_sap_tuning/smc.pyz"
+ASKED = {
+    "pnet_ids": [{"name": "sapnet", "interface": "enc1"}, {"name": "SAPNET", "device": "mlx5_0", "port": 2}],
+    "ueids": ["SAP.UEID-1"],
+}
+
+
+class KernelSide(Tuning):
+    """The part of the tuning smc that is tested here, without instances."""
+
+    name = "smc"
+
+    def __init__(self, host, params):
+        self.host, self.params = host, params
+        self.network = Network(host, params)
+        self.drop_ins = self.network.drop_ins
+        for name in ("select", "selects", "want", "set", "boot", "legible", "marked"):
+            setattr(self, name, getattr(self.network, {"select": "subjects"}.get(name, name)))
+        for name in ("same", "show", "value", "explain"):
+            setattr(self, name, getattr(self.network, name))
+
+    def observe(self, name):
+        self.network.remembered = self.remembered
+        return self.network.subject(name)
+
+    def _temporaries(self):
+        return self.network.temporaries()
+
+    select = selects = want = boot = None
+
+
+KernelSide.__abstractmethods__ = frozenset()
+
+
+class Machine(KernelHost):
+    """A host whose kernel can load SMC, with systemd; calls: the commands that it ran."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.calls = []
+        self.modprobe = Result(0, "", "")
+        os.makedirs(self.path("/run/systemd/system"))
+        os.makedirs(self.path("/etc/systemd/system"))
+        self.fill("/proc/sys/kernel/osrelease", RELEASE)
+        self.fill("/proc/net/protocols", "TCP 1\n")
+        self.fill(DEP, "kernel/net/smc/smc_diag.ko.xz: kernel/net/smc/smc.ko.xz\nkernel/net/smc/smc.ko.xz:")
+        self.interface("enc1")
+        self.fill("/sys/class/infiniband/mlx5_0/node_type", "1: CA")
+
+    def run(self, argv, timeout=30, **_more):
+        self.calls.append(argv)
+        if argv[0] == "modprobe" and not self.modprobe.rc:
+            self.fill("/proc/net/protocols", PROTOCOLS)
+        return self.modprobe if argv[0] == "modprobe" else Result(0, "", "")
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    monkeypatch.setattr(_smc_network, "is_live", lambda host: True)
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    return Tables(monkeypatch, netlink)
+
+
+run = runner(KernelSide, **ASKED)
+
+
+def verdicts(result):
+    return {record["subject"]: record["verdict"] for record in result["tuning"]}
+
+
+def record(result, subject):
+    return next(record for record in result["tuning"] if record["subject"] == subject)
+
+
+def found_files(host):
+    return {path: text for path, text in everything(host).items() if not path.startswith("/proc/net/")}
+
+
+# forth and back
+
+
+def test_all_is_set_kept_and_taken_back(host, tables):
+    tables.add("SAPNET", ethernet="enc7")
+    tables.eids = ["BEFORE"]
+    before = found_files(host)
+    predicted = run(host, check=True)
+    assert predicted["changed"] and found_files(host) == before and tables.asked == [] and host.calls == []
+    result = run(host)
+    assert set(verdicts(result).values()) == {"changed"}, result
+    assert ["modprobe", "smc"] in host.calls
+    assert set(tables.entries) == {
+        ("SAPNET", "enc7", "n/a", 255),
+        ("SAPNET", "enc1", "n/a", 255),
+        ("SAPNET", "n/a", "mlx5_0", 2),
+    }
+    assert tables.eids == ["BEFORE", "SAP.UEID-1"]
+    values = {"interface enc1": "SAPNET", "device mlx5_0": "SAPNET port 2"}
+    stored = {item + " at boot": value for item, value in values.items()}
+    assert record(result, "PNET IDs")["after"] == {"running": values, "stored": stored, "next_boot": values}
+    assert record(result, "UEIDs")["after"]["next_boot"] == {"SAP.UEID-1": "present"}
+    start = record(result, "kernel")["after"]["stored"]["start"]
+    # in quotes if there is a blank in the path
+    assert start.startswith(("before sapinit.service: /", 'before sapinit.service: "/'))
+    assert "\nsmc\n" in host.read(MODULES) and "\nsmc_diag\n" in host.read(MODULES)
+    assert os.readlink(host.path(WANTS + "/zpower-sap-tuning-smc.service")) == "../zpower-sap-tuning-smc.service"
+    again = run(host)
+    assert not again["changed"] and set(verdicts(again).values()) == {"compliant"}
+    restored = run(host, state="restored")
+    assert set(verdicts(restored).values()) == {"changed"}, restored
+    assert tables.entries == [("SAPNET", "enc7", "n/a", 255)] and tables.eids == ["BEFORE"]
+    assert found_files(host) == before and not host.exists(WANTS)
+    assert not any("rmmod" in argv for argv in host.calls)
+
+
+def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
+    monkeypatch.setattr(_smc_boot.sys, "executable", "/usr/bin/python3")
+    host.fill("/etc/systemd/system/SAPABC_01.service", "[Service]")
+    host.fill("/etc/systemd/system/SAPstuff.service", "[Service]")
+    run(host)
+    lines = host.read(UNIT).splitlines()
+    assert [line for line in lines if line.startswith("X-SMC=")] == [
+        "X-SMC=device mlx5_0 SAPNET 2",
+        "X-SMC=interface enc1 SAPNET 0",
+        "X-SMC=ueid SAP.UEID-1",
+    ]
+    assert "ExecStart=/usr/bin/python3 -I %s %s" % (PROGRAM, UNIT) in lines
+    # each line is in the section in which systemd expects it
+    section, seen = "", {}
+    for line in lines:
+        section = line if line.startswith("[") else section
+        seen.setdefault(line, section)
+    assert seen["Before=sapinit.service SAPABC_01.service"] == "[Unit]"
+    assert {seen[line] for line in lines if line.startswith(("ExecStart=", "X-SMC="))} == {"[Service]"}
+
+
+def test_the_program_runs_without_the_collection(host, tables, tmp_path):
+    run(host)
+    assert zipfile.is_zipfile(host.path(PROGRAM))
+    # without entries, so that it needs no SMC
+    (tmp_path / "empty").write_text("[Service]\n")
+    argv = [sys.executable, "-I", host.path(PROGRAM), str(tmp_path / "empty")]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, cwd="/", timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert os.stat(host.path(PROGRAM)).st_mode & 0o777 == 0o600
+
+
+def test_the_program_of_another_version_is_replaced_and_taken_back(host, tables):
+    run(host)
+    host.replace(PROGRAM, b"older")
+    assert verdicts(run(host, check=True))["kernel"] == "drifted"
+    assert run(host)["changed"] and zipfile.is_zipfile(host.path(PROGRAM))
+    host.replace(PROGRAM, b"newer")
+    run(host, state="restored")
+    assert not host.exists(PROGRAM)
+
+
+@pytest.mark.parametrize("lost", ["link", "unit", "program", "modules"])
+def test_what_is_missing_at_the_next_boot_is_found_and_repaired(host, tables, lost):
+    run(host)
+    paths = {"link": WANTS + "/zpower-sap-tuning-smc.service", "unit": UNIT, "program": PROGRAM, "modules": MODULES}
+    os.unlink(host.path(paths[lost]))
+    found = verdicts(run(host, check=True))
+    assert found["kernel"] == "drifted"
+    run(host)
+    assert set(verdicts(run(host, check=True)).values()) == {"compliant"}
+
+
+def test_an_edited_line_is_told(host, tables):
+    run(host)
+    host.write(UNIT, host.read(UNIT).replace("interface enc1 SAPNET 0", "interface enc1 SAPNET 0 # mine"))
+    found = record(run(host, check=True), "PNET IDs")
+    assert found["verdict"] == "drifted" and "edited by hand" in found["reason"]
+
+
+def test_after_a_reboot_only_running_values_are_missing(host, tables):
+    run(host)
+    tables.entries, tables.eids = [], []
+    result = run(host)
+    assert verdicts(result) == {"kernel": "compliant", "PNET IDs": "changed", "UEIDs": "changed"}
+
+
+def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
+    tables.add("THEIRS", ethernet="enc1")
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    run(host)
+    assert ("SAPNET", "enc1", "n/a", 255) in tables.entries
+    run(host, state="restored")
+    assert tables.entries == [("THEIRS", "enc1", "n/a", 255)]
+
+
+def test_an_entry_that_someone_changed_meanwhile_is_left_alone(host, tables):
+    run(host, ueids=[])
+    tables.entries = [("THEIRS", "enc1", "n/a", 255), ("SAPNET", "n/a", "mlx5_0", 2)]
+    result = run(host, state="restored")
+    assert "changed by someone else" in record(result, "PNET IDs")["reason"]
+    assert tables.entries == [("THEIRS", "enc1", "n/a", 255)]
+
+
+def test_without_entries_only_the_modules_are_kept(host, tables):
+    result = run(host, pnet_ids=[], ueids=[])
+    assert verdicts(result) == {"kernel": "changed"}
+    assert host.exists(MODULES) and not host.exists(UNIT) and not host.exists(PROGRAM)
+
+
+def test_a_module_that_is_built_in_needs_no_file(host, tables):
+    host.fill("/lib/modules/%s/modules.builtin" % RELEASE, "kernel/net/smc/smc.ko")
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    run(host)
+    assert not host.exists(MODULES)
+
+
+def test_without_systemd_the_running_values_are_set(host, tables):
+    os.rmdir(host.path("/run/systemd/system"))
+    result = run(host)
+    assert "no systemd" in " ".join(record(result, "kernel")["remarks"])
+    assert len(tables.entries) == 2 and not host.exists(UNIT)
+
+
+def test_a_module_that_does_not_load_is_an_error_before_any_entry(host, tables):
+    host.modprobe = Result(1, "", "modprobe: ERROR: could not insert 'smc': Operation not permitted\n")
+    result = run(host)
+    assert result["failed"] and "could not insert 'smc'" in record(result, "kernel")["reason"]
+    assert tables.entries == []
+
+
+def test_a_refused_entry_is_explained(host, tables):
+    tables.hardware = {"enc1"}
+    result = run(host)
+    assert result["failed"]
+    assert "cannot set the PNET ID of interface enc1 to SAPNET" in record(result, "PNET IDs")["reason"]
+    assert tables.entries == [] and tables.eids == ["SAP.UEID-1"]
+    assert "interface enc1" not in host.read(UNIT)
+
+
+def test_an_old_kernel_has_no_ueids(host, tables):
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    tables.no_ueids = True
+    assert verdicts(run(host))["UEIDs"] == "unsupported"
+
+
+def test_an_old_kernel_that_is_known_only_after_the_module_is_loaded(host, tables):
+    tables.no_ueids = True
+    assert verdicts(run(host))["UEIDs"] == "unsupported"
+    assert "ueid" not in host.read(UNIT)
+
+
+def test_a_fifth_ueid_is_refused_before_anything_changes(host, tables):
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    tables.eids = list("ABCD")
+    with pytest.raises(InputError, match="keeps 4 and has A, B, C, D, so there is no room for SAP.UEID-1"):
+        run(host)
+    assert tables.changes == []
+
+
+# the kernel
+
+
+@pytest.mark.parametrize(
+    "path, text, reason",
+    [
+        (DEP, "kernel/net/smcx.ko:", "the kernel 6.12.1-s390x has no module smc (CONFIG_SMC)"),
+        ("/etc/modprobe.d/site.conf", "install smc /bin/false", "site.conf:1 keeps the module smc from being loaded"),
+        ("/etc/modprobe.d/site.conf", "# no\nblacklist smc", "site.conf:2 keeps the module"),
+        ("/proc/cmdline", "quiet module_blacklist=rds,smc", "module_blacklist on the kernel command line"),
+        ("/proc/sys/kernel/osrelease", "6.1.0", "there are no modules of the running kernel 6.1.0"),
+    ],
+)
+def test_a_kernel_without_smc(host, tables, path, text, reason):
+    host.fill(path, text)
+    assert reason in kernel_ready(host)
+    result = run(host)
+    assert set(verdicts(result).values()) == {"unsupported"} and reason in record(result, "kernel")["reason"]
+    assert host.calls == [] and tables.asked == []
+
+
+def test_a_kernel_that_has_smc_or_can_load_it(host):
+    assert kernel_ready(host) == ""
+    host.fill(DEP, "")
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    assert kernel_ready(host) == ""
+
+
+def test_a_block_at_the_next_boot_is_told_although_the_module_is_loaded(host, tables):
+    run(host)
+    host.fill("/etc/modprobe.d/site.conf", "install smc /bin/false")
+    found = record(run(host, check=True), "kernel")
+    assert found["verdict"] == "drifted" and "keeps the module smc from being loaded" in found["reason"]
+
+
+# preconditions
+
+
+def ebcdic(*names):
+    return b"".join(name.encode("cp037").ljust(16, b"\0") for name in names).ljust(64, b"\0")
+
+
+def binary(host, path, data):
+    host.fill(path, "")
+    with open(host.path(path), "wb") as stream:
+        stream.write(data)
+
+
+def osa(host, name, pnet_id, port="0"):
+    host.fill("/sys/class/net/%s/device/chpid" % name, "B4")
+    host.fill("/sys/class/net/%s/device/portno" % name, port)
+    binary(host, "/sys/devices/css0/chp0.b4/util_string", ebcdic(*[""] * int(port), pnet_id))
+
+
+def ism(host, pci, pnet_id=""):
+    host.fill("/sys/bus/pci/devices/%s/vendor" % pci, "0x1014")
+    host.fill("/sys/bus/pci/devices/%s/device" % pci, "0x04ed")
+    host.fill("/sys/bus/pci/devices/%s/driver/module" % pci, "")
+    binary(host, "/sys/bus/pci/devices/%s/util_string" % pci, ebcdic(pnet_id))
+
+
+def test_ids_of_the_hardware_are_left_alone(host, tables):
+    osa(host, "enc1", "SAPNET", "1")
+    result = run(host, ueids=[])
+    found = record(result, "PNET IDs")
+    assert found["remarks"] == ["the hardware gives interface enc1 the PNET ID SAPNET, so nothing is set"]
+    assert tables.entries == [("SAPNET", "n/a", "mlx5_0", 2)]
+    osa(host, "enc1", "OTHER")
+    found = record(run(host, check=True, ueids=[]), "PNET IDs")
+    assert found["verdict"] == "drifted"
+    assert "gives interface enc1 the PNET ID OTHER, which no table overrides" in found["reason"]
+
+
+def test_all_ids_of_the_hardware_need_nothing(host, tables):
+    osa(host, "enc1", "SAPNET")
+    result = run(host, pnet_ids=ASKED["pnet_ids"][:1], ueids=[], check=True)
+    found = record(result, "PNET IDs")
+    assert (found["verdict"], found["wanted"]) == ("compliant", {"interface enc1": "SAPNET"})
+    assert found["reason"].startswith("the hardware gives")
+
+
+def test_the_id_of_a_vlan_is_that_of_its_base(host, tables):
+    osa(host, "enc1", "SAPNET")
+    host.interface("vlan7")
+    os.symlink(host.path("/sys/class/net/enc1"), host.path("/sys/class/net/vlan7/lower_enc1"))
+    entry = {"name": "SAPNET", "interface": "vlan7"}
+    found = record(run(host, check=True, pnet_ids=[entry], ueids=[]), "PNET IDs")
+    assert "the hardware gives interface vlan7 the PNET ID SAPNET" in found["reason"]
+
+
+def test_ports_of_one_roce_adapter_have_their_own_ids(host, tables):
+    binary(host, "/sys/class/infiniband/mlx5_0/device/util_string", ebcdic("ONE", "SAPNET"))
+    found = record(run(host, check=True, ueids=[]), "PNET IDs")
+    assert "the hardware gives device mlx5_0 the PNET ID SAPNET, so nothing is set" in found["remarks"]
+
+
+def kernel_row(host, **changes):
+    return record(run(host, check=True, **changes), "kernel")
+
+
+def test_no_device_is_told(host, tables):
+    os.unlink(host.path("/sys/class/infiniband/mlx5_0/node_type"))
+    os.rmdir(host.path("/sys/class/infiniband/mlx5_0"))
+    found = kernel_row(host, pnet_ids=[], ueids=[])
+    assert found["verdict"] == "drifted" and "neither ISM nor RoCE" in found["reason"]
+
+
+def test_both_sides_need_the_same_id(host, tables):
+    found = kernel_row(host, pnet_ids=[{"name": "NET1", "interface": "enc1"}, {"name": "NET2", "device": "mlx5_0"}])
+    assert "PNET ID NET1: no ISM or RoCE device has it, only enc1" in found["reason"]
+    assert "PNET ID NET2: no interface has it, only mlx5_0" in found["reason"]
+    assert "PNET ID SAPNET: enc1 with mlx5_0" in kernel_row(host)["remarks"]
+    host.fill("/proc/meminfo", "MemAvailable: 4096 kB")
+    for name in ("wmem", "rmem"):
+        host.fill("/proc/sys/net/smc/" + name, "65536")
+    assert any("takes up to 128 KiB of memory" in remark for remark in kernel_row(host)["remarks"])
+
+
+def test_names_that_are_missing_are_told(host, tables):
+    found = kernel_row(host, pnet_ids=[*ASKED["pnet_ids"], {"name": "SAPNET", "interface": "enc9"}])
+    assert "there is no interface enc9 now" in found["reason"]
+    assert "PNET ID SAPNET: enc1 with mlx5_0" in found["remarks"]
+
+
+def test_hardware_ids_of_both_sides_are_shown(host, tables):
+    osa(host, "enc1", "NET25")
+    ism(host, "0009:00:00.0", "NET25")
+    found = kernel_row(host, pnet_ids=[], ueids=[])
+    assert "PNET ID NET25: enc1 with 0009:00:00.0" in found["remarks"]
+
+
+def test_no_common_id_is_a_remark(host, tables):
+    ism(host, "0009:00:00.0", "NET25")
+    found = kernel_row(host, pnet_ids=[], ueids=[])
+    assert any("SMC-D version 1 is impossible" in remark for remark in found["remarks"])
+
+
+def test_an_id_of_the_table_takes_version_2_from_an_ism_device(host, tables):
+    ism(host, "0009:00:00.0")
+    entries = [{"name": "SAPNET", "interface": "enc1"}, {"name": "SAPNET", "pci": "0009:00:00.0"}]
+    found = kernel_row(host, pnet_ids=entries)
+    assert any("SMC-D uses it in version 1 only" in remark for remark in found["remarks"])
+
+
+def test_sizes_mtu_limits_and_other_kernels_are_remarks(host, tables):
+    host.fill("/proc/sys/net/smc/wmem", "1048576")
+    host.fill("/proc/sys/net/smc/rmem", "65536")
+    host.fill("/proc/sys/net/smc/limit_smc_hs", "1")
+    host.fill("/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 2097152 kB")
+    host.fill("/sys/class/infiniband/mlx5_0/device/net/eno5/x", "")
+    host.fill("/sys/class/net/eno5/mtu", "1500")
+    host.fill("/lib/modules/7.2.13/modules.dep", "kernel/net/tls/tls.ko:")
+    said = " / ".join(kernel_row(host)["remarks"])
+    assert "takes up to 576 KiB for SMC-R or 1088 KiB for SMC-D of memory; 2048 MiB are available" in said
+    assert "RoCE device mlx5_0: MTU 1500 of eno5" in said
+    assert "limit_smc_hs is 1" in said and "the installed kernel 7.2.13 has no SMC" in said
+
+
+def test_a_captured_tree_is_never_asked_over_netlink(host, tables, monkeypatch):
+    monkeypatch.setattr(_smc_network, "is_live", lambda host: host.root == "/")
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    result = run(host, check=True)
+    assert tables.asked == []
+    assert record(result, "PNET IDs")["remarks"] == ["the kernel's table is not in this tree"]
+
+
+@pytest.mark.parametrize(
+    "address, router", [("10.1.2.3", None), ("10.2.0.9", "10.1.0.1"), ("192.168.1.1", "10.1.0.254"), ("db", None)]
+)
+def test_the_router_on_the_way(host, address, router):
+    def line(target, gateway, mask, metric=0, flags=3):
+        words = [int.from_bytes(bytes(map(int, one.split("."))), sys.byteorder) for one in (target, gateway, mask)]
+        return "enc1\t%08X\t%08X\t%04X\t0\t0\t%d\t%08X\t0\t0\t0" % (words[0], words[1], flags, metric, words[2])
+
+    rows = [
+        "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT",
+        line("0.0.0.0", "10.1.0.254", "0.0.0.0"),
+        line("10.1.0.0", "0.0.0.0", "255.255.0.0", flags=1),
+        line("10.2.0.0", "10.1.0.2", "255.255.0.0", metric=9),
+        line("10.2.0.0", "10.1.0.1", "255.255.0.0"),
+        "broken",
+    ]
+    host.fill("/proc/net/route", "\n".join(rows))
+    assert _smc_network.smc_hardware.router_to(host, address) == router
+
+
+# the request
+
+
+@pytest.mark.parametrize(
+    "entry, sentence",
+    [
+        ({"name": "SAP_NET", "interface": "enc1"}, "'SAP_NET' is no PNET ID"),
+        ({"name": "A" * 17, "interface": "enc1"}, "no PNET ID"),
+        ({"name": "", "interface": "enc1"}, "no PNET ID"),
+        ({"name": "NET"}, "NET: give one of interface, device and pci"),
+        ({"name": "NET", "interface": "enc1", "device": "mlx5_0"}, "give one of"),
+        ({"name": "NET", "interface": "enc1 x"}, "interface is 'enc1 x'"),
+        ({"name": "NET", "device": "../x"}, "device is '../x'"),
+        ({"name": "NET", "pci": "00:00.0"}, "give a PCI address such as 0001:00:00.0"),
+        ({"name": "NET", "interface": "enc1", "port": 1}, "only a device has a port"),
+    ],
+)
+def test_a_wrong_entry_is_explained(entry, sentence):
+    with pytest.raises(InputError, match=sentence):
+        _smc_requests.parse_pnet_ids([entry])
+
+
+def test_a_device_has_one_entry():
+    entries = [{"name": "A", "device": "mlx5_0", "port": 1}, {"name": "A", "device": "mlx5_0", "port": 2}]
+    with pytest.raises(InputError, match="device mlx5_0 is named twice"):
+        _smc_requests.parse_pnet_ids(entries)
+
+
+def test_entries():
+    entries = [{"name": " net ", "pci": "000A:00:00.0"}, {"name": "NET", "device": "mlx5_0", "interface": None}]
+    assert _smc_requests.parse_pnet_ids(entries) == {
+        ("device", "000a:00:00.0"): ("NET", 1),
+        ("device", "mlx5_0"): ("NET", 1),
+    }
+    for kind, entry in (("interface", ("NET", 0)), ("device", ("NET", 1)), ("device", ("NET", 2)), ("device", None)):
+        assert _smc_requests.parse_entry(kind, _smc_requests.entry_text(entry)) == entry
+
+
+@pytest.mark.parametrize("text", ["", "lower", ".A", "A..B", "A B", "A" * 33, "A\n", "A_B"])
+def test_a_wrong_ueid_is_explained(text):
+    with pytest.raises(InputError, match="is no UEID"):
+        _smc_requests.parse_ueids([text])
+
+
+def test_ueids():
+    assert _smc_requests.parse_ueids(["A", "B.1-X", "A"]) == ["A", "B.1-X"]
+    with pytest.raises(InputError, match="5 are too many"):
+        _smc_requests.parse_ueids(list("ABCDE"))
+
+
+@pytest.mark.parametrize(
+    "key, text, legible",
+    [
+        ("smc pnet interface enc1", "SAPNET", True),
+        ("smc pnet interface enc1", None, True),
+        ("smc pnet device mlx5_0", "SAPNET port 2", True),
+        ("smc pnet device mlx5_0", "sapnet", False),
+        ("smc ueid A", "present", True),
+        ("smc ueid A", "absent", False),
+        ("smc program", "0123", True),
+    ],
+)
+def test_values_of_the_journal(host, key, text, legible):
+    network = Network(host, dict(ASKED, state="restored"))
+    assert network.legible(key, text) is legible and network.owns_key(key)

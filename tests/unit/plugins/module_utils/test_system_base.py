@@ -1,0 +1,421 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What SAP asks of the system: observed, set, left to other tools, kept over a boot, and taken back."""
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _base_shared_memory
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import ITEMS, OPTIONAL, SystemBase
+from basekernel import FSTAB, GIB, HUGE, RELEASES, BaseHost, base_files, path_of
+from runs import everything, runner
+
+SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
+JOURNAL = "/var/lib/zpower_sap_tuning/system_base.json"
+MAPS = "vm.max_map_count"
+DEFAULT = [item for item in ITEMS if item != OPTIONAL]
+
+run = runner(SystemBase, state="observe", items=DEFAULT)
+
+
+@pytest.fixture
+def host(tmp_path):
+    return BaseHost(tmp_path)
+
+
+def records(host, check=False, **changes):
+    """{subject: record} of one call."""
+    return {record["subject"]: record for record in run(host, check, **changes)["tuning"]}
+
+
+def present(host, check=False, **changes):
+    return records(host, check, state="present", **changes)
+
+
+# observing
+
+
+def test_observing_names_differences_and_changes_nothing(host):
+    before = everything(host)
+    result = run(host)
+    assert not result["changed"] and not result["failed"] and everything(host) == before and host.log == []
+    found = {record["subject"]: record for record in result["tuning"]}
+    assert list(found) == DEFAULT and {record["verdict"] for record in found.values()} <= {
+        "compliant",
+        "not_applicable",
+    }
+    assert found[MAPS]["reason"] == (
+        "only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647 (SAP Note 900929, quoted by "
+        "saptune, sapconf, tuned and community.sap_install)"
+    )
+    assert found[MAPS]["wanted"]["state"] == "observe"
+    assert found["kernel.shm"]["reason"] == (
+        "only observed: kernel.shmmni is 4096, SAP asks for at least 32768 (SAP Notes 941735 and 1275776, quoted by "
+        "saptune and sapconf)"
+    )
+    assert "vm.dirty_bytes is ratio 20, SAP asks for 629145600" in found["vm.dirty"]["reason"]
+    assert found["kernel.pid_max"]["before"]["running"] == {"kernel.pid_max": "32768"}
+    assert found["kernel.sem"]["reason"] == "no public source names a value for SLES 15"
+
+
+def test_observing_writes_nothing_where_nothing_can_be_written(host):
+    assert SystemBase(host, dict(state="observe", items=DEFAULT, force=False)).drop_ins == ()
+
+
+def test_a_value_that_only_someone_has_set_by_hand_is_said_to_be_lost_at_boot(host):
+    host.fill(path_of(MAPS), "2147483647")
+    assert records(host)[MAPS]["reason"] == (
+        "only observed: vm.max_map_count is 65530 after the next boot, SAP asks for at least 2147483647 (SAP Note "
+        "900929, quoted by saptune, sapconf, tuned and community.sap_install)"
+    )
+    host.fill("/etc/sysctl.d/sap.conf", "vm.max_map_count=2147483647")
+    assert records(host)[MAPS]["reason"] == ""
+
+
+def test_transparent_hugepages_are_only_observed(host):
+    host.fill("/proc/cmdline", "root=/dev/dasda1 transparent_hugepage=madvise")
+    found = present(host)["transparent_hugepage"]
+    assert (found["verdict"], found["before"]["running"]) == ("compliant", {"transparent_hugepage": "always"})
+    assert "only observed" in found["remarks"][0]
+    assert [(one["what"], one["value"]) for one in found["conflicts"]] == [("kernel command line", "madvise")]
+    assert not [path for path, *_value in host.log if path == HUGE]
+
+
+# setting
+
+
+def test_values_are_set_kept_and_taken_back(host):
+    host.fill("/etc/sysctl.d/50-site.conf", "vm.swappiness = 10")
+    before, fstab = everything(host), host.bytes_of("/etc/fstab")
+    predicted = run(host, check=True, state="present")
+    assert predicted["changed"] and everything(host) == before
+    result = run(host, state="present")
+    assert not result["failed"] and result["diff"] == predicted["diff"]
+    found = {record["subject"]: record for record in result["tuning"]}
+    assert {name: record["verdict"] for name, record in found.items()} == {
+        MAPS: "changed",
+        "kernel.shm": "changed",
+        "kernel.sem": "not_applicable",
+        "kernel.pid_max": "changed",
+        "vm.dirty": "changed",
+        "/dev/shm": "changed",
+        "transparent_hugepage": "compliant",
+    }
+    assert found[MAPS]["after"]["next_boot"] == {MAPS: "2147483647"}
+    # the kernel's own values are enough
+    assert "shmmax" not in host.read(SYSCTL) and "\nkernel.shmmni = 32768\n" in host.read(SYSCTL)
+    assert host.value(path_of("vm.dirty_bytes")) == "629145600" and host.value(path_of("vm.dirty_ratio")) == "0"
+    # three quarters of 52 GiB
+    assert "\ntmpfs /dev/shm tmpfs defaults,nosuid,nodev,size=40894464k 0 0" in host.read("/etc/fstab")
+    assert ("mount", "-o", "remount,nosuid,nodev,size=40894464k", "/dev/shm") in host.log
+    again = run(host, state="present")
+    assert not again["changed"] and {one["verdict"] for one in again["tuning"]} == {"compliant", "not_applicable"}
+    restored = run(host, state="restored", items=[])
+    assert not restored["failed"] and {one["verdict"] for one in restored["tuning"]} == {"changed"}
+    assert host.bytes_of("/etc/fstab") == fstab and host.read(JOURNAL) is None
+    after = everything(host)
+    # the kernel shows options in an order of its own
+    after["/proc/mounts"] = before["/proc/mounts"]
+    assert after == before and host.value(path_of("vm.dirty_ratio")) == "20"
+
+
+def test_higher_limits_are_left_alone(host):
+    host.fill("/etc/os-release", RELEASES["RHEL 9"])
+    host.fill(path_of("kernel.sem"), "64000\t32000\t500\t100")
+    found = present(host, items=["kernel.sem"])["kernel.sem"]
+    assert found["after"]["running"] == {"kernel.sem": "64000 1024000000 500 32000"}
+    host.fill(path_of("kernel.sem"), "64000\t2048000000\t600\t64000")
+    assert present(host, check=True, items=["kernel.sem"])["kernel.sem"]["verdict"] == "compliant"
+
+
+@pytest.mark.parametrize(
+    "release, subject, expected",
+    [
+        ("SLES 12", "vm.dirty", {"vm.dirty_bytes": "629145600", "vm.dirty_background_bytes": "314572800"}),
+        ("SLES 16", "kernel.pid_max", None),
+        ("SLES 12", "kernel.pid_max", None),
+        ("RHEL 7", "kernel.sem", {"kernel.sem": "1250 256000 100 1024"}),
+        ("RHEL 8", "kernel.sem", {"kernel.sem": "32000 1024000000 500 32000"}),
+        ("RHEL 10", "vm.dirty", None),
+        ("RHEL 10", "kernel.sem", {"kernel.sem": "32000 1024000000 500 32000"}),
+        ("Debian", "kernel.sem", None),
+        ("Debian", MAPS, {MAPS: "2147483647"}),
+    ],
+)
+def test_values_are_those_of_the_release(tmp_path, release, subject, expected):
+    host = BaseHost(tmp_path, release)
+    found = present(host, items=[subject])[subject]
+    if expected is None:
+        assert found["verdict"] == "not_applicable" and found["reason"].startswith("no public source names a value")
+    else:
+        assert (found["verdict"], found["after"]["running"]) == ("changed", expected)
+
+
+def test_keepalive_is_set_only_if_it_is_named(host):
+    assert OPTIONAL not in present(host)
+    found = present(host, items=[OPTIONAL])[OPTIONAL]
+    assert found["verdict"] == "changed" and found["after"]["running"]["net.ipv4.tcp_keepalive_time"] == "300"
+    # also those that the kernel has already
+    assert "net.ipv4.tcp_keepalive_probes = 9" in host.read(SYSCTL)
+
+
+def test_an_unknown_item_is_an_error(host):
+    with pytest.raises(InputError) as caught:
+        run(host, items=["vm.swappiness"])
+    assert str(caught.value).startswith("items: there is no item 'vm.swappiness'; use vm.max_map_count, kernel.shm")
+
+
+def test_dirty_limits_larger_than_the_kernels_are_not_set(tmp_path):
+    host = BaseHost(tmp_path, memory=2 * GIB, swap=0)
+    found = present(host)["vm.dirty"]
+    assert (found["verdict"], "limit nothing" in found["reason"]) == ("not_applicable", True)
+
+
+def test_a_kernel_without_the_sysctl_is_unsupported(host, tmp_path):
+    (tmp_path / "proc/sys/vm/max_map_count").unlink()
+    host.fill("/proc/sys/kernel/osrelease", "5.14.21-s390x")
+    found = present(host)[MAPS]
+    assert (found["verdict"], found["reason"]) == ("unsupported", "the kernel 5.14.21-s390x has no vm.max_map_count")
+
+
+def test_another_system_is_not_applicable(tmp_path):
+    host = BaseHost(tmp_path)
+    host.exists = lambda path: not path.startswith("/proc") and type(host).exists(host, path)
+    (found,) = run(host)["tuning"]
+    assert (found["subject"], found["verdict"]) == ("all", "not_applicable")
+
+
+# other places
+
+
+@pytest.mark.parametrize(
+    "path, line, verdict",
+    [
+        ("/etc/sysctl.d/99-site.conf", "vm.dirty_ratio = 40", "drifted"),
+        ("/etc/sysctl.d/99-site.conf", "vm.dirty_bytes = 629145600", "compliant"),
+        ("/etc/sysctl.d/50-site.conf", "vm/dirty_ratio = 40", "compliant"),
+    ],
+)
+def test_bytes_and_ratio_are_one_knob_for_other_files_too(host, path, line, verdict):
+    present(host)
+    host.fill(path, line)
+    found = present(host, check=True)["vm.dirty"]
+    assert found["verdict"] == verdict and found["conflicts"][0]["item"] == "vm.dirty_bytes"
+    if verdict == "drifted":
+        assert "at the next boot /etc/sysctl.d/99-site.conf line 1 sets vm.dirty_bytes to ratio 40" in found["reason"]
+
+
+def test_a_lower_value_in_a_later_file_is_drift_and_a_higher_limit_is_not(host):
+    host.fill("/etc/os-release", RELEASES["RHEL 9"])
+    present(host)
+    host.fill("/etc/sysctl.d/99-sap.conf", "kernel.sem=1250 256000 100 1024\nkernel.shmmni = 65536")
+    found = present(host, check=True)
+    assert found["kernel.sem"]["verdict"] == "drifted" and found["kernel.shm"]["verdict"] == "compliant"
+
+
+def test_a_dirty_limit_goes_back_to_the_ratio(host):
+    host.fill(path_of("vm.dirty_background_ratio"), "5")
+    present(host, items=["vm.dirty"])
+    run(host, state="restored")
+    assert host.value(path_of("vm.dirty_background_ratio")) == "5"
+    assert host.value(path_of("vm.dirty_background_bytes")) == "0"
+
+
+# who is in charge
+
+
+def test_sapconf_keeps_its_values(host):
+    host.sapconf()
+    found = present(host)
+    assert found[MAPS]["verdict"] == "drifted"
+    assert found[MAPS]["reason"].startswith("vm.max_map_count is 65530, SAP asks for at least 2147483647")
+    assert found[MAPS]["remarks"] == ["vm.max_map_count is left to sapconf (/etc/sysconfig/sapconf line 2: 2147483647)"]
+    assert found[MAPS]["before"]["next_boot"] == {MAPS: "2147483647"}
+    assert [one["what"] for one in found[MAPS]["conflicts"]] == ["sapconf"]
+    # an empty value is not set by sapconf
+    assert found["vm.dirty"]["after"]["running"]["vm.dirty_bytes"] == "629145600"
+    assert host.value(path_of("vm.dirty_background_bytes")) == "0"
+    assert "max_map_count" not in host.read(SYSCTL) and host.bytes_of("/etc/fstab") == FSTAB.encode()
+    assert found["/dev/shm"]["remarks"] == ["/dev/shm is left to sapconf (/etc/sysconfig/sapconf line 8: 75)"]
+    host.fill(path_of(MAPS), "2147483647")
+    assert present(host, check=True)[MAPS]["verdict"] == "compliant"
+    observed = records(host)[MAPS]
+    assert observed["verdict"] == "compliant" and "left to sapconf" in observed["remarks"][0]
+
+
+def test_keys_of_an_older_sapconf_count_too(host):
+    host.sapconf("MAX_MAP_COUNT_DEF=1000000\nMAX_MAP_COUNT_DEF='2000000' # ours")
+    assert records(host)[MAPS]["remarks"][0] == (
+        "vm.max_map_count is left to sapconf (/etc/sysconfig/sapconf line 2: 2000000)"
+    )
+
+
+def test_a_sapconf_that_does_not_run_is_no_reason(host):
+    host.sapconf()
+    (host_unit,) = host.glob("/etc/systemd/system/multi-user.target.wants", "sapconf*")
+    host.remove(host_unit)
+    assert present(host)[MAPS]["verdict"] == "changed"
+
+
+def test_tuned_keeps_its_values(tmp_path):
+    host = BaseHost(tmp_path, "RHEL 9")
+    host.tuned()
+    host.fill(path_of(MAPS), "2147483647")
+    found = present(host)
+    assert found[MAPS]["verdict"] == "compliant"
+    assert found[MAPS]["remarks"] == [
+        "vm.max_map_count is left to tuned (/usr/lib/tuned/sap-netweaver/tuned.conf line 7: 2147483647)"
+    ]
+    assert found["kernel.sem"]["verdict"] == "drifted" and not host.exists(SYSCTL)
+    assert found["kernel.sem"]["before"]["next_boot"] == {"kernel.sem": "32000 1024000000 500 32000"}
+
+
+def test_an_old_profile_of_tuned_that_sets_too_little_is_named(tmp_path):
+    host = BaseHost(tmp_path, "RHEL 8")
+    host.tuned(text="[sysctl]\nvm.max_map_count=>2000000")
+    host.fill(path_of(MAPS), "2000000")
+    found = present(host)[MAPS]
+    assert found["verdict"] == "drifted" and "vm.max_map_count is 2000000, SAP asks for" in found["reason"]
+    assert "tuned.conf line 2: 2000000" in found["remarks"][0]
+
+
+@pytest.mark.parametrize("line", ["[sysctl]\nvm.dirty_ratio = 40", "[vm]\ndirty_ratio=40%"])
+def test_a_dirty_ratio_of_tuned_is_in_charge_of_the_bytes(host, line):
+    host.tuned("virtual-guest", line)
+    found = present(host)["vm.dirty"]
+    assert "vm.dirty_bytes is left to tuned" in found["remarks"][0]
+    assert host.value(path_of("vm.dirty_bytes")) == "0"
+    assert host.value(path_of("vm.dirty_background_bytes")) == "314572800"
+
+
+@pytest.mark.parametrize("file", ["/etc/sysconfig/saptune", "/var/lib/saptune/config/saptune"])
+def test_saptune_keeps_its_values(host, file):
+    host.enable("saptune")
+    host.fill(file, 'NOTE_APPLY_ORDER="941735 900929"')
+    host.fill("/var/lib/saptune/working/notes/900929", "[sysctl]\nvm.max_map_count = 2147483647")
+    host.fill("/var/lib/saptune/working/notes/941735", "[mem]\nVSZ_TMPFS_PERCENT=75")
+    found = present(host)
+    assert "left to saptune" in found[MAPS]["remarks"][0] and found[MAPS]["before"]["next_boot"] == {MAPS: "2147483647"}
+    assert "left to saptune" in found["/dev/shm"]["remarks"][0]
+
+
+# /dev/shm
+
+
+def test_bytes_of_fstab_that_are_no_text_are_kept(host):
+    before = b"# gr\xfc\xdfe\r\n/dev/dasda1 / ext4 defaults 0 1\x0c\n"
+    with open(host.path("/etc/fstab"), "wb") as stream:
+        stream.write(before)
+    present(host)
+    assert host.bytes_of("/etc/fstab").startswith(before + b"tmpfs /dev/shm")
+    run(host, state="restored")
+    assert host.bytes_of("/etc/fstab") == before
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        (
+            "# first\ntmpfs\t/dev/shm  tmpfs noexec,size=8G,mode=1777\t0 0 # ours\n/x /y ext4 a 0 0\n",
+            "# first\ntmpfs\t/dev/shm  tmpfs noexec,mode=1777,size=40894464k\t0 0 # ours\n/x /y ext4 a 0 0\n",
+        ),
+        ("", "tmpfs /dev/shm tmpfs defaults,nosuid,nodev,size=40894464k 0 0\n"),
+        ("#tmpfs /dev/shm tmpfs size=1G\r\n", None),
+        ("none /dev/shm tmpfs defaults,size=40G 0 0\n", "none /dev/shm tmpfs defaults,size=40G 0 0\n"),
+        ("none /dev/shm tmpfs size=130% 0 0\n", "none /dev/shm tmpfs size=130% 0 0\n"),
+    ],
+)
+def test_only_the_line_of_fstab_changes_and_comes_back(host, before, after):
+    with open(host.path("/etc/fstab"), "wb") as stream:
+        stream.write(before.encode())
+    after = before + "tmpfs /dev/shm tmpfs defaults,nosuid,nodev,size=40894464k 0 0\n" if after is None else after
+    assert present(host)["/dev/shm"]["verdict"] == "changed"
+    assert host.bytes_of("/etc/fstab").decode() == after
+    assert present(host, check=True)["/dev/shm"]["verdict"] == "compliant"
+    run(host, state="restored")
+    assert host.bytes_of("/etc/fstab").decode() == before
+
+
+def test_a_size_within_the_tolerance_is_enough(host):
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%dk 0 0" % (38 * GIB))
+    host.fill("/etc/fstab", "tmpfs /dev/shm tmpfs size=38g 0 0")
+    assert present(host)["/dev/shm"]["verdict"] == "compliant"
+
+
+def test_a_larger_tmpfs_is_never_shrunk(host):
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%dk 0 0" % (60 * GIB))
+    found = present(host)["/dev/shm"]
+    assert found["verdict"] == "changed" and found["after"]["running"] == {"/dev/shm": "%dk" % (60 * GIB)}
+    assert not [entry for entry in host.log if entry[0] == "mount"]
+
+
+def test_a_tmpfs_without_a_shown_size_has_half_of_the_memory(host):
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0")
+    assert records(host)["/dev/shm"]["before"]["running"] == {"/dev/shm": "%dk" % (16 * GIB)}
+    assert (
+        "/dev/shm is 16.0 GiB, SAP asks for 75 % of memory and swap, at least 38.0 GiB"
+        in (records(host)["/dev/shm"]["reason"])
+    )
+
+
+def test_a_used_tmpfs_keeps_its_size_on_the_way_back(host, monkeypatch):
+    present(host)
+    monkeypatch.setattr(_base_shared_memory.SharedMemory, "used", lambda _self: True)
+    found = records(host, state="restored")["/dev/shm"]
+    assert found["verdict"] == "changed" and "keeps its size until the next boot" in found["remarks"][0]
+    assert "/dev/shm" not in host.read("/etc/fstab") and "size=40894464k" in host.read("/proc/mounts")
+    assert host.read(JOURNAL) is None
+
+
+def test_a_refused_remount_leaves_fstab_as_it_was(host):
+    host.refuses = "mount: /dev/shm: permission denied."
+    result = run(host, state="present")
+    assert result["failed"] and "size=40894464k /dev/shm: mount: /dev/shm: permission denied." in result["msg"]
+    assert host.bytes_of("/etc/fstab") == FSTAB.encode()
+    assert {one["subject"]: one["verdict"] for one in result["tuning"]}[MAPS] == "changed"
+
+
+@pytest.mark.parametrize("mounts", ["", "none /dev/shm ramfs rw 0 0", "tmpfs /run tmpfs rw,size=1k 0 0"])
+def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
+    host.fill("/proc/mounts", mounts)
+    assert present(host)["/dev/shm"]["verdict"] == "unsupported"
+
+
+# journals
+
+
+@pytest.mark.parametrize(
+    "key, text",
+    [
+        (path_of(MAPS), "1; reboot"),
+        (path_of(MAPS), "ratio 20"),
+        (path_of(MAPS), None),
+        (path_of("vm.swappiness"), "10"),
+        (SYSCTL + " " + MAPS, "kernel.core_pattern = |/x"),
+        (SYSCTL + " " + MAPS, "vm.max_map_count = 1\nkernel.core_pattern = x"),
+        ("/etc/fstab /dev/shm", "/dev/sda1 / ext4 defaults 0 0"),
+        ("/etc/fstab /dev/shm", "tmpfs /dev/shm tmpfs a 0 0\n/dev/sda1 / ext4 a 0 0"),
+        ("/dev/shm", "1k"),
+    ],
+)
+def test_a_journal_with_other_values_is_refused(host, key, text):
+    tuning = SystemBase(host, dict(state="restored", items=[], force=False))
+    assert not tuning.legible(key, text)
+
+
+def test_all_values_of_a_real_journal_are_legible(host):
+    present(host, items=list(ITEMS))
+    before = host.read(JOURNAL)
+    assert before.count('"first"') > 15
+    assert records(host, state="restored", check=True)
+
+
+def test_a_line_of_fstab_without_options_is_an_error(host):
+    with pytest.raises(HostError):
+        _base_shared_memory.SharedMemory(host).line("tmpfs /dev/shm tmpfs")
+
+
+def test_the_files_fit_the_tree(tmp_path):
+    host = BaseHost(tmp_path)
+    base_files(host, "RHEL 9")
+    assert SystemBase(host, dict(state="observe", items=DEFAULT, force=False)).release == "RHEL 9"

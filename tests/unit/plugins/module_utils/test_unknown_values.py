@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A capture in the place of the host: what it holds is checked, what it cannot hold is unknown."""
+
+import captured
+import captures
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import HostError, host_and_system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
+
+VERTICAL = "lpar-linux-6.1-vertical"
+TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"
+SYSCTL_D = "/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf"
+LINE = "w /sys/devices/system/cpu/dispatching - - - - 1"
+OURS = "# zpower.sap_tuning begin dispatching\n%s\n# zpower.sap_tuning end dispatching\n" % LINE
+
+
+def written(folder, data, name="capture.tgz"):
+    path = folder / name
+    path.write_bytes(data)
+    return str(path)
+
+
+def params(kind, **given):
+    spec = argument_spec(kind)
+    return dict({name: option.get("default") for name, option in spec.items()}, **given)
+
+
+def look(kind, root, check=True, **given):
+    return outcome(kind, params(kind, root=root, **given), check)
+
+
+def only(result):
+    assert not result["failed"], result
+    (record,) = result["tuning"]
+    return record
+
+
+def polarization(root, **given):
+    return only(look(CpuPolarization, root, **dict(dict(mode="vertical", wait_timeout=1), **given)))
+
+
+def test_a_stored_value_that_the_capture_cannot_hold_is_unknown(tmp_path):
+    record = polarization(written(tmp_path, captures.plain(captured.entries(VERTICAL))))
+    assert record["verdict"] == "unknown"
+    assert record["reason"] == "dispatching tmpfiles.d (stored): the tree has no /etc: it was not copied"
+    assert record["before"]["running"] == {"dispatching": "vertical"}
+    assert record["after"]["next_boot"] is None
+    (remark,) = [text for text in record["remarks"] if text.startswith("not in this capture, so settings there are")]
+    assert ": /etc, /lib, /run, " in remark
+
+
+def test_a_folder_is_read_as_an_archive(tmp_path):
+    captured.grow(tmp_path, captured.entries(VERTICAL))
+    assert polarization(str(tmp_path))["verdict"] == "unknown"
+
+
+def test_a_difference_that_the_capture_shows_is_drift(tmp_path):
+    record = polarization(written(tmp_path, captures.plain(captured.entries(VERTICAL))), mode="horizontal")
+    assert record["verdict"] == "drifted"
+    assert record["reason"].startswith("dispatching: vertical, wanted horizontal")
+
+
+def test_a_tree_with_all_values_is_judged_as_the_machine(tmp_path):
+    entries = dict(captured.entries(VERTICAL))
+    entries.update({TMPFILES: OURS, "/etc/hostname": "prdapp1\n"})
+    for folder in ("/usr/lib/tmpfiles.d", "/run/tmpfiles.d", "/lib/tmpfiles.d", "/usr/local/lib/tmpfiles.d"):
+        entries[folder] = {"folder": True}
+    record = polarization(written(tmp_path, captures.plain(entries)))
+    assert record["after"]["stored"] == {"tmpfiles.d": "vertical"}
+    assert record["verdict"] == "compliant"
+
+
+def test_a_block_without_its_marks_is_unknown(tmp_path):
+    values = {"net.smc.wmem": "131072", "kernel.ostype": "Linux"}
+    env = captures.section("Command", "/usr/sbin/sysctl -a", captures.sysctl(values))
+    env += captures.section("Configuration File", SYSCTL_D, "net.smc.wmem = 131072")
+    root = written(tmp_path, captures.supportconfig({"env.txt": env}))
+    record = only(look(SmcSysctls, root, settings={"wmem": 131072}))
+    assert record["verdict"] == "unknown" and "a supportconfig has no comments" in record["reason"], record
+    assert record["before"]["running"] == {"net.smc.wmem": "131072"}
+
+
+def test_an_interface_that_may_exist_is_unknown(tmp_path):
+    root = written(tmp_path, captures.sos({"/proc/cpuinfo": "vendor_id : IBM/S390\n", "/sys/kernel/x": "1"}))
+    record = only(look(Rps, root, interfaces=["hsi0"], cpus="all"))
+    assert record["verdict"] == "unknown" and "not in this capture: " in record["reason"]
+
+
+def test_an_sap_instance_that_the_capture_cannot_hold_is_unknown(tmp_path):
+    record = only(look(Smc, written(tmp_path, captures.dbginfo(captured.entries(VERTICAL))), instances=["PRD_00"]))
+    assert record["verdict"] == "unknown"
+    assert "not in this capture: /usr" in record["reason"] and "has no instance PRD_00" in record["reason"]
+
+
+def test_observed_values_of_a_capture_are_named(tmp_path):
+    entries = {"/proc/sys/vm/max_map_count": "65530\n", "/etc/os-release": "ID=sles\nVERSION_ID=15.6\n"}
+    entries.update({"/sys/kernel/x": "1", "/etc/sysctl.d/site.conf": "vm.swappiness = 10\n"})
+    root = written(tmp_path, captures.plain(entries))
+    record = only(look(SystemBase, root, items=["vm.max_map_count"]))
+    assert record["verdict"] == "compliant"
+    assert record["reason"].startswith("only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647")
+
+
+def test_a_mistake_in_the_request_stays_a_mistake(tmp_path):
+    root = written(tmp_path, captures.plain(captured.entries(VERTICAL)))
+    result = look(SmcSysctls, root, settings={"vmem": 1})
+    assert result["failed"] and "there is no setting 'vmem'" in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(check=False), "give the task check_mode: true"),
+        (dict(state="restored"), "leave out state and checkpoint"),
+        (dict(state="confirmed"), "leave out state and checkpoint"),
+        (dict(checkpoint="x"), "leave out state and checkpoint"),
+    ],
+)
+def test_a_capture_is_only_compared(tmp_path, given, said):
+    root = written(tmp_path, captures.plain(captured.entries(VERTICAL)))
+    result = look(CpuPolarization, root, mode="vertical", **given)
+    assert result["failed"] and said in result["msg"]
+
+
+def test_what_is_no_capture_fails_with_one_sentence(tmp_path):
+    result = look(CpuPolarization, written(tmp_path, b"no archive"), mode="vertical")
+    assert result["failed"] and "capture.tgz is no archive" in result["msg"]
+    with pytest.raises(HostError, match="is no archive"):
+        host_and_system(str(tmp_path / "capture.tgz"))
+
+
+@pytest.mark.parametrize("root", ["nowhere", "\ud800", "a\0b"])
+def test_what_is_no_path_fails_with_one_sentence(root):
+    result = look(CpuPolarization, root, mode="vertical")
+    assert result["failed"] and "the capture" in result["msg"]
+
+
+def rows(root, **given):
+    host, system = host_and_system(root)
+    asked = dict(dict(threads_per_core=None, database_host=None, smc_peers=[], tunings=[]), **given)
+    return {record["subject"]: record for record in checks.records(host, system, **asked)}
+
+
+def test_the_platform_says_what_the_capture_is(tmp_path):
+    root = written(tmp_path, captures.dbginfo(captured.entries(VERTICAL)))
+    found = rows(root, database_host="sapdb1", smc_peers=["sapdb1"])
+    assert found["capture"]["verdict"] == "compliant"
+    assert found["capture"]["reason"].startswith("dbginfo of prdapp1, taken 2026-11-20")
+    assert found["SMT"]["verdict"] == "compliant"
+    assert found["HiperSockets"]["verdict"] == found["SMC"]["verdict"] == "unknown"
+
+
+def test_smt_that_the_capture_does_not_tell_is_unknown(tmp_path):
+    root = written(tmp_path, captures.supportconfig({"env.txt": captures.section("Command", "/sbin/sysctl -a")}))
+    assert rows(root)["SMT"]["verdict"] == "unknown"
+
+
+def test_the_facts_of_a_capture(tmp_path):
+    host, system = host_and_system(written(tmp_path, captures.dbginfo(captured.entries(VERTICAL))))
+    found = facts.facts(host, system)
+    assert (found["virtualization"], found["dispatching"]) == ("lpar", "vertical")
+    assert found["smc"] is None and host.summary() == []
+
+
+def test_a_kernel_whose_own_value_is_unknown_needs_no_stored_one(tmp_path):
+    values = {"s390.hiperdispatch": "1", "kernel.ostype": "Linux"}
+    root = written(tmp_path, captures.dbginfo(captured.entries("lpar-linux-6.12-vertical"), values=values))
+    record = only(look(Hiperdispatch, root))
+    assert record["verdict"] == "unknown" and "no configuration of the kernel" in record["reason"], record
+    assert record["before"]["running"]["s390.hiperdispatch"] == "1"
+    record = only(look(Hiperdispatch, root, enabled=False))
+    assert record["verdict"] == "drifted"

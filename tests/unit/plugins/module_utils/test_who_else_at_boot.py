@@ -1,0 +1,380 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who else sets RPS masks and sysctls at boot: scripts of network services, .link files, tuned, /etc/sysctl.conf."""
+
+import os
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.boot_sources import (
+    runs_systemd,
+    scripts,
+    systemd_version,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
+from kernel import KernelHost, rps_params
+from runs import only, runner
+
+ECHO = "echo f > /sys/class/net/hsi0/queues/rx-0/rps_cpus"
+ENABLED = "/etc/systemd/system/multi-user.target.wants/tuned.service"
+
+_run = runner(Rps, **rps_params())
+
+
+def run(host, **changes):
+    return _run(host, **dict({"interfaces": ["hsi0"]}, **changes))
+
+
+@pytest.fixture
+def host(tmp_path):
+    host = KernelHost(tmp_path)
+    host.interface("hsi0")
+    host.interface("eth0")
+    return host
+
+
+def link(host, path, target):
+    folder = os.path.dirname(host.path(path))
+    if not os.path.isdir(folder):
+        os.makedirs(folder)
+    os.symlink(target, host.path(path))
+
+
+def conflicts(host, **params):
+    """[(what, file, wins, value)] of the record of hsi0, in check mode."""
+    record = run(host, check=True, **params)["tuning"][0]
+    return [(one["what"], one["file"], one["wins"], one["value"]) for one in record["conflicts"]]
+
+
+# scripts
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/rc.local",
+        "/etc/init.d/boot.local",
+        "/etc/sysconfig/network/scripts/rps",
+        "/etc/sysconfig/network/if-up.d/rps",
+        "/etc/networkd-dispatcher/routable.d/50-rps",
+        "/etc/networkd-dispatcher/configured.d/rps.sh",
+        "/usr/lib/networkd-dispatcher/carrier.d/rps",
+        "/etc/network/if-up.d/rps",
+        "/etc/network/if-pre-up.d/rps",
+        "/etc/network/interfaces.d/hsi0",
+        "/etc/NetworkManager/dispatcher.d/99-rps",
+        "/etc/NetworkManager/dispatcher.d/pre-up.d/rps",
+        "/etc/NetworkManager/dispatcher.d/no-wait.d/rps",
+        "/usr/lib/NetworkManager/dispatcher.d/pre-up.d/rps",
+        "/sbin/ifup-local",
+        "/etc/cron.d/rps",
+    ],
+)
+def test_a_script_is_found_wherever_the_network_service_looks(host, path):
+    host.fill(path, "#!/bin/sh\n# rps_cpus for %s\n%s" % (path, ECHO))
+    record = run(host, check=True)["tuning"][0]
+    assert conflicts(host) == [("boot script", path, "possible", "f")]
+    assert record["conflicts"][0]["line"] == 3
+
+
+def test_a_script_is_found_through_the_line_that_calls_it(host):
+    host.fill("/etc/sysconfig/network/ifcfg-hsi0", "STARTMODE='auto'\nPOST_UP_SCRIPT='wicked:/usr/local/sbin/rps'")
+    host.fill("/usr/local/sbin/rps", "#!/bin/sh\n" + ECHO)
+    host.fill("/etc/network/interfaces", "iface eth0 inet dhcp\n  post-up /opt/site/net.sh")
+    host.fill("/opt/site/net.sh", ECHO.replace("echo f", "echo 3"))
+    host.fill("/etc/rc.local", "(/root/missing; /home) &")
+    assert sorted(conflicts(host)) == [
+        ("boot script", "/opt/site/net.sh", "possible", "3"),
+        ("boot script", "/usr/local/sbin/rps", "possible", "f"),
+    ]
+
+
+def test_a_script_in_etc_hides_that_of_the_distribution(host):
+    for top in ("/usr/lib", "/etc"):
+        host.fill(top + "/NetworkManager/dispatcher.d/10-rps", ECHO)
+        host.fill(top + "/networkd-dispatcher/routable.d/10-rps", ECHO)
+    assert [file for _what, file, _wins, _value in conflicts(host)] == [
+        "/etc/NetworkManager/dispatcher.d/10-rps",
+        "/etc/networkd-dispatcher/routable.d/10-rps",
+    ]
+
+
+def test_a_link_and_its_target_are_one_script(host):
+    host.fill("/etc/sysconfig/network/scripts/rps", ECHO)
+    link(host, "/etc/sysconfig/network/if-up.d/rps", "../scripts/rps")
+    host.fill("/etc/sysconfig/network/ifcfg-hsi0", "POST_UP_SCRIPT=/etc/sysconfig/network/scripts/rps")
+    assert [file for _what, file, _wins, _value in conflicts(host)] == ["/etc/sysconfig/network/scripts/rps"]
+    assert scripts(host) == ["/etc/sysconfig/network/scripts/rps"]
+
+
+def test_a_script_for_another_interface_is_none_for_this_one(host):
+    host.fill("/etc/rc.local", ECHO.replace("hsi0", "eth0"))
+    assert conflicts(host) == []
+    for name in ("hsi*", "$IFACE", "${1}", "*"):
+        host.fill("/etc/rc.local", ECHO.replace("hsi0", name))
+        assert conflicts(host) == [("boot script", "/etc/rc.local", "possible", "f")], name
+
+
+def test_what_is_no_script_is_not_read(host):
+    host.fill("/etc/sysconfig/network/if-up.d/large", ECHO + "\n" + "#" * (256 * 1024))
+    os.makedirs(host.path("/etc/NetworkManager/dispatcher.d/rps_cpus.d"))
+    os.mkfifo(host.path("/etc/NetworkManager/dispatcher.d/pipe"))
+    assert conflicts(host) == []
+
+
+def test_a_program_that_does_not_answer_is_left_out(host, monkeypatch):
+    """As one on a network file system whose server is down."""
+    host.fill("/etc/rc.local", ECHO + "\n/home/site/tune")
+
+    def hangs(path, reads):
+        if path.startswith("/home"):
+            raise HostError("no answer from %s" % path)
+        return reads(path)
+
+    for name in ("real", "size", "read"):
+        reads = getattr(host, name)
+        monkeypatch.setattr(host, name, lambda path, reads=reads: hangs(path, reads))
+    assert [file for _what, file, _wins, _value in conflicts(host)] == ["/etc/rc.local"]
+
+
+def test_a_sles_host_with_every_hook(host):
+    """The layout of SLES with wicked, tuned and a unit of the site; each sets another mask."""
+    mask = ECHO.replace("echo f", "echo %d").replace("hsi0", "$1")
+    host.fill("/etc/sysconfig/network/ifcfg-hsi0", "BOOTPROTO='static'\nPRE_UP_SCRIPT=\"compat:/usr/local/bin/early\"")
+    host.fill("/usr/local/bin/early", mask % 1)
+    host.fill("/etc/sysconfig/network/scripts/ifup-rps", mask % 2)
+    link(host, "/etc/sysconfig/network/if-up.d/50-rps", "../scripts/ifup-rps")
+    host.fill("/etc/sysconfig/network/if-up.d/60-other", "for q in $Q; do echo 3 > $q/rps_cpus; done")
+    host.fill("/etc/init.d/boot.local", mask % 4)
+    host.fill("/etc/udev/rules.d/70-rps.rules", 'SUBSYSTEM=="net", NAME=="hsi0", ATTR{queues/rx-0/rps_cpus}="5"')
+    host.fill("/etc/systemd/system/rps.service", "[Service]\nExecStart=/usr/local/sbin/rps.sh hsi0")
+    host.fill("/usr/local/sbin/rps.sh", mask % 6)
+    host.fill("/etc/tuned/active_profile", "site")
+    host.fill("/etc/tuned/site/tuned.conf", "[sysfs]\n/sys/class/net/hsi*/queues/rx-0/rps_cpus=7\n[sysctl]\na=1")
+    host.fill(ENABLED, "")
+    run(host)
+    found = conflicts(host)
+    assert sorted(found, key=lambda one: one[3]) == [
+        ("boot script", "/usr/local/bin/early", "possible", "1"),
+        ("boot script", "/etc/sysconfig/network/scripts/ifup-rps", "possible", "2"),
+        ("boot script", "/etc/sysconfig/network/if-up.d/60-other", "possible", "3"),
+        ("boot script", "/etc/init.d/boot.local", "possible", "4"),
+        ("udev rule", "/etc/udev/rules.d/70-rps.rules", "no", "5"),
+        ("unit", "/usr/local/sbin/rps.sh", "possible", "6"),
+        ("tuned", "/etc/tuned/site/tuned.conf", "yes", "7"),
+    ]
+    record = run(host, check=True)["tuning"][0]
+    assert record["verdict"] == "drifted" and record["after"]["next_boot"] == {"rps_cpus": "7"}
+
+
+# tuned
+
+
+@pytest.mark.parametrize(
+    "section, expected",
+    [
+        ("[sysfs]\n/sys/class/net/hsi0/queues/rx-0/rps_cpus=3", [("yes", "3")]),
+        ("[sysfs]\n/sys/class/net/*/queues/rx-*/rps_cpus = ff,00000003", [("yes", "ff,00000003")]),
+        ("[sysfs]\n/sys/class/net/eth0/queues/rx-0/rps_cpus=3", []),
+        ("[sysctl]\nnet.core.rps_default_mask=3", [("no", "3")]),
+        ("[sysctl]\nnet.core.rps_default_mask=${not_isolated_cpumask}", [("no", None)]),
+        # the net plugin has no option for it (tuned/plugins/plugin_net.py)
+        ("[net]\nchannels=combined 4\nring=rx 1024", []),
+        ("[net]\nrps_cpus=3", [("yes", "3")]),
+    ],
+)
+def test_a_tuned_profile(host, section, expected):
+    run(host)
+    host.fill("/etc/tuned/active_profile", "site")
+    host.fill("/etc/tuned/site/tuned.conf", section)
+    host.fill(ENABLED, "")
+    assert [(wins, value) for _what, _file, wins, value in conflicts(host)] == expected
+    verdict = "drifted" if "yes" in [wins for wins, _value in expected] else "compliant"
+    assert only(run(host, check=True))["verdict"] == verdict
+
+
+def test_a_tuned_profile_that_sets_the_same_mask_does_no_harm(host):
+    run(host)
+    host.fill("/etc/tuned/active_profile", "site")
+    host.fill("/etc/tuned/site/tuned.conf", "[sysfs]\n/sys/class/net/*/queues/rx-*/rps_cpus=0000000f")
+    host.fill(ENABLED, "")
+    assert only(run(host, check=True))["verdict"] == "compliant"
+
+
+def test_the_default_mask_of_later_queues_is_told_as_such(host):
+    host.fill("/proc/cmdline", "quiet sysctl.net.core.rps_default_mask=1")
+    host.fill("/etc/sysctl.d/99-default-rps-mask.conf", "net.core.rps_default_mask=2")
+    host.fill("/etc/rc.local", "sysctl -w net.core.rps_default_mask=3")
+    record = only(run(host, check=True))
+    assert [(one["what"], one["wins"], one["value"]) for one in record["conflicts"]] == [
+        ("net.core.rps_default_mask", "no", "1"),
+        ("net.core.rps_default_mask", "no", "2"),
+        ("boot script", "no", "3"),
+    ]
+    assert "of receive queues that are made later" in record["conflicts"][2]["effect"]
+    # what a script sets late does not reach the queues that are there
+    assert record["before"]["next_boot"] == {"rps_cpus": "2"}
+
+
+# .link files
+
+
+def rps_link(match, *masks):
+    lines = ["[Match]", match, "[Link]"] + ["ReceivePacketSteeringCPUMask=" + mask for mask in masks]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "masks, value",
+    [
+        (["0 2"], "5"),
+        (["0, 2-3"], "d"),
+        (["0", "3"], "9"),
+        (["0", "", "3"], "8"),
+        (["0", "disable"], "0"),
+        (["all"], "f"),
+        (["0", "words"], None),
+    ],
+)
+def test_masks_of_a_link_file_are_merged(host, masks, value):
+    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", *masks))
+    assert conflicts(host) == [(".link file", "/etc/systemd/network/50-rps.link", "no", value)]
+
+
+def test_a_reset_mask_is_none(host):
+    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", ""))
+    assert conflicts(host) == []
+
+
+def test_only_the_first_link_file_of_an_interface_counts_as_with_netplan(host):
+    netplan = "/run/systemd/network/10-netplan-hsi0.link"
+    host.fill("/usr/lib/systemd/network/99-default.link", "[Match]\nOriginalName=*\n[Link]\nNamePolicy=keep")
+    host.fill("/etc/systemd/network/99-rps.link", rps_link("OriginalName=*", "0"))
+    assert conflicts(host) == []
+    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", "0"))
+    assert [one[1:] for one in conflicts(host)] == [("/etc/systemd/network/50-rps.link", "no", "1")]
+    host.fill(netplan, "[Match]\nPermanentMACAddress=02:00:00:00:00:01\n[Link]\nWakeOnLan=off")
+    assert conflicts(host) == []
+    # netplan itself knows no mask; sites give its file a drop-in
+    host.fill("/etc/systemd/network/10-netplan-hsi0.link.d/rps.conf", "[Link]\nReceivePacketSteeringCPUMask=1")
+    assert conflicts(host) == [
+        (".link file", "/etc/systemd/network/10-netplan-hsi0.link.d/rps.conf", "no", "2"),
+    ]
+    host.fill(netplan, "[Match]\nPermanentMACAddress=02:00:00:00:00:09\n[Link]\nWakeOnLan=off")
+    assert [wins for _what, _file, wins, _value in conflicts(host)] == ["possible", "possible"]
+
+
+def test_a_link_file_that_is_switched_off_has_no_drop_ins(host):
+    host.fill("/usr/lib/systemd/network/99-default.link", rps_link("OriginalName=*", "0"))
+    host.fill("/etc/systemd/network/99-default.link.d/rps.conf", "[Link]\nReceivePacketSteeringCPUMask=1")
+    assert [value for _what, _file, _wins, value in conflicts(host)] == ["3"]
+    host.fill("/etc/systemd/network/99-default.link", "")
+    assert conflicts(host) == []
+
+
+@pytest.mark.parametrize(
+    "library, version",
+    [
+        ("/usr/lib/systemd/libsystemd-shared-254.so", 254),
+        ("/usr/lib64/systemd/libsystemd-shared-257.9-1.el10.so", 257),
+        ("/usr/lib/s390x-linux-gnu/systemd/libsystemd-shared-257.so", 257),
+        ("/usr/lib/systemd/libsystemd-core-254.so", None),
+    ],
+)
+def test_a_mask_in_a_link_file_needs_systemd_256(host, library, version):
+    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", "0"))
+    host.fill(library, "")
+    assert systemd_version(host) == version
+    assert len(conflicts(host)) == (0 if version == 254 else 1)
+
+
+# /etc/sysctl.conf
+
+AUTOCORK = "/proc/sys/net/smc/autocorking_size"
+LINES = "net.smc.autocorking_size = 64"
+
+
+@pytest.fixture
+def smc(tmp_path):
+    host = KernelHost(tmp_path)
+    host.fill(AUTOCORK, "65536")
+    host.fill("/etc/sysctl.conf", "# site\n" + LINES)
+    return host
+
+
+set_smc = runner(SmcSysctls, settings={"autocorking_size": "1024"})
+
+
+def of_sysctl_conf(host, **more):
+    """(the record, its one conflict) after a run."""
+    set_smc(host)
+    record = only(set_smc(host, check=True))
+    found = [one for one in record["conflicts"] if one["file"] != "/etc/tuned/site/tuned.conf"]
+    assert len(found) == 1 and found[0]["value"] == "64"
+    return record, found[0]
+
+
+def test_without_systemd_procps_reads_it_last(smc):
+    assert not runs_systemd(smc)
+    record, found = of_sysctl_conf(smc)
+    assert (found["file"], found["line"], found["wins"]) == ("/etc/sysctl.conf", 2, "yes")
+    assert record["verdict"] == "drifted" and record["after"]["next_boot"] == {"net.smc.autocorking_size": "64"}
+
+
+@pytest.mark.parametrize("sign", ["/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system/x.service"])
+def test_systemd_does_not_read_it_without_a_link(smc, sign):
+    smc.fill(sign, "")
+    assert runs_systemd(smc)
+    record, found = of_sysctl_conf(smc)
+    assert (found["what"], found["file"], found["wins"]) == ("sysctl.conf", "/etc/sysctl.conf", "no")
+    assert found["effect"].startswith("is not read at boot: systemd reads only sysctl.d")
+    assert record["verdict"] == "compliant" and record["after"]["next_boot"] == {"net.smc.autocorking_size": "1024"}
+
+
+def test_before_a_value_is_stored_an_unread_file_does_not_set_the_next_boot(smc):
+    smc.fill("/usr/lib/systemd/systemd", "")
+    assert only(set_smc(smc, check=True))["before"]["next_boot"] is None
+
+
+@pytest.mark.parametrize(
+    "path, wins",
+    [
+        ("/etc/sysctl.d/99-sysctl.conf", "yes"),
+        ("/usr/lib/sysctl.d/99-sysctl.conf", "yes"),
+        ("/etc/sysctl.d/10-a.conf", "no"),
+    ],
+)
+@pytest.mark.parametrize("systemd", [True, False])
+def test_a_link_in_sysctl_d_decides_by_its_name(smc, path, wins, systemd):
+    if systemd:
+        smc.fill("/usr/lib/systemd/systemd", "")
+    link(smc, path, os.path.relpath("/etc/sysctl.conf", os.path.dirname(path)))
+    record, found = of_sysctl_conf(smc)
+    assert (found["what"], found["file"], found["wins"]) == ("sysctl.d", path, wins)
+    assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
+
+
+@pytest.mark.parametrize(
+    "profile, main, enabled, wins",
+    [
+        ("[sysctl]\nvm.swappiness=10", "", True, "yes"),
+        ("[main]\ninclude=base", "", True, "yes"),
+        ("[net_tuning]\ntype=sysctl\nvm.swappiness=10", "", True, "yes"),
+        ("[main]\nsummary=none", "", True, "no"),
+        ("[sysctl]\nvm.swappiness=10", "reapply_sysctl = 0", True, "no"),
+        ("[sysctl]\nvm.swappiness=10", "", False, "no"),
+    ],
+)
+def test_tuned_reads_it_after_its_own_sysctls(smc, profile, main, enabled, wins):
+    smc.fill("/usr/lib/systemd/systemd", "")
+    smc.fill("/etc/tuned/active_profile", "site")
+    smc.fill("/etc/tuned/site/tuned.conf", profile)
+    smc.fill("/usr/lib/tuned/base/tuned.conf", "[sysctl]\nvm.swappiness=10")
+    smc.fill("/etc/tuned/tuned-main.conf", main)
+    if enabled:
+        smc.fill(ENABLED, "")
+    record, found = of_sysctl_conf(smc)
+    assert found["file"] == "/etc/sysctl.conf" and found["wins"] == wins
+    assert found["what"] == ("sysctl.conf (tuned)" if wins == "yes" else "sysctl.conf")
+    assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")

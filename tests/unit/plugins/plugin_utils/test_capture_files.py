@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which captures a folder has, and of which hosts they are, by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.capture_files import chosen
+
+KNOWN = ["app1.example.com", "app2", "sap-db"]
+
+
+def named(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).write_bytes(b"")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("DBGINFO-2026-11-20-10-00-00-app1.tgz", "app1.example.com"),
+        ("DBGINFO-2026-11-20-10-00-00-app2-0A1B2C.tgz", "app2"),
+        ("DBGINFO-2026-11-20-10-00-00-sap-db-0A1B2C.tgz", "sap-db"),
+        ("DBGINFO-2026-11-20-10-00-00-elsewhere.tgz", "elsewhere"),
+        ("DBGINFO-2026-11-20-10-00-00-elsewhere-0A1B2C.tgz", "elsewhere"),
+        ("sosreport-app1-2026-11-20-abcdefg.tar.xz", "app1.example.com"),
+        ("sosreport-app2-slow-batch-0815-2026-11-20-abcdefg.tar.xz", "app2"),
+        ("sosreport-host0-2026-11-20-abcdefg-obfuscated.tar.xz", "host0"),
+        ("sosreport-app2.0815-20261120100000.tar.xz", "app2"),
+        ("scc_app1_261120_1000_0b1c.txz", "app1.example.com"),
+        ("nts_SR123_app2_190101_1000.tbz", "app2"),
+        ("tree-of-somebody.tar", "tree-of-somebody"),
+        ("APP2.tgz", "app2"),
+    ],
+)
+def test_the_host_of_a_capture(tmp_path: Path, name: str, host: str) -> None:
+    found, left_out = chosen([str(named(tmp_path, name))], KNOWN)
+    assert {capture.host: capture.path.name for capture in found.values()} == {host: name}
+    assert left_out == []
+
+
+def test_only_captures_of_a_folder_count(tmp_path: Path) -> None:
+    named(tmp_path, "app1.tgz", "app1.tgz.md5", "notes.txt")
+    for folder in ("app2/proc", "empty", "report/basic-environment.txt"):
+        (tmp_path / folder).mkdir(parents=True)
+    found, _left_out = chosen([str(tmp_path)], KNOWN)
+    assert sorted(found) == ["app1.example.com", "app2", "report"]
+
+
+def test_a_capture_itself_may_be_named(tmp_path: Path) -> None:
+    (tmp_path / "app2" / "sys").mkdir(parents=True)
+    named(tmp_path, "app1.tgz")
+    found, _left_out = chosen([str(tmp_path / "app2"), str(tmp_path / "app1.tgz")], KNOWN)
+    assert sorted(found) == ["app1.example.com", "app2"]
+
+
+def test_the_newest_of_several_counts_and_the_others_are_named(tmp_path: Path) -> None:
+    names = [f"DBGINFO-2026-11-{day}-10-00-00-app2.tgz" for day in ("09", "20", "10")]
+    found, left_out = chosen([str(named(tmp_path, *names))], KNOWN)
+    assert found["app2"].path.name == names[1]
+    assert left_out == [f"app2: {names[1]} is its newest capture; left out: {names[0]}, {names[2]}"]
+
+
+def test_one_capture_named_twice_is_one(tmp_path: Path) -> None:
+    named(tmp_path, "app2.tgz")
+    found, left_out = chosen([str(tmp_path), str(tmp_path / "app2.tgz")], KNOWN)
+    assert list(found) == ["app2"] and left_out == []
+
+
+@pytest.mark.parametrize(("place", "said"), [("", "name a capture"), ("nowhere", "there is no"), (".", "no capture")])
+def test_what_is_no_capture_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=said):
+        chosen([place], KNOWN)

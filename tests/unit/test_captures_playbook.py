@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A folder of captures is checked like a site: by an ordinary play, with the same evidence."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import captured
+import captures
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+VERTICAL, HORIZONTAL = (f"lpar-linux-6.12-{mode}" for mode in ("vertical", "horizontal"))
+INVENTORY = {
+    "all": {
+        "vars": {
+            "zpower_tunings": ["cpu_polarization"],
+            "cpu_polarization_mode": "vertical",
+            "zpower_confirm_within": "10m",
+        },
+        "hosts": {"app2.example.com": {"cpu_polarization_mode": "horizontal"}, "real": {}},
+    }
+}
+BROKEN = "sosreport-app4-2026-11-20-abcdefg.tar.xz"
+
+
+class Run:
+    def __init__(self, folder: Path, *options: str) -> None:
+        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
+        # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout may lie
+        interpreter = ("-e", "ansible_python_interpreter=/usr/bin/python3")
+        command = [program, "-i", "hosts.json", "zpower.sap_tuning.captures", *interpreter, *options]
+        collections = str(CHECKOUT / ".cache" / "collections")
+        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": collections, "ANSIBLE_NOCOLOR": "1"}
+        done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+        self.code, self.said = done.returncode, done.stdout + done.stderr
+        files = sorted((folder / "results" / "verify").glob("*/verify.json"))
+        self.evidence: dict[str, Any] = json.loads(files[-1].read_text()) if files else {}
+
+    def row(self, host: str, subject: str) -> dict[str, Any]:
+        (found,) = [one for one in self.evidence["hosts"] if one["host"] == host]
+        (row,) = [row for row in found["rows"] if row["subject"] == subject]
+        return dict(row)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("site")
+    (folder / "hosts.json").write_text(json.dumps(INVENTORY))
+    there = folder / "captures"
+    there.mkdir()
+    vertical, horizontal = captured.entries(VERTICAL), captured.entries(HORIZONTAL)
+    (there / "DBGINFO-2026-11-20-10-11-12-app1-0123AB.tgz").write_bytes(captures.dbginfo(vertical))
+    (there / "app2.tar.xz").write_bytes(captures.plain(horizontal))
+    (there / "app3").mkdir()
+    captured.grow(there / "app3", horizontal)
+    (there / BROKEN).write_bytes(b"no archive")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checked(site: Path) -> Run:
+    return Run(site, "-e", "zpower_captures=captures")
+
+
+def test_every_capture_is_a_host_of_the_evidence_and_real_hosts_are_not_asked(checked: Run) -> None:
+    hosts = {host["host"]: host["outcome"] for host in checked.evidence["hosts"]}
+    assert hosts == {"app1": "ok", "app2.example.com": "ok", "app3": "ok", "app4": "failed"}, checked.said
+    assert checked.code == 2 and checked.evidence["result"] == "error"
+
+
+def test_a_host_of_the_inventory_has_its_own_wish(checked: Run) -> None:
+    assert checked.row("app2.example.com", "dispatching")["wanted"]["mode"] == "horizontal"
+    assert checked.row("app2.example.com", "dispatching")["verdict"] == "unknown"
+    assert checked.row("app3", "dispatching")["verdict"] == "drifted"
+
+
+def test_a_row_says_what_the_capture_is(checked: Run) -> None:
+    row = checked.row("app1", "capture")
+    assert row["reason"] == "dbginfo of prdapp1, taken 2026-11-20T10:11:12" and row["verdict"] == "compliant"
+
+
+def test_a_capture_that_cannot_be_read_says_so(checked: Run) -> None:
+    assert f"{BROKEN} is no archive" in checked.said
+    assert "Traceback" not in checked.said
+
+
+def test_without_drift_and_errors_the_result_is_unknown_and_nothing_fails(site: Path) -> None:
+    run = Run(site, "-e", "zpower_captures=captures/app2.tar.xz")
+    assert (run.code, run.evidence["result"]) == (0, "unknown"), run.said
+    assert run.evidence["headline"].startswith("1 host is compliant as far as captures show. Of 3 rows, 1 unknown.")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "name a capture, or a folder of captures"),
+        (("-e", "zpower_captures=nowhere"), "there is no"),
+        (("-e", "zpower_captures=captures/app3", "-e", "zpower_rollback=true"), "which can only be checked"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(site: Path, options: tuple[str, ...], said: str) -> None:
+    run = Run(site, *options)
+    assert run.code != 0 and said in " ".join(run.said.split()), run.said

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""tests/release.py and the workflows: the decisions of `make release-check`, without the tools that it runs."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import re
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path.append(str(TOP / "tests"))
+
+import release  # noqa: E402
+
+CHANGELOG = {"releases": {"0.9.0": {"fragments": ["1-a.yml"]}, "0.10.0": {"fragments": ["2-b.yml"]}}}
+
+
+def built(path: Path, names: list[str], time: int) -> Path:
+    """An archive as ansible-galaxy builds it, with these files in this order."""
+    listed = json.dumps({"files": [{"name": name, "ftype": "file"} for name in names]}).encode()
+    manifest = json.dumps({"file_manifest_file": {"chksum_sha256": hashlib.sha256(listed).hexdigest()}}).encode()
+    content = {"MANIFEST.json": manifest, "FILES.json": listed, **{name: name.encode() for name in names}}
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in content.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime, member.mode = len(data), time, 0o755 if name == "run" else 0o644
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def test_the_same_files_give_the_same_bytes_whatever_their_times_and_their_order(tmp_path: Path) -> None:
+    one = built(tmp_path / "one.tar.gz", ["README.md", "run", "a/b"], 1)
+    two = built(tmp_path / "two.tar.gz", ["a/b", "README.md", "run"], 99)
+    release.repack(one, 1234567890)
+    release.repack(two, 1234567890)
+    release.check_reproducible(one, two)
+    with tarfile.open(one) as archive:
+        assert archive.getnames() == ["MANIFEST.json", "FILES.json", "README.md", "a/b", "run"]
+        assert {member.mtime for member in archive} == {1234567890}
+        assert [member.name for member in archive if member.mode == 0o755] == ["run"]
+        read = {name: archive.extractfile(name).read() for name in archive.getnames()}  # type: ignore[union-attr]
+    assert read["a/b"] == b"a/b"
+    # ansible-galaxy compares these when it installs
+    stored = json.loads(read["MANIFEST.json"])["file_manifest_file"]["chksum_sha256"]
+    assert stored == hashlib.sha256(read["FILES.json"]).hexdigest()
+    with gzip.open(one) as stream:
+        stream.read(1)
+        assert stream.mtime == 1234567890
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.tar.gz", "two.tar.gz"]
+
+
+def test_other_files_give_other_bytes(tmp_path: Path) -> None:
+    one, two = built(tmp_path / "one.tar.gz", ["a"], 1), built(tmp_path / "two.tar.gz", ["b"], 1)
+    with pytest.raises(release.Failed, match="have different bytes"):
+        release.check_reproducible(one, two)
+
+
+@pytest.mark.parametrize(
+    ("version", "fragments", "tags", "words"),
+    [
+        ("0.10.0", {"1-a.yml", "2-b.yml"}, set(), []),
+        ("0.10.0", {"2-b.yml"}, {"v0.10.0"}, []),
+        ("0.9.0", set(), set(), ["galaxy.yml has version 0.9.0, the newest entry of the changelog is 0.10.0"]),
+        ("0.10.0", {"3-c.yml"}, set(), ["not in the changelog yet"]),
+        ("0.10.0", set(), {"v0.9.0"}, ["the commit has the tag v0.9.0, not v0.10.0"]),
+    ],
+)
+def test_version_changelog_and_tag_belong_together(
+    version: str, fragments: set[str], tags: set[str], words: list[str]
+) -> None:
+    found = release.version_problems(version, CHANGELOG, fragments, tags)
+    assert len(found) == len(words) and all(word in problem for word, problem in zip(words, found, strict=True))
+
+
+def test_a_package_that_the_database_does_not_know_is_no_good_news() -> None:
+    vulnerability = {"id": "PYSEC-1", "fix_versions": ["2.11"], "description": "long"}
+    known = {"name": "jinja2", "version": "2.10", "vulns": [vulnerability]}
+    unknown = {"name": "x", "skip_reason": "not found on PyPI"}
+    sound = {"name": "y", "version": "1", "vulns": []}
+    assert release.found_by_audit({"dependencies": [known, unknown, sound], "fixes": []}) == (
+        ["jinja2 2.10: PYSEC-1, fixed in 2.11"],
+        ["x: not found on PyPI"],
+    )
+
+
+def test_without_an_answer_on_a_known_vulnerability_the_audit_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "audit", lambda _tools, _requirements: ([], ["jinja2: not found on PyPI"]))
+    monkeypatch.setenv("CI", "false")
+    verdict, reason = release.outcome(lambda: release.check_vulnerabilities(Path("bin")))
+    assert verdict == "SKIPPED" and "jinja2==2.10" in reason
+    monkeypatch.setenv("CI", "true")
+    assert release.outcome(lambda: release.check_vulnerabilities(Path("bin")))[0] == "failed"
+
+
+def test_the_audit_has_every_pinned_package_once() -> None:
+    names = [re.split("[=; ]", line)[0] for line in release.pinned().splitlines()]
+    assert {"ansible-core", "jinja2", "pip-audit"} <= set(names)
+
+
+def found(rule: str, path: str) -> dict[str, Any]:
+    return {"test_id": rule, "filename": path, "line_number": 7, "issue_text": "text"}
+
+
+def test_a_finding_of_bandit_is_explained_or_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "EXPLAINED", {("B1", ""): "why", ("B2", "plugins/a.py"): "why"})
+    results = [found("B1", "plugins/b.py"), found("B2", "plugins/a.py"), found("B2", "plugins/b.py")]
+    assert release.unexplained({"errors": [], "results": results}) == ["plugins/b.py:7: B2 text"]
+    assert release.unexplained({"errors": [], "results": results[:1]}) == ["B2 is no longer found in plugins/a.py"]
+    broken = {"filename": "plugins/c.py", "reason": "syntax error"}
+    assert "plugins/c.py: syntax error" in release.unexplained({"errors": [broken], "results": results[:2]})
+
+
+def test_what_is_explained_is_there() -> None:
+    assert [path for _rule, path in release.EXPLAINED if path and not (TOP / path).is_file()] == []
+
+
+def test_components_and_checksums_belong_to_the_archive(tmp_path: Path) -> None:
+    archive = built(tmp_path / "zpower-sap_tuning-1.tar.gz", ["a"], 1)
+    bom = release.with_archive({"metadata": {}, "components": []}, archive)
+    (digest,) = bom["metadata"]["component"]["hashes"]
+    assert digest["content"] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    release.sbom_of(archive).write_text("{}")
+    release.write_sums(archive)
+    lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
+    assert [line.split("  ")[1] for line in lines] == [archive.name, "zpower-sap_tuning-1.cdx.json"]
+    assert lines[0].startswith(digest["content"])
+
+
+def test_the_workflows_call_targets_of_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):.*## ", (TOP / "Makefile").read_text(), re.MULTILINE))
+    called: set[str] = set()
+    for path in sorted((TOP / ".github" / "workflows").glob("*.yml")):
+        for job in yaml.safe_load(path.read_text())["jobs"].values():
+            chosen = job.get("strategy", {}).get("matrix", {}).get("target", [])
+            runs = "\n".join(step.get("run", "") for step in job["steps"])
+            called.update(re.findall(r"^make ([a-z-]+)", runs, re.MULTILINE), chosen)
+    assert called == {"lint", "test", "release-check"} and called <= targets
