@@ -68,11 +68,6 @@ def _highest(host, path):
     return path
 
 
-def lacking(host, path):
-    """Why the capture does not hold a path; empty if it does, and for a running machine."""
-    return host.lacking(path) if host.capture else ""
-
-
 def of_kernel(host, places=_KERNEL):
     """Which files of the kernel the capture does not hold, and why; empty if none was missed."""
     missed = [path for path in host.missed if path.startswith(places)]

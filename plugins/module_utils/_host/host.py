@@ -49,10 +49,12 @@ def as_owner(method):
 class Host:
     """The files of one machine, below root (default: the machine the code runs on).
 
-    capture: what a capture in the place of a machine is, see _captures/host.py; None for others.
+    capture: what a capture in the place of a machine is, see _captures/host.py; None for others. missed: the absent
+    paths that were asked for and that a capture could not hold.
     """
 
     capture = None
+    missed = ()
 
     def __init__(self, root="/"):
         self.root = root
@@ -60,6 +62,10 @@ class Host:
     def twin(self):
         """A Host for the same root that can be sent to another process."""
         return Host(self.root)
+
+    def lacking(self, path):
+        """A sentence why a capture cannot hold an absent path; empty if it could, and for a running machine."""
+        return ""
 
     def path(self, path):
         """The path on this machine for an absolute path of the Host's machine."""

@@ -40,7 +40,7 @@ def remarks(host):
     memory = parse_meminfo(host.read("/proc/meminfo") or "")
     size = parse_tmpfs(host.read("/proc/mounts") or "", SHM)
     total = memory.get("MemTotal")
-    if total is None or (size is None and host.capture and host.lacking("/proc/mounts")):
+    if total is None or (size is None and host.lacking("/proc/mounts")):
         return [NOT_NEEDED]
     asked = (total + memory.get("SwapTotal", 0)) * 75 // 100
     if size is None:

@@ -10,6 +10,13 @@ from .._sap.restart import restart
 from .._sap.sapcontrol import SapControl
 from ._sap_subjects import title
 
+# of a tuning's module that writes profiles and restarts instances
+OPTIONS = dict(
+    change=dict(type="str", default=""),
+    restart=dict(type="list", elements="str", default=[]),
+    restart_timeout=dict(type="int", default=600),
+)
+
 
 def check_names(params):
     """Check the options restart, restart_timeout and change. Raises InputError."""

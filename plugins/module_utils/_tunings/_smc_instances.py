@@ -13,7 +13,6 @@ TCP socket fails with EAFNOSUPPORT. ld.so(8): a setuid program loads only librar
 import posixpath
 import re
 
-from .._engine import captured
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject
 from .._host.host import HostError
 from .._machine import smc_sockets, smc_use
@@ -43,7 +42,7 @@ def library(host):
 
 def is_missing(host):
     """Whether no folder has the library; not if a capture lacks one of the folders."""
-    return library(host) is None and not any(captured.lacking(host, folder) for folder in _FOLDERS)
+    return library(host) is None and not any(host.lacking(folder) for folder in _FOLDERS)
 
 
 def chosen(host, names, known, users):

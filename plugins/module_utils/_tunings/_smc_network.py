@@ -8,7 +8,6 @@ Kernel: net/smc/smc_pnet.c (PNET IDs), net/smc/smc_clc.c (UEIDs). Each entry is 
 import errno
 import re
 
-from .._engine import captured
 from .._engine.places import UNITS
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, UnsupportedError, explained
 from .._host import kernel
@@ -141,7 +140,7 @@ class Network:
         if self.restoring:
             return
         self.preconditions.tell(subject, self._table())
-        if asked and not self.service.usable() and not captured.lacking(self.host, UNITS):
+        if asked and not self.service.usable() and not self.host.lacking(UNITS):
             subject.remarks.append("this host has no systemd, so nothing keeps PNET IDs and UEIDs over a reboot")
 
     def _modules_at_boot(self):

@@ -5,7 +5,6 @@
 Kernel: smc_find_proposal_devices() in net/smc/af_smc.c, smc_pnet.c, Documentation/networking/smc-sysctl.rst.
 """
 
-from .._engine import captured
 from .._host import kernel
 from .._host.host import HostError
 from .._machine import smc_facts, smc_hardware, smc_sockets
@@ -26,7 +25,7 @@ class Preconditions:
     def tell(self, subject, table):
         """Add notes and remarks to the subject. table: the kernel's PNET IDs, in the form of entries."""
         ism, roce, listed = self._devices()
-        unknown = any(captured.lacking(self.host, path) for path in (smc_hardware.PCI, smc_hardware.ROCE))
+        unknown = any(self.host.lacking(path) for path in (smc_hardware.PCI, smc_hardware.ROCE))
         if not ism and not roce and not listed and not unknown:
             subject.notes.append(
                 "this host has no device for SMC, neither ISM nor RoCE, so every connection falls back to TCP"
@@ -54,9 +53,7 @@ class Preconditions:
     def _missing(self):
         """The (kind, name) of the request that do not exist."""
         paths = {key: place(*key) for key in sorted(self.entries)}
-        return [
-            key for key in paths if not self.host.exists(paths[key]) and not captured.lacking(self.host, paths[key])
-        ]
+        return [key for key in paths if not self.host.exists(paths[key]) and not self.host.lacking(paths[key])]
 
     def _tell_missing(self, subject):
         for kind, name in self._missing():

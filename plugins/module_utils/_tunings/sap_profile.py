@@ -6,18 +6,19 @@ With manage_rtprio each file that allows real-time priorities is a subject too.
 """
 
 import platform
-import posixpath
 import time
 
-from .._engine.tuning import RUNNING, STORED, InputError, Subject, Tuning
+from .._engine.tuning import RUNNING, STORED, InputError, Subject
 from .._host.drop_ins import DropIn
 from .._sap import instances, memory, parameters, realtime
 from .._sap.profile import Profile, legible, marker, shown, value_of
 from .._sap.sapcontrol import SapPfPar
-from .._sap.writing import clean, leftovers, write
+from .._sap.writing import write
 from ._about import RESTART, SOURCES
+from ._sap_files import ProfileTuning
 from ._sap_limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
 from ._sap_requests import Users, paths, requests, target
+from ._sap_restarts import OPTIONS as RESTART_OPTIONS
 from ._sap_restarts import Restarts, check_names
 from ._sap_subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
 from ._sap_values import Values, read_profile
@@ -31,7 +32,7 @@ _ENTRY = dict(
 )
 
 
-class SapProfile(Tuning):
+class SapProfile(ProfileTuning):
     """SAP profiles of one host. params: the module's, see plugins/modules/sap_profile.py."""
 
     name = "sap_profile"
@@ -41,9 +42,7 @@ class SapProfile(Tuning):
         _ENTRY,
         profiles=dict(type="list", elements="dict", default=[], options=dict(_ENTRY, left_to=dict(type="str"))),
         manage_rtprio=dict(type="bool", default=False),
-        change=dict(type="str", default=""),
-        restart=dict(type="list", elements="str", default=[]),
-        restart_timeout=dict(type="int", default=600),
+        **RESTART_OPTIONS,
     )
 
     def __init__(self, host, params):
@@ -113,19 +112,9 @@ class SapProfile(Tuning):
             return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
         return self.observe(path)
 
-    def littered(self):
-        return super().littered() or any(leftovers(self.host, folder) for folder in self._folders())
-
-    def clean(self):
-        super().clean()
-        for folder in self._folders():
-            if leftovers(self.host, folder):
-                clean(self.host, folder)
-
-    def _folders(self):
-        """The folders of the profiles in this call and in the journal."""
+    def profiles(self):
         names = set(self._asked) | {key.split(" ")[0] for key in self.remembered}
-        return sorted({posixpath.dirname(name) for name in names if not is_limit_file(name)})
+        return {name for name in names if not is_limit_file(name)}
 
     def legible(self, key, text):
         return is_limit_file(key) or legible(text)

@@ -7,24 +7,25 @@ EIDs (_smc_network.py).
 """
 
 import platform
-import posixpath
 import time
 
-from .._engine.tuning import RUNNING, STORED, Subject, Tuning
+from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.host import HostError
 from .._sap import instances
 from .._sap.profile import legible, marker, value_of
 from .._sap.sapcontrol import SapPfPar
-from .._sap.writing import clean, leftovers, write
+from .._sap.writing import write
 from . import _smc_instances as preload
 from ._about import RESTART, SOURCES
+from ._sap_files import ProfileTuning
 from ._sap_requests import Users
+from ._sap_restarts import OPTIONS as RESTART_OPTIONS
 from ._sap_restarts import Restarts, check_names
 from ._sap_subjects import title
 from ._smc_network import OPTIONS, Network, kernel_ready
 
 
-class Smc(Tuning):
+class Smc(ProfileTuning):
     """SMC of one host. params: the module's, see plugins/modules/smc.py."""
 
     name = "smc"
@@ -33,9 +34,7 @@ class Smc(Tuning):
     options = dict(
         OPTIONS,
         instances=dict(type="list", elements="str", default=[]),
-        change=dict(type="str", default=""),
-        restart=dict(type="list", elements="str", default=[]),
-        restart_timeout=dict(type="int", default=600),
+        **RESTART_OPTIONS,
     )
 
     def __init__(self, host, params):
@@ -119,19 +118,8 @@ class Smc(Tuning):
     def _temporaries(self):
         return sorted(set(super()._temporaries()) | set(self.network.temporaries()))
 
-    def littered(self):
-        return super().littered() or any(leftovers(self.host, folder) for folder in self._folders())
-
-    def clean(self):
-        super().clean()
-        for folder in self._folders():
-            if leftovers(self.host, folder):
-                clean(self.host, folder)
-
-    def _folders(self):
-        """The folders of the profiles in this call and in the journal."""
-        known = [key.split(" ")[0] for key in self.remembered if not self.network.owns_key(key)]
-        return sorted({posixpath.dirname(path) for path in list(self._profiles) + known})
+    def profiles(self):
+        return set(self._profiles) | {key.split(" ")[0] for key in self.remembered if not self.network.owns_key(key)}
 
     # plan
 

@@ -126,7 +126,7 @@ class SystemBase(KernelTuning):
     @property
     def _places(self):
         """Where the capture may lack settings; empty for a running machine."""
-        return captured.places(self.host) if self.host.capture else ""
+        return captured.places(self.host)
 
     def _sets(self, item):
         return not self.observing and not self.other_settings.tool(item)
@@ -272,7 +272,7 @@ class SystemBase(KernelTuning):
             if self._needless(subject, knob.item):
                 return
             running = [one for one in subject.at(RUNNING) if one.item == knob.item]
-            held = not captured.lacking(self.host, self.files[knob.item][0].path)
+            held = not self.host.lacking(self.files[knob.item][0].path)
             if held and self._places and all(self.met(one) for one in running):
                 subject.unknown[knob.key] = "this collection stores no value, and what others store is not known"
                 return

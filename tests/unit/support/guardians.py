@@ -3,7 +3,11 @@
 """Processes that outlive a call."""
 
 import os
+import signal
 import time
+
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 
 PATIENCE_S = 60.0
 
@@ -23,3 +27,23 @@ def eventually(true, seconds=PATIENCE_S):
             return True
         time.sleep(0.02)
     return False
+
+
+def everything(host):
+    """All files but the lock, which names who held it; None while a guardian is just at work on them."""
+    try:
+        return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
+    except FileNotFoundError:
+        return None
+
+
+def watched(host, monkeypatch):
+    """For a fixture: the host in the place of this machine; its guardian looks often, and ends with the test."""
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
+    monkeypatch.setattr(_lease, "LOOK_S", 0.1)
+    monkeypatch.setattr(_lease, "BUSY_S", 0.11)
+    monkeypatch.setattr(_lease, "RETRY_S", 0.12)
+    yield host
+    pid = host.guardian()
+    if pid is not None and alive(pid):
+        os.kill(pid, signal.SIGKILL)

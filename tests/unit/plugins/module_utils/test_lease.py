@@ -18,7 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
-from guardians import alive, eventually
+from guardians import alive, eventually, everything, watched
 from kernel import KernelHost, rps_params
 from modules import caller
 from sapsystem import SapHost
@@ -66,26 +66,11 @@ def masks(host):
     return [host.value(QUEUE % number) for number in range(2)]
 
 
-def everything(host):
-    """All files but the lock, which names who held it; None while a guardian is just at work on them."""
-    try:
-        return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
-    except FileNotFoundError:
-        return None
-
-
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     host = Machine(tmp_path)
     host.interface("hsi0", queues=2)
-    monkeypatch.setattr(entry_point, "Host", lambda: host)
-    monkeypatch.setattr(_lease, "LOOK_S", 0.1)
-    monkeypatch.setattr(_lease, "BUSY_S", 0.11)
-    monkeypatch.setattr(_lease, "RETRY_S", 0.12)
-    yield host
-    pid = host.guardian()
-    if pid is not None and alive(pid):
-        os.kill(pid, signal.SIGKILL)
+    yield from watched(host, monkeypatch)
 
 
 @pytest.fixture

@@ -6,18 +6,16 @@ import errno
 import json
 import os
 import shutil
-import signal
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
-from guardians import alive, eventually
+from guardians import alive, eventually, everything, watched
 from kernel import KernelHost, rps_params
 from modules import caller
 from runs import DEFAULTS, only
@@ -55,14 +53,6 @@ def masks(host):
     return [host.value(QUEUE % number) for number in range(2)]
 
 
-def everything(host):
-    """All files but the lock; None while a guardian is just at work on them."""
-    try:
-        return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
-    except FileNotFoundError:
-        return None
-
-
 def over(host):
     """End the probation, as if its time had passed."""
     host.write(PROBATION + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
@@ -81,15 +71,8 @@ def entries(host, checkpoint=None):
 def host(tmp_path, monkeypatch):
     host = Machine(tmp_path)
     host.interface("hsi0", queues=2)
-    monkeypatch.setattr(entry_point, "Host", lambda: host)
     monkeypatch.setattr(_unused, "Host", lambda: host)
-    monkeypatch.setattr(_lease, "LOOK_S", 0.1)
-    monkeypatch.setattr(_lease, "BUSY_S", 0.11)
-    monkeypatch.setattr(_lease, "RETRY_S", 0.12)
-    yield host
-    pid = host.guardian()
-    if pid is not None and alive(pid):
-        os.kill(pid, signal.SIGKILL)
+    yield from watched(host, monkeypatch)
 
 
 @pytest.fixture
