@@ -78,14 +78,16 @@ fuzz: ## 10,000 damaged inputs for everything that reads what others wrote; CASE
 	@tests/setup.sh test
 	@.venv/bin/python tests/fuzz/run.py $(if $(SEED),--seed $(SEED)) $(CASES)
 
-docs: ## check the documentation of all plugins and roles, and build it as HTML below build/docs
+docs: ## the documentation as one site in build/docs, all pages and the reference of plugins and roles; checks every link
 	@$(NOX) docs
 
-generate: ## write the variables of the tunings' roles, and their tables, from the documentation of the modules
+generate: ## write the variables of the tunings' roles, their tables, and the pages of all variables and playbooks
 	@.venv/bin/python tests/generate.py
+	@.venv/bin/python tests/catalogue.py
 
 release-check: ## what a release must be: archive, tools, every supported ansible-core; not part of the tests
-	@$(NOX) release
+	@tests/setup.sh release
+	@.venv/bin/python tests/sessions.py release
 	@.venv/bin/python tests/sessions.py cores sanity sanity_between
 
 build: ## the archive for ansible-galaxy, below build/

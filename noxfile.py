@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -36,8 +37,9 @@ OLDEST_CORE = "ansible-core==2.16.19"
 OLDEST_PYTHONS = ["3.12", "3.11"]  # ansible-core 2.16 supports 3.10 to 3.12, molecule needs 3.11
 TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
 # Left out of unit(oldest): unit(3.6) runs the first with the module_utils of the oldest ansible-core, and the second
-# imports nothing of ansible-core (see test_without_core.py there).
+# imports nothing of ansible-core (see test_without_core.py there). The files compare pages with code.
 WITHOUT_CORE = ["tests/unit/plugins/module_utils", "tests/unit/plugins/plugin_utils"]
+WITHOUT_CORE += ["tests/unit/test_troubleshooting.py", "tests/unit/test_tutorial.py"]
 # What `make test-fast` runs, without the files that start the most programs.
 FAST_TESTS = [*TARGET_TESTS, "tests/unit/plugins/plugin_utils"]
 SLOW_TESTS = [
@@ -47,7 +49,7 @@ SLOW_TESTS = [
 ]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 SHIPPED = {"COPYING", "FILES.json", "LICENSES", "MANIFEST.json", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"}
-SHIPPED |= {"SECURITY.md", "changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
+SHIPPED |= {"SECURITY.md", "changelogs", "docs", "inventories", "meta", "playbooks", "plugins", "roles"}
 # Scenarios on s390x kernels: the session kernels runs them, not molecule.
 EMULATED = ["lpar", "guest", "smc"]
 SCENARIOS = sorted({path.parent.name for path in HERE.glob("molecule/*/molecule.yml")} - set(EMULATED))
@@ -67,7 +69,7 @@ RELEASE = {
 # Sanity of the cores between, for a release; the session sanity has the newest and the oldest.
 BETWEEN = ["2.18-3.13", "2.19-3.13"]
 # They use an installed collection: the session installed runs them, not lab.
-INSTALLED = [f"tests/lab/test_{name}.py" for name in ("site", "image", "runner")]
+INSTALLED = [f"tests/lab/test_{name}.py" for name in ("start", "site", "image", "runner")]
 
 nox.options.default_venv_backend = "none"
 nox.options.error_on_external_run = False
@@ -324,27 +326,20 @@ def molecule_test(session: nox.Session, core: str, scenario: str, kind: str, **m
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Lint the documentation of plugins and roles and build it as HTML below build/docs."""
-    env = shell()
-    antsibull = str(BIN / "antsibull-docs")
+    """Lint the documentation of plugins and roles, build the site below build/docs, and check its links."""
     checks = ["--plugin-docs", "--validate-collection-refs", "self"]
-    session.run(antsibull, "lint-collection-docs", *checks, str(LINK), env=env)
-    text = HERE / "build" / "docs-source"
-    shutil.rmtree(text, ignore_errors=True)
-    text.mkdir(parents=True)
-    options = ["--use-current", "--squash-hierarchy", "--no-breadcrumbs", "--fail-on-error"]
-    session.run(antsibull, "collection", *options, "--dest-dir", str(text), "zpower.sap_tuning", env=env)
-    settings = {
-        "project": "zpower.sap_tuning",
-        "extensions": "sphinx_antsibull_ext",
-        "html_theme": "sphinx_ansible_theme",
-        "html_title": "zpower.sap_tuning",
-        "default_role": "any",
-        # labels of ansible's own pages
-        "suppress_warnings": "ref.ref",
-    }
-    defined = [word for key, value in settings.items() for word in ("-D", f"{key}={value}")]
-    session.run(str(BIN / "sphinx-build"), "-q", "-W", "-C", *defined, "-b", "html", str(text), "build/docs", env=env)
+    session.run(str(BIN / "antsibull-docs"), "lint-collection-docs", *checks, str(LINK), env=shell())
+    session.run(str(BIN / "python"), "tests/docs/make_site.py", env=shell())
+
+
+@nox.session
+def links(session: nox.Session) -> None:
+    """The links of the site to other sites; part of no other session, because it needs a network."""
+    try:
+        socket.getaddrinfo("docs.ansible.com", "https")
+    except OSError as error:
+        missing(session, f"no network: {error}")
+    session.run(str(BIN / "python"), "tests/docs/make_site.py", "--links-elsewhere", env=shell())
 
 
 def archive(session: nox.Session, copy: Path | None = None, target: Path = HERE / "build") -> Path:
@@ -355,7 +350,7 @@ def archive(session: nox.Session, copy: Path | None = None, target: Path = HERE 
     copy = copy or tree(session, CACHE / "build")
     command = [str(BIN / "ansible-galaxy"), "collection", "build", "--force", "--output-path", str(target), str(copy)]
     session.run(*command, env=shell())
-    path = max(target.glob("zpower-sap_tuning-*.tar.gz"), key=lambda built: built.stat().st_mtime)
+    path = target / checks.archive_name()
     checks.repack(path, checks.commit_time())
     with tarfile.open(path) as content:
         foreign = {name for name in content.getnames() if name.split("/")[0] not in SHIPPED}
@@ -387,9 +382,9 @@ def release(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("on", list(RELEASE), ids=list(RELEASE))
 def cores(session: nox.Session, on: str) -> None:
-    """The archive below build/ with one ansible-core and nothing else: every plugin's documentation, and verify."""
+    """The archive below build/ with one ansible-core: every documentation, the syntax of every playbook, and verify."""
     folder = release_core(session, on)
-    (path,) = (HERE / "build").glob(f"zpower-sap_tuning-{checks.version()}.tar.gz")
+    path = HERE / "build" / checks.archive_name()
     with tempfile.TemporaryDirectory() as empty:
         env = shell(folder, Path(empty), ANSIBLE_HOME=empty)
         galaxy = [str(folder / "ansible-galaxy"), "collection", "install", "--no-deps", "--offline", "-p"]

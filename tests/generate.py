@@ -4,10 +4,12 @@
 
 `make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into the
 role's README.md and docs/tunings/<name>.md. A test compares these files with the documentation. A tuning that has no
-role yet gets one.
+role yet gets one. It also writes the pages of tests/reference.py.
 
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
+
+The imports of all tunings in plugins/modules/tunings.py are written from the files in _tunings.
 """
 
 from __future__ import annotations
@@ -23,13 +25,16 @@ import yaml
 HERE = Path(__file__).resolve().parents[1]
 MODULES, ROLES, PAGES = HERE / "plugins" / "modules", HERE / "roles", HERE / "docs" / "tunings"
 FRAGMENT = HERE / "plugins" / "doc_fragments" / "tuning.py"
-TUNINGS = [path.stem for path in (HERE / "plugins" / "module_utils" / "_tunings").glob("[!_]*.py")]
+FOLDER = HERE / "plugins" / "module_utils" / "_tunings"
+TUNINGS = [path.stem for path in FOLDER.glob("[!_]*.py")]
 MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_check"}
 # The roles set these themselves.
 INTERNAL = ("checkpoint", "lease", "confirm_within", "confirmed_state", "complete", "root", "left_to")
 LAST = ("state", "force")
 MARK = "# below: from the documentation of the module, by make generate\n"
 BEGIN, END = "<!-- variables: begin, by make generate -->\n", "<!-- variables: end -->"
+CALL = MODULES / "tunings.py"
+CALL_BEGIN, CALL_END = "    # begin: the files in _tunings, by make generate\n", "    # end\n"
 WIDTH = 124
 # A new file has the licence of this one.
 LICENCE = "".join(f"{line[2:]}\n" for line in Path(__file__).read_text("utf-8").splitlines()[:2])
@@ -58,6 +63,7 @@ galaxy_info:
 argument_specs:
   main:
     short_description: {title}
+    version_added: {version}
     description:
       - Sets the tuning now and for the next boot, in one module call.
       - Takes it back if C(zpower_rollback) is true, as in the playbook C(zpower.sap_tuning.rollback).
@@ -124,7 +130,7 @@ def spec_of(option: dict[str, Any], role: str, options: dict[str, Any]) -> dict[
     """
     spec = {"description": of_role(paragraphs(option)[0], role, options), "type": option["type"]}
     kept = ("elements", "choices", "default") if "default" in option else ("elements",)
-    spec |= {key: option[key] for key in kept if key in option}
+    spec |= {key: option[key] for key in ("version_added", *kept) if key in option}
     if "suboptions" in option:
         parts = {name: part for name, part in option["suboptions"].items() if name not in INTERNAL}
         spec["options"] = {name: spec_of(part, role, options) for name, part in parts.items()}
@@ -177,11 +183,11 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
     return "\n".join(lines) + "\n"
 
 
-def between_marks(path: Path, text: str) -> str:
-    before, _begin, rest = path.read_text("utf-8").partition(BEGIN)
-    if END not in rest:
-        raise ValueError(f"{path} has no lines '{BEGIN.strip()}' and '{END}'")
-    return before + BEGIN + text + rest[rest.index(END) :]
+def between_marks(path: Path, text: str, begin: str = BEGIN, end: str = END) -> str:
+    before, _begin, rest = path.read_text("utf-8").partition(begin)
+    if end not in rest:
+        raise ValueError(f"{path} has no lines '{begin.strip()}' and '{end.strip()}'")
+    return before + begin + text + rest[rest.index(end) :]
 
 
 def files(role: str) -> Iterator[tuple[Path, str]]:
@@ -208,18 +214,44 @@ def files(role: str) -> Iterator[tuple[Path, str]]:
             yield path, between_marks(path, table(role, defaults, specs, options, full))
 
 
+def class_of(tuning: str) -> str:
+    """The name of the class of a tuning."""
+    path = FOLDER / f"{tuning}.py"
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(one) == f"name = '{tuning}'" for one in node.body):
+            return node.name
+    raise ValueError(f'{path} has no class with name = "{tuning}"')
+
+
+def call() -> str:
+    """plugins/modules/tunings.py with an import for each tuning."""
+    lines = [
+        f'if name == "{tuning}":\n        from ..module_utils._tunings.{tuning} import {class_of(tuning)} as found\n'
+        for tuning in sorted(TUNINGS)
+    ]
+    text = "    " + "    el".join(lines) + "    else:\n        return None\n"
+    return between_marks(CALL, text, CALL_BEGIN, CALL_END)
+
+
 def new_role(role: str) -> None:
     """Write the role of a tuning that has none."""
     for name, text in NEW_ROLE.items():
         path = ROLES / role / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        title = documentation(MODULES / f"{MODULE_OF[role]}.py")["short_description"]
-        path.write_text(text.format(role=role, title=title), "utf-8")
+        found = documentation(MODULES / f"{MODULE_OF[role]}.py")
+        path.write_text(
+            text.format(role=role, title=found["short_description"], version=found["version_added"]), "utf-8"
+        )
 
 
 if __name__ == "__main__":
+    CALL.write_text(call(), "utf-8")
     for name in MODULE_OF:
         if not (ROLES / name).is_dir():
             new_role(name)
         for place, content in files(name):
             place.write_text(content, "utf-8")
+    import reference  # it uses this module
+
+    for place, content in reference.files():
+        place.write_text(content, "utf-8")

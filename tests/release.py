@@ -33,6 +33,14 @@ NAME = "zpower.sap_tuning"
 KNOWN_VULNERABLE = "jinja2==2.10"
 # What pip-audit looks at: everything that is pinned for the controller, its tests and a release.
 PINNED = ["requirements.txt", "requirements-dev.txt", "requirements-release.txt", "constraints.txt"]
+# What the changelog lists as new, by its words for them. Action plugins have the documentation of their modules.
+LISTED = {
+    "module": "plugins/modules/[!_]*.py",
+    "callback": "plugins/callback/[!_]*.py",
+    "lookup": "plugins/lookup/[!_]*.py",
+    "role": "roles/*",
+    "playbook": "playbooks/*.yml",
+}
 TIME_LIMIT = 1800
 # What bandit finds, and why it is right there: by rule, and by file unless the reason holds everywhere.
 EXPLAINED = {
@@ -41,16 +49,10 @@ EXPLAINED = {
     ("B405", "plugins/plugin_utils/_evidence/to_junit.py"): "writes XML and reads none",
     ("B405", "plugins/plugin_utils/_report/to_junit.py"): "writes XML and reads none",
     ("B403", "plugins/module_utils/_host/identities.py"): "see B301",
-    (
-        "B301",
-        "plugins/module_utils/_host/identities.py",
-    ): "the deputy reads what root sends; its answers are JSON",
+    ("B301", "plugins/module_utils/_host/identities.py"): "the deputy reads what root sends; its answers are JSON",
     ("B104", "plugins/module_utils/_measure/server/serving.py"): "all addresses only if the user asks for them",
     ("B106", "plugins/module_utils/_measure/round/entry_point.py"): "check mode starts no server, so there is no token",
-    (
-        "B108",
-        "plugins/module_utils/_machine/other_settings.py",
-    ): "a part of paths such as /etc/tmpfiles.d",
+    ("B108", "plugins/module_utils/_machine/other_settings.py"): "a part of paths such as /etc/tmpfiles.d",
     ("B108", "plugins/module_utils/_machine/in_charge.py"): "the mount point /dev/shm, of which the size is read",
     ("B108", "plugins/module_utils/_sap/memory.py"): "the mount point /dev/shm, of which the size is read",
     ("B108", "plugins/module_utils/_tunings/_base_shared_memory.py"): "the mount point, whose size is set",
@@ -133,8 +135,13 @@ def must(command: list[str | Path], **more: Any) -> str:
     return done.stdout
 
 
-def version_problems(wanted: str, changelog: dict[str, Any], fragments: set[str], tags: set[str]) -> list[str]:
-    """What is wrong with the version of galaxy.yml: changelog is changelog.yaml, tags are those of the commit."""
+def version_problems(
+    wanted: str, changelog: dict[str, Any], fragments: set[str], tags: set[str], new: set[str]
+) -> list[str]:
+    """What is wrong with the version of galaxy.yml: changelog is changelog.yaml, tags are those of the commit.
+
+    new: what contents() found.
+    """
     releases = changelog["releases"]
     newest = max(releases, key=Version)
     problems = []
@@ -143,9 +150,25 @@ def version_problems(wanted: str, changelog: dict[str, Any], fragments: set[str]
     known = {fragment for release in releases.values() for fragment in release.get("fragments", [])}
     if unreleased := sorted(fragments - known):
         problems.append(f"not in the changelog yet (antsibull-changelog release): {', '.join(unreleased)}")
+    if missing := sorted(new - announced(changelog)):
+        problems.append(f"new in no entry of the changelog (version_added, add object.playbook): {', '.join(missing)}")
     if tags and f"v{wanted}" not in tags:
         problems.append(f"the commit has the tag {', '.join(sorted(tags))}, not v{wanted}")
     return problems
+
+
+def contents(top: Path) -> set[str]:
+    """The modules, plugins, roles and playbooks of a tree, such as module/rps."""
+    return {f"{kind}/{path.stem}" for kind, pattern in LISTED.items() for path in top.glob(pattern)}
+
+
+def announced(changelog: dict[str, Any]) -> set[str]:
+    """What the entries of changelog.yaml list as new, such as module/rps."""
+    found = set()
+    for entry in changelog["releases"].values():
+        kinds = {"module": entry.get("modules", []), **entry.get("plugins", {}), **entry.get("objects", {})}
+        found |= {f"{kind}/{new['name']}" for kind, all_new in kinds.items() for new in all_new}
+    return found
 
 
 def version() -> str:
@@ -153,11 +176,16 @@ def version() -> str:
     return str(yaml.safe_load((HERE / "galaxy.yml").read_text())["version"])
 
 
+def archive_name() -> str:
+    """How ansible-galaxy names the archive of this version."""
+    return f"{NAME.replace('.', '-')}-{version()}.tar.gz"
+
+
 def check_version() -> None:
     changelog = yaml.safe_load((HERE / "changelogs" / "changelog.yaml").read_text())
     fragments = {path.name for path in (HERE / "changelogs" / "fragments").glob("*.yml")}
     tags = set(run(["git", "tag", "--points-at", "HEAD"]).stdout.split())
-    if problems := version_problems(version(), changelog, fragments, tags):
+    if problems := version_problems(version(), changelog, fragments, tags, contents(HERE)):
         raise Failed("\n".join(problems))
 
 
@@ -294,16 +322,8 @@ def with_archive(bom: dict[str, Any], archive: Path) -> dict[str, Any]:
 def write_sbom(archive: Path, tools: Path) -> None:
     """The packages of .venv, in which the archive was built and tested."""
     target = sbom_of(archive)
-    command: list[str | Path] = [
-        tools / "cyclonedx-py",
-        "environment",
-        "--output-reproducible",
-        "--of",
-        "JSON",
-        "-o",
-        target,
-    ]
-    must([*command, BIN / "python"])
+    options = ["--output-reproducible", "--of", "JSON", "-o", target]
+    must([tools / "cyclonedx-py", "environment", *options, BIN / "python"])
     bom = with_archive(json.loads(target.read_text()), archive)
     if not bom.get("components"):
         raise Failed(f"{target} lists nothing")

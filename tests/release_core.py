@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An installed collection with one ansible-core: documentation of every plugin and role, and `verify` of one tuning.
+"""An installed collection with one ansible-core: documentation of every plugin and role, syntax of every playbook, and
+`verify` of one tuning.
 
 release_core.py BIN COLLECTIONS    the bin folder of the ansible-core, the folder the collection is installed in
 """
@@ -39,6 +40,16 @@ def documented(folder: Path, collection: Path) -> int:
     return count
 
 
+def parsed(folder: Path, collection: Path) -> int:
+    """How many playbooks ansible-playbook parses. Exits if one of them is wrong."""
+    playbooks = sorted(f"{NAME}.{path.stem}" for path in (collection / "playbooks").glob("*.yml"))
+    command: list[str | Path] = [folder / "ansible-playbook", "--syntax-check", "-i", "localhost,", *playbooks]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+    if done.returncode or not playbooks:
+        sys.exit(f"ansible-playbook --syntax-check ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return len(playbooks)
+
+
 def verified(folder: Path) -> str:
     """The verdicts of `verify` on this machine. Exits if RPS was not read here."""
     with tempfile.TemporaryDirectory() as work:
@@ -49,14 +60,8 @@ def verified(folder: Path) -> str:
             "ansible_connection": "local",
             "ansible_python_interpreter": str(folder / "python"),
         }
-        command: list[str | Path] = [
-            folder / "ansible-playbook",
-            f"{NAME}.verify",
-            "-i",
-            "localhost,",
-            "-e",
-            json.dumps(chosen),
-        ]
+        options = [f"{NAME}.verify", "-i", "localhost,", "-e", json.dumps(chosen)]
+        command: list[str | Path] = [folder / "ansible-playbook", *options]
         done = subprocess.run(command, cwd=work, check=False, capture_output=True, text=True, timeout=600)
         written = sorted(Path(work).glob("verify/*/verify.json"))
         evidence = json.loads(written[-1].read_text()) if written else {}
@@ -70,8 +75,10 @@ def main() -> None:
     folder, collections = Path(sys.argv[1]), Path(sys.argv[2])
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     os.environ["ANSIBLE_COLLECTIONS_PATH"] = str(collections)
-    count = documented(folder, collections / "ansible_collections" / "zpower" / "sap_tuning")
-    print(f"release: {count} plugins and roles are documented; verify on localhost says of RPS: {verified(folder)}")
+    collection = collections / "ansible_collections" / "zpower" / "sap_tuning"
+    print(f"release: {documented(folder, collection)} plugins and roles are documented")
+    print(f"release: {parsed(folder, collection)} playbooks are parsed")
+    print(f"release: verify on localhost says of RPS: {verified(folder)}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rooms of the code: which there are, and which imports lead from one to another.
 
-`python tests/rooms.py` draws them into docs/architecture.md. A test holds the page to the imports and the imports to
-ROOMS: a file imports only from its own room and from rooms further down.
+`python tests/rooms.py` draws them: tables in docs/architecture.md, and docs/images/rooms.svg (rooms_picture.py). A test
+holds both to the imports, and the imports to ROOMS: a file imports only from its own room and from rooms further down.
 """
 
 import ast
@@ -12,9 +12,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import rooms_picture
+
 HERE = Path(__file__).resolve().parents[1]
 PLUGINS = HERE / "plugins"
 PAGE = HERE / "docs" / "architecture.md"
+PICTURE = HERE / "docs" / "images" / "rooms.svg"
 BEGIN, END = "<!-- rooms: begin -->", "<!-- rooms: end -->"
 
 # From the top to the bottom, each with its job.
@@ -114,7 +117,12 @@ def absolute() -> list[str]:
 
 
 def picture() -> str:
-    """The rooms with their jobs and arrows: a table of each storey, which needs no program to be read."""
+    """The rooms and the arrows between their layers as SVG."""
+    return rooms_picture.picture(FACES, CONTROLLER, TARGET, arrows())
+
+
+def tables() -> str:
+    """The rooms with their jobs and all arrows: a table of each storey."""
     targets: dict[str, list[str]] = {}
     for here, there in arrows():
         targets.setdefault(here, []).append(there)
@@ -135,11 +143,12 @@ def picture() -> str:
 
 
 def drawn(page: str) -> str:
-    """The page with the picture of today between its marks."""
+    """The page with the tables of today between its marks."""
     before, rest = page.split(BEGIN + "\n")
-    return before + BEGIN + "\n" + picture() + END + rest.split(END)[1]
+    return before + BEGIN + "\n" + tables() + END + rest.split(END)[1]
 
 
 if __name__ == "__main__":
     PAGE.write_text(drawn(PAGE.read_text("utf-8")), "utf-8")
+    PICTURE.write_text(picture(), "utf-8")
     sys.exit("\n".join(against(arrows())) or 0)

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# setup.sh demo|test|bench|kernels|smc: install what is missing for the demo, the tests, the benchmarks, the tests on s390x
-# kernels or those with SMC: Debian packages, .venv with pinned requirements, and the folder in which ansible finds this
-# checkout as a collection.
+# setup.sh demo|test|bench|kernels|smc|release: install what is missing for the demo, the tests, the benchmarks, the tests on
+# s390x kernels, those with SMC, or the checks of a release: Debian packages, .venv with pinned requirements, and the folder
+# in which ansible finds this checkout as a collection.
 set -eu
 cd "$(dirname "$0")/.."
 level=$1
@@ -35,10 +35,15 @@ if [ "$level" = test ] || [ "$level" = bench ]; then
     have fio || missing="$missing fio"
     have sadf || missing="$missing sysstat"
     have openssl || missing="$missing openssl"
+    have ps || missing="$missing procps"
     have qperf || missing="$missing qperf"
     have shellcheck || missing="$missing shellcheck"
     have sockperf || missing="$missing sockperf"
     have sudo || missing="$missing sudo"
+fi
+if [ "$level" = release ]; then
+    have git || missing="$missing git"
+    have shellcheck || missing="$missing shellcheck"
 fi
 if [ "$level" = kernels ] || [ "$level" = smc ]; then
     have hercules || missing="$missing hercules"
@@ -71,8 +76,8 @@ if [ -n "$missing" ]; then
     rm -f "$log"
 fi
 
-# netperf is in Debian's section non-free, which apt of this machine need not know. Lists of its own leave that as it is,
-# and the package is only unpacked.
+# netperf is in main of Debian 13, and in non-free of Debian 12, which apt of this machine need not know. Lists of its own
+# leave that as it is, and the package is only unpacked.
 fetch_netperf() (
     release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     # shellcheck disable=SC2016  # apt replaces these names
@@ -83,10 +88,13 @@ fetch_netperf() (
     mkdir -p .cache/netperf/lists/partial .cache/netperf/archives/partial
     cd .cache/netperf
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    echo "deb [signed-by=$keys] $mirror $release non-free" >sources.list
+    echo "deb [signed-by=$keys] $mirror $release main non-free" >sources.list
     set -- -o "Dir::Etc::SourceList=$(pwd)/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$(pwd)/lists" \
         -o "Dir::Cache=$(pwd)" -o APT::Sandbox::User=root -o Acquire::Languages=none
     apt-get -qq "$@" update && apt-get -qq "$@" download netperf && dpkg -x netperf_*.deb new && mv new/usr usr
+    status=$?
+    rm -rf lists ./*.bin
+    return "$status"
 )
 if [ "$level" = test ] && ! have netserver && [ ! -x .cache/netperf/usr/bin/netserver ]; then
     echo "setup: unpacking Debian's netperf into .cache/netperf"

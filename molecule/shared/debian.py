@@ -9,6 +9,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -52,7 +53,6 @@ def packages(suite, architecture, names, folder):
     for part in ("lists/partial", "archives/partial", "log", "preferences.d"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
-    (folder / "sources.list").write_text(source(suite) + "\n")
     options = {
         "APT::Architecture": architecture,
         "APT::Architectures": architecture,
@@ -77,12 +77,36 @@ def packages(suite, architecture, names, folder):
     configuration.write_text("".join(f'{key} "{value}";\n' for key, value in options.items()))
     apt = ["apt-get", "-qq", f"--config-file={configuration}"]
     try:
-        run([*apt, "update"], timeout=5 * MINUTES)
+        update(apt, suite, folder)
         run([*apt, "install", "--yes", "--download-only", *names], timeout=20 * MINUTES)
     except LabError as problem:
         said = (str(problem).partition("E: ")[2] or str(problem)).splitlines()[0]
         raise LabError(f"The packages of Debian '{suite}' for {architecture} cannot be fetched: {said}") from None
     return [package_of(path) for path in sorted((folder / "archives").glob("*.deb"))]
+
+
+def update(apt, suite, folder):
+    """Fetch the lists of a suite. While a mirror takes over a new point release, the lists of one architecture can be
+    older than the release that lists them; the suite's other name (stable, oldstable) may still be whole then."""
+
+    def fetch(name):
+        (folder / "sources.list").write_text(source(name) + "\n")
+        run([*apt, "update"], timeout=5 * MINUTES)
+
+    def said(key, lists):
+        found = [re.search(f"^{key}: (.+)$", path.read_text(), re.MULTILINE) for path in lists.glob("*_InRelease")]
+        return found[0][1] if found and found[0] else None
+
+    lists = folder / "lists"
+    try:
+        fetch(suite)
+    except LabError as problem:
+        other = said("Suite", lists / "partial")
+        if other is None or "Mirror sync in progress" not in str(problem):
+            raise
+        fetch(other)
+        if said("Codename", lists) != suite:
+            raise problem from None
 
 
 def package_of(path):

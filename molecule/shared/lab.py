@@ -376,6 +376,8 @@ def serve(lab, action, count):
         print(f"lab {lab.name}: {len(greeted)} of {len(addresses)} hosts up")
         return 0 if addresses and len(greeted) == len(addresses) else 3
     become_root()
+    # Whoever starts Ansible reads the lab's files, and each host has its own /etc.
+    os.umask(0o022)
     lab.prepare(action)
     with locked(f"zps-lab-{lab.name}", lab.PATIENCE + TIMEOUT):
         # One lab at a time chooses networks and interface names.

@@ -96,7 +96,7 @@ def become_root():
             kept = [f"{name}={os.environ[name]}" for name in KEPT_AS_ROOT if name in os.environ]
             again = [sys.executable, os.path.realpath(sys.argv[0]), *sys.argv[1:]]
             os.execvp("sudo", ["sudo", "-n", "env", *kept, *again])
-    raise LabError("The lab needs root, for it makes network namespaces: run it as root, or allow sudo for this user.")
+    raise LabError("The lab makes network namespaces: run it as root, or allow this user sudo without a password.")
 
 
 def check_tools(tools):

@@ -43,6 +43,7 @@ options:
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
@@ -62,6 +63,7 @@ from ..plugin_utils._records.collection import collection_version
 from ..plugin_utils._rollout import closing
 
 VARIABLE = "zpower_evidence"
+HELP = "docs/troubleshooting.md of the collection"
 NO_EVIDENCE = "site"
 """As which kind plays without evidence are shown."""
 COLOURS = {
@@ -76,6 +78,11 @@ COLOURS = {
     "waived": "cyan",
     "skipped": "cyan",
 }
+LOOKUP_SAID = re.compile(
+    r".*lookup plugin 'zpower\.sap_tuning\.\w+'"
+    r"(?: failed: |\. Error was a <class '[\w.]+'>, original message: )(?P<said>.+)",
+    re.DOTALL,
+)
 
 
 def now() -> str:
@@ -87,12 +94,23 @@ def part(outcome: Any, name: str) -> Any:
     return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
 
 
+def own_words(text: str) -> str:
+    """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
+    found = LOOKUP_SAID.search(text)
+    if found is None:
+        return text.removeprefix("Task failed: ")
+    said = found["said"]
+    half = len(said) // 2
+    # up to ansible-core 2.18 the sentence comes twice
+    return said[: half - 1] if said[: half - 1] == said[half + 1 :] else said
+
+
 def message(result: object, task: Any) -> str:
     """Why a task failed on a host."""
     shown = result if isinstance(result, Mapping) else {}
     items = shown.get("results")
     failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
-    said = [str(part.get("msg") or "").removeprefix("Task failed: ") for part in (*failed[:1], shown)]
+    said = [own_words(str(part.get("msg") or "")) for part in (*failed[:1], shown)]
     lines = str(shown.get("module_stderr") or "").strip().splitlines()
     return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
 
@@ -356,5 +374,7 @@ class CallbackModule(CallbackBase):
         self._display.banner(title)
         for line in table.lines(document, self._display.verbosity > 0):
             self._display.display(line.text, color=COLOURS.get(line.tone))
+        if page and document["result"] in ("drift", "error"):
+            self._display.display(f"Messages explained: {HELP}")
         if page:
             self._display.display(f"Evidence: {page}")

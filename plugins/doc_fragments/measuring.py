@@ -164,9 +164,11 @@ options:
       session:
         description: The number of the session, for a measurement that was continued later.
         type: int
+        version_added: 0.9.0
       seed:
         description: The text from which the order of the phases was drawn.
         type: str
+        version_added: 0.9.0
 attributes:
   check_mode:
     description: Starts, stops, measures and stores nothing. A started server is predicted with an empty token.

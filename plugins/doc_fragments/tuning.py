@@ -56,9 +56,11 @@ options:
         call without this option sets nothing.
       - Not with O(checkpoint) and O(lease). Ignored with O(state=confirmed).
     type: str
+    version_added: 0.9.0
   confirmed_state:
     description: With O(state=confirmed), the state that the values should have.
     type: str
+    version_added: 0.9.0
     choices: [present, 'off', restored]
     default: present
   complete:
@@ -68,6 +70,7 @@ options:
         how to take it back. It is not changed.
       - Ignored with O(checkpoint).
     type: bool
+    version_added: 0.9.0
     default: false
   root:
     description:
@@ -76,6 +79,7 @@ options:
       - The module reads it where it runs. A value that the capture cannot hold is V(unknown), never absent. Nothing of
         the archive is unpacked, and no command is run.
     type: path
+    version_added: 0.9.0
 attributes:
   check_mode:
     description: Predicts every change without making it.

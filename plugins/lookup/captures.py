@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 name: captures
 short_description: Captures of machines, each with its host
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 name: progress
 short_description: Progress of a measurement, with the time that is left
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

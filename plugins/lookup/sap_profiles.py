@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 name: sap_profiles
 short_description: Which host changes an SAP profile that several hosts share
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: before_after
 short_description: Decide the order and the end of a measurement of two states
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: calibrate
 short_description: What measurements on these hosts can show
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

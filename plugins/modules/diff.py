@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: diff
 short_description: What differs between two runs, or between two hosts of a run
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

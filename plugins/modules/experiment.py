@@ -84,11 +84,13 @@ options:
       - How often each combination of levels is measured at most. By default O(rounds). An existing plan keeps its
         rounds if they are more.
     type: int
+    version_added: 0.9.0
   max_minutes:
     description:
       - A session begins no rounds that would end after so many minutes; V(0) is no limit. The rounds before the first
         look are always measured.
     type: float
+    version_added: 0.9.0
     default: 0.0
   seed:
     description:
@@ -112,12 +114,15 @@ options:
   level:
     description: The step, one of RV(steps), or a cell of RV(plan). For V(set), V(held) and V(measured) of O(state).
     type: dict
+    version_added: 0.9.0
   part:
     description: One of RV(parts), for O(state=looked).
     type: dict
+    version_added: 0.9.0
   tunings:
     description: The tunings of this host that take part, for the calls between the steps.
     type: list
+    version_added: 0.9.0
     elements: str
     default: []
 seealso:

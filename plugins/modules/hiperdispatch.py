@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: hiperdispatch
 short_description: Let Linux keep work away from CPUs of an LPAR that lose time to other LPARs
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

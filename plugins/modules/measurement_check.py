@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: measurement_check
 short_description: Check what a measurement needs, before anything is changed
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -53,10 +53,12 @@ options:
         unset, this is not checked.
       - A tuning counts as applied while its journal or one of its files exists, which only root can see.
     type: list
+    version_added: 0.9.0
     elements: str
   root:
     description: A capture that is checked in the place of the host; see O(zpower.sap_tuning.rps#module:root).
     type: path
+    version_added: 0.9.0
 attributes:
   check_mode:
     description: Changes nothing in any mode.

@@ -95,6 +95,7 @@ options:
         argument, after each time that the report was written. It has 5 minutes. A failure is a warning.
       - A list, or JSON text of one; empty for none.
     type: raw
+    version_added: 0.9.0
 notes:
   - Under C(serial), C(run_once) runs once per batch. Each batch then writes the report again, which does no harm.
 seealso:

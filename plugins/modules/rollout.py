@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: rollout
 short_description: Decide the batches of a rollout, and whether it goes on
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

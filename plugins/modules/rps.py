@@ -71,6 +71,7 @@ options:
       - What O(every) counts. With SMT-2 and O(every=2), V(cpu) takes CPUs 0, 2, 4, 6 and so on, one thread of each
         core; V(core) takes CPUs 0, 1, 4, 5 and so on, both threads of every second core. Without SMT both are the same.
     type: str
+    version_added: 0.9.0
     choices: [cpu, core]
     default: cpu
   flow_steering:
@@ -80,6 +81,7 @@ options:
         divided by the number of the interface's queues as C(rps_flow_cnt), rounded up to a power of two.
       - It excludes O(flow_cnt).
     type: bool
+    version_added: 0.9.0
     default: false
   flow_cnt:
     description:

@@ -112,6 +112,7 @@ options:
       - If systemd runs, it reads the drop-in at once (C(systemctl daemon-reload)).
       - Without this option such files are not checked. O(state=restored) takes them back in any case.
     type: bool
+    version_added: 0.9.0
     default: false
   restart:
     description:

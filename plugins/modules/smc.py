@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: smc
 short_description: Let SAP instances on Linux use SMC-R and SMC-D
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -36,6 +36,7 @@ options:
         2048. Newer kernels only.
       - C(smcr_testlink_time), seconds without traffic after which a link is tested; V(0) tests none.
     type: dict
+    version_added: 0.9.0
     default: {}
 notes:
   - Kept over reboots by C(/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf). Linux reads that folder once

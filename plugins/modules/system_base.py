@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: system_base
 short_description: Compare a Linux application server with what SAP asks of the system, or set it
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: tuning
 short_description: Run the module of a tuning with the variables of its role
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

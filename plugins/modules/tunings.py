@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: tunings
 short_description: Run several tunings of a host in one call
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
@@ -198,6 +198,7 @@ def tuning_class(name):
     Ansible sends every file that is imported anywhere in this module, so each import is written here. Only those that
     are executed are compiled, which takes most of the time of a call.
     """
+    # begin: the files in _tunings, by make generate
     if name == "aix_device_attributes":
         from ..module_utils._tunings.aix_device_attributes import AixDeviceAttributes as found
     elif name == "cpu_polarization":
@@ -220,6 +221,7 @@ def tuning_class(name):
         from ..module_utils._tunings.system_base import SystemBase as found
     else:
         return None
+    # end
     return found
 
 

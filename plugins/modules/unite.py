@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: unite
 short_description: Write the evidence of a run from its slices
-version_added: 0.1.0
+version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:

@@ -153,6 +153,7 @@ options:
       - A program that a user other than root could replace runs as that user. As root, the module also refuses a
         O(command[].directory) or an argument (a script) that another user could replace.
     type: list
+    version_added: 0.9.0
     elements: dict
     suboptions:
       name:

@@ -17,7 +17,8 @@ _spec = importlib.util.spec_from_file_location("unit_conftest", HERE.parent / "u
 assert _spec and _spec.loader
 _spec.loader.exec_module(importlib.util.module_from_spec(_spec))
 
-from devtools import Browser, find_browser  # noqa: E402  (the path to it stands above)
+from axe import AXE  # noqa: E402  (the path to it stands above)
+from devtools import Browser, find_browser  # noqa: E402
 from site_of_pages import Site, serving  # noqa: E402
 
 
@@ -34,3 +35,10 @@ def fixture_browser() -> Iterator[Browser]:
 def fixture_site() -> Iterator[Site]:
     with serving() as site:
         yield site
+
+
+@pytest.fixture(name="axe", scope="module")
+def fixture_axe() -> str:
+    if AXE.is_file():
+        return AXE.read_text(encoding="utf-8")
+    pytest.skip(f"{AXE} is not there; tests/setup.sh test installs it")

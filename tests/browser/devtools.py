@@ -171,10 +171,14 @@ class Browser:
         answer = self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True, **size)
         return base64.b64decode(answer["data"])
 
-    def picture(self, height: int | None = None) -> bytes:
-        """A PNG of the whole page, or of its first ``height`` pixels."""
+    def picture(self, height: int | None = None, first: str = "") -> bytes:
+        """A PNG of the whole page, or of ``height`` pixels from its top, or from the element ``first`` on."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        shown = min(size["height"], height or size["height"])
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": shown, "scale": 1}
+        left, top, right = 0, 0, size["width"]
+        if first:
+            box = f"document.querySelector('{first}').getBoundingClientRect()"
+            left, top, right = self.value(f"[{box}.left - 16, {box}.top + scrollY, {box}.right]")
+        shown = min(size["height"] - top, height or size["height"])
+        clip = {"x": left, "y": top, "width": right - left, "height": shown, "scale": 1}
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         return base64.b64decode(answer["data"])

@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
+from axe import violations
 from devtools import Browser
 from site_of_pages import EVERYTHING, Site
 
-AXE = Path(__file__).resolve().parents[2] / ".cache" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {},
     "dark": {"scheme": "dark"},
@@ -20,27 +18,6 @@ VIEWS: dict[str, dict[str, Any]] = {
     "zoomed": {"zoom": 2},
     "phone": {"width": 390},
 }
-
-
-@pytest.fixture(name="axe", scope="module")
-def fixture_axe() -> str:
-    if AXE.is_file():
-        return AXE.read_text(encoding="utf-8")
-    pytest.skip(f"{AXE} is not there; tests/setup.sh test installs it")
-
-
-def violations(browser: Browser, axe: str) -> list[str]:
-    """One line a rule that is broken, with the first places."""
-    browser.value(f"{axe}; true")
-    options = f"{{resultTypes: ['violations'], preload: false, runOnly: {{type: 'tag', values: {TAGS}}}}}"
-    found = browser.value(
-        f"axe.run(document, {options}).then(r => [r.passes.length, r.violations.map(v =>"
-        " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')}`)])",
-        wait=True,
-    )
-    assert found[0] > 20, "axe has hardly looked at anything"
-    lines: list[str] = found[1]
-    return lines
 
 
 @pytest.mark.parametrize("view", VIEWS)

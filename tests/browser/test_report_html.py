@@ -5,10 +5,6 @@
 from __future__ import annotations
 
 import re
-import struct
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from devtools import Browser
@@ -231,21 +227,3 @@ def test_the_annex_begins_on_a_page_of_its_own(browser: Browser, site: Site) -> 
     browser.show(media="print")
     browser.open(site.url("fourteen"))
     assert browser.value("getComputedStyle(document.querySelector('#runs')).breakBefore") == "page"
-
-
-def test_the_picture_for_the_readme(browser: Browser, site: Site, tmp_path: Path) -> None:
-    report, picture = tmp_path / "report.html", tmp_path / "images" / "report.png"
-    report.write_bytes(site.pages["/improved/report.html"])
-    script = Path(__file__).parent / "screenshot.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(report), str(picture)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    data = picture.read_bytes()
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    assert struct.unpack(">II", data[16:24]) == (1280, 1060)
-    assert len(data) > 40_000

@@ -107,7 +107,7 @@ def summary(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(outcomes: Mapping[str, list[dict[str, Any]]]) -> list[str]:
-    """The lines of a Markdown table, as docs/measuring.md has it."""
+    """The lines of a Markdown table, as docs/verdicts.md has it."""
     lines = ["| truth | experiments | verdicts | wanted | as wanted |", "|---|---|---|---|---|"]
     for case in CASES:
         if case.name in outcomes:

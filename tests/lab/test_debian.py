@@ -118,3 +118,42 @@ def test_packages_that_cannot_be_had_are_one_sentence(debian, monkeypatch, tmp_p
     assert str(told.value) == (
         "The packages of Debian 'sid' for s390x cannot be fetched: Unable to locate package bash"
     )
+
+
+def a_mirror(debian, monkeypatch, tmp_path, problem, codename="trixie"):
+    """Programs that fetch from a mirror whose suite trixie has this problem; the names under which it was asked."""
+    asked = []
+
+    def fetch(argv, **options):
+        if "indextargets" in argv:
+            return "Debian trixie main http://one/\n"
+        if "update" in argv:
+            asked.append((tmp_path / "sources.list").read_text().split()[-2])
+            place = tmp_path / "lists" / ("partial" if asked[-1] == "trixie" else "")
+            (place / "one_InRelease").write_text(f"Origin: Debian\nSuite: stable\nCodename: {codename}\n")
+            if asked[-1] == "trixie":
+                raise debian.LabError(f"'apt-get' failed: E: {problem}")
+        return ""
+
+    monkeypatch.setattr(debian, "run", fetch)
+    return asked
+
+
+STALE = "File has unexpected size (1 != 2). Mirror sync in progress?"
+
+
+def test_a_mirror_that_is_half_through_a_point_release_is_asked_for_the_other_name(debian, monkeypatch, tmp_path):
+    asked = a_mirror(debian, monkeypatch, tmp_path, STALE)
+    assert debian.packages("trixie", "s390x", ["bash"], tmp_path) == []
+    assert asked == ["trixie", "stable"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "codename", "asked"),
+    [(STALE, "forky", ["trixie", "stable"]), ("Could not resolve 'one'", "trixie", ["trixie"])],
+)
+def test_no_other_suite_and_no_other_problem_is_taken_for_that(debian, monkeypatch, tmp_path, problem, codename, asked):
+    names = a_mirror(debian, monkeypatch, tmp_path, problem, codename)
+    with pytest.raises(debian.LabError, match=problem.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")):
+        debian.packages("trixie", "s390x", ["bash"], tmp_path)
+    assert names == asked

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -148,6 +149,13 @@ def test_neighbours_run_on_processors_of_their_own():
     own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]
     assert all(cpu.isdigit() for cpu in own)
     assert len(set(own)) == min(2, len(os.sched_getaffinity(0)))
+
+
+def test_files_of_a_lab_can_be_read_whatever_the_umask():
+    run("sh", "-c", f"umask 077 && {shlex.quote(str(PROGRAM))} up --name {NAME}")
+    folder = Path(json.loads(lab("inventory"))["sap_app_servers"]["vars"]["ansible_ssh_private_key_file"]).parent
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
+    assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
 
 
 def test_started_twice_it_keeps_its_hosts():

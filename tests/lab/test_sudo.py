@@ -1,9 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An ordinary user logs in, and sudo makes root of it: which rules are enough, which are not, and what needs none."""
+"""An ordinary user logs in, and sudo makes root of it: which rules are enough, which are not, and what needs none.
+
+The rules are those of docs/security.md, read from that page.
+"""
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +19,9 @@ import pytest
 HERE = Path(__file__).parents[2]
 PROGRAM = HERE / "molecule" / "shared" / "lab"
 NAME = "labsudo"
-LEAST = "ansible ALL=(root) NOPASSWD: /bin/sh\n"
+PAGE = (HERE / "docs" / "security.md").read_text(encoding="utf-8")
+ALL, LEAST, COMMAND_LINE = re.findall(r"^```\n(ansible ALL=.*\n)```$", PAGE, re.MULTILINE)
+"""The three rules of the page, as it has them."""
 SHORT = {
     "measure_rounds": 1,
     "measure_runs": 1,
@@ -97,13 +103,22 @@ def test_measuring_takes_no_rule_at_all(lab):
     assert record["runs"][0]["ok"] and record["runs"][0]["cpu"]["server"]
 
 
-def test_the_least_rule_is_enough_for_every_verb(lab):
-    lab.rule("Defaults requiretty\n" + LEAST)
+@pytest.mark.parametrize(
+    ("rule", "pipelining"),
+    [
+        ("Defaults requiretty, secure_path=/usr/bin:/bin\n" + LEAST, False),
+        (ALL, True),
+        ("Defaults umask=0077\n" + COMMAND_LINE, True),
+    ],
+    ids=["shell", "all", "command line"],
+)
+def test_the_rules_of_the_page_are_enough_for_every_verb(lab, rule, pipelining):
+    lab.rule(rule)
     for playbook, *options in (("site", "--check"), ("site",), ("verify",)):
-        code, said = lab.play(playbook, *options)
+        code, said = lab.play(playbook, *options, pipelining=pipelining)
         assert code == 0, said
     assert lab.mask() != 0
-    code, said = lab.play("rollback")
+    code, said = lab.play("rollback", pipelining=pipelining)
     assert code == 0, said
     assert lab.mask() == 0
 
@@ -124,22 +139,56 @@ def test_a_rule_for_single_programs_is_not_enough(lab):
     assert lab.mask() == 0
 
 
-def test_the_least_rule_gives_everything_away(lab):
-    """So nobody takes it for a boundary."""
+def test_no_rule_is_a_boundary(lab):
+    """The one for the command line keeps a shell away, and nothing else."""
     lab.rule(LEAST)
     assert lab.on("su ansible -c 'sudo -n /bin/sh -c id'").startswith("uid=0(root)")
+    lab.rule(COMMAND_LINE)
+    assert "a password is required" in lab.on("su ansible -c 'sudo -n /bin/sh -c id' 2>&1 || true")
+    program = """echo 'import os; print(os.getuid())' | sudo -n /bin/sh -c 'echo BECOME-SUCCESS-x ; /usr/bin/python3'"""
+    assert lab.on(f"su ansible -c {shlex.quote(program)}") == "BECOME-SUCCESS-x\n0\n"
+    code, said = lab.play("verify")
+    assert code == 2 and "Missing sudo password" in said, "without pipelining, a file is named"
+
+
+def test_a_sudo_that_keeps_the_shell_from_running_programs(lab):
+    lab.rule("Defaults noexec\n" + LEAST)
+    code, said = lab.play("verify")
+    assert code == 2 and "No start of json char found" in said and "/usr/bin/python3: Permission denied" in said
+    lab.rule("Defaults noexec\n" + LEAST.replace("NOPASSWD:", "NOPASSWD:EXEC:"))
+    code, said = lab.play("site")
+    assert code == 0, said
+
+
+def test_nothing_is_executed_below_temporary_folders_and_homes(lab):
+    folders = "/tmp /var/tmp /dev/shm /root /var/lib/ansible"
+    lab.on(f"for f in {folders}; do mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 zps $f; done")
+    lab.on("chown ansible /var/lib/ansible")
+    try:
+        lab.rule(LEAST)
+        for pipelining in (False, True):
+            for playbook in ("site", "verify", "rollback"):
+                code, said = lab.play(playbook, pipelining=pipelining)
+                assert code == 0, said
+        code, said = lab.play("measure", zpower_results=str(lab.folder / "results"), **SHORT)
+        assert code == 0, said
+    finally:
+        lab.on(f"umount --lazy {folders}")
 
 
 def test_a_password_and_whose(lab):
     for user, secret in (("ansible", "own"), ("root", "of root")):
         lab.on(f"usermod -p '{run('openssl', 'passwd', '-6', secret).stdout.strip()}' {user}")
-    lab.rule("ansible ALL=(root) /bin/sh\n")
+    lab.rule(LEAST.replace("NOPASSWD: ", ""))
     code, said = lab.play("site", ansible_become_password="own")
     assert code == 0, said
-    lab.rule("Defaults targetpw\nansible ALL=(root) /bin/sh\n")
+    lab.rule("Defaults targetpw\n" + LEAST.replace("NOPASSWD: ", ""))
     code, said = lab.play("verify", ansible_become_password="own")
     assert code == 2 and "Incorrect sudo password" in said
     code, said = lab.play("verify", ansible_become_password="of root")
+    assert code == 0, said
+    lab.on("rm /etc/sudoers.d/ansible")
+    code, said = lab.play("verify", ansible_become_method="su", ansible_become_password="of root")
     assert code == 0, said
 
 

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
+from shipped import shipped
 
 TOP = Path(__file__).parents[2]
 LINES = (TOP / ".gitignore").read_text(encoding="utf-8").splitlines()
@@ -18,3 +19,8 @@ LEFT_OUT = yaml.safe_load((TOP / "galaxy.yml").read_text(encoding="utf-8"))["bui
 def test_what_git_ignores_is_not_in_the_archive(path):
     folders = [str(parent) for parent in PurePosixPath(path).parents][:-1]
     assert [name for name in (path, *folders) for pattern in LEFT_OUT if name == pattern or fnmatch(name, pattern)]
+
+
+def test_of_the_inventories_only_the_example_is_in_the_archive():
+    inventories = {name.split("/")[1] for name in shipped() if name.startswith("inventories/")}
+    assert inventories == {"example"}

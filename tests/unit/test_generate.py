@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables of the tunings' roles are those of their modules' documentation."""
+"""The variables of the tunings' roles are those of their modules' documentation; the call imports every tuning."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ def test_every_tuning_has_its_tables(role: str) -> None:
     assert (
         f"__{role}_result" in (generate.ROLES / role / "tasks" / "main.yml").read_text("utf-8") or role == "sap_profile"
     )
+
+
+def test_the_call_imports_every_tuning() -> None:
+    assert generate.CALL.read_text("utf-8") == generate.call(), "run make generate"
 
 
 def test_markup_of_options_becomes_markdown_with_the_names_of_variables() -> None:

@@ -16,13 +16,20 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.version import Version
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path.append(str(TOP / "tests"))
 
 import release  # noqa: E402
 
-CHANGELOG = {"releases": {"0.9.0": {"fragments": ["1-a.yml"]}, "0.10.0": {"fragments": ["2-b.yml"]}}}
+CHANGELOG = {
+    "releases": {
+        "0.9.0": {"fragments": ["1-a.yml"], "modules": [{"name": "rps"}], "plugins": {"lookup": [{"name": "tunings"}]}},
+        "0.10.0": {"fragments": ["2-b.yml"], "objects": {"playbook": [{"name": "site"}]}},
+    }
+}
+LISTED = {"module/rps", "lookup/tunings", "playbook/site"}
 
 
 def built(path: Path, names: list[str], time: int) -> Path:
@@ -66,20 +73,27 @@ def test_other_files_give_other_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "fragments", "tags", "words"),
+    ("version", "fragments", "tags", "new", "words"),
     [
-        ("0.10.0", {"1-a.yml", "2-b.yml"}, set(), []),
-        ("0.10.0", {"2-b.yml"}, {"v0.10.0"}, []),
-        ("0.9.0", set(), set(), ["galaxy.yml has version 0.9.0, the newest entry of the changelog is 0.10.0"]),
-        ("0.10.0", {"3-c.yml"}, set(), ["not in the changelog yet"]),
-        ("0.10.0", set(), {"v0.9.0"}, ["the commit has the tag v0.9.0, not v0.10.0"]),
+        ("0.10.0", {"1-a.yml", "2-b.yml"}, set(), LISTED, []),
+        ("0.10.0", {"2-b.yml"}, {"v0.10.0"}, set(), []),
+        ("0.9.0", set(), set(), set(), ["galaxy.yml has version 0.9.0, the newest entry of the changelog is 0.10.0"]),
+        ("0.10.0", {"3-c.yml"}, set(), set(), ["not in the changelog yet"]),
+        ("0.10.0", set(), {"v0.9.0"}, set(), ["the commit has the tag v0.9.0, not v0.10.0"]),
+        ("0.10.0", set(), set(), {*LISTED, "role/site", "playbook/x"}, ["add object.playbook): playbook/x, role/site"]),
     ],
 )
 def test_version_changelog_and_tag_belong_together(
-    version: str, fragments: set[str], tags: set[str], words: list[str]
+    version: str, fragments: set[str], tags: set[str], new: set[str], words: list[str]
 ) -> None:
-    found = release.version_problems(version, CHANGELOG, fragments, tags)
+    found = release.version_problems(version, CHANGELOG, fragments, tags, new)
     assert len(found) == len(words) and all(word in problem for word, problem in zip(words, found, strict=True))
+
+
+def test_what_the_changelog_has_to_list() -> None:
+    found = release.contents(TOP)
+    assert {"module/rps", "callback/tunings", "lookup/tunings", "role/rps", "playbook/site"} <= found
+    assert not [name for name in found if name.partition("/")[2].startswith(("_", "."))]
 
 
 def test_a_package_that_the_database_does_not_know_is_no_good_news() -> None:
@@ -134,6 +148,16 @@ def test_components_and_checksums_belong_to_the_archive(tmp_path: Path) -> None:
     lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
     assert [line.split("  ")[1] for line in lines] == [archive.name, "zpower-sap_tuning-1.cdx.json"]
     assert lines[0].startswith(digest["content"])
+
+
+def test_the_page_about_support_names_the_cores_that_a_release_is_tried_on() -> None:
+    tried = set(re.findall(r'"ansible-core==(2\.\d+)\.', (TOP / "noxfile.py").read_text()))
+    rows = re.findall(
+        r"^\| (2\.[^|]+) \|.*by each release \|$", (TOP / "docs" / "support.md").read_text(), re.MULTILINE
+    )
+    assert {version for row in rows for version in row.split(", ")} == tried
+    runtime = yaml.safe_load((TOP / "meta" / "runtime.yml").read_text())
+    assert runtime["requires_ansible"] == f">={min(tried, key=Version)}.0"
 
 
 def test_the_workflows_call_targets_of_the_makefile() -> None:

@@ -79,11 +79,14 @@ def holdings(tree):
     for top in tree.names("/"):
         found.holds("/" + top)
     for path in sorted(_FOLDERS):
-        if tree.resolve(path)[1] is None:
-            found.lacks("the tree has no %s: it was not copied" % path, path)
+        real, entry = tree.resolve(path)
+        if entry is None:
+            found.lacks("the tree has no %s: it was not copied" % path, path, real)
     if tree.resolve("/proc/sysinfo")[1] is not None and tree.resolve("/proc/sys/s390")[1] is None:
         found.lacks("the tree has no /proc/sys/s390, which every Linux on Z has: it was not copied", "/proc/sys/s390")
     for path in _FILES:
-        if tree.resolve(path)[1] is None:
-            found.lacks("the tree has no %s, which every Linux has: it was not copied" % path, path)
+        # /proc/mounts is a link, which cp -r copies without the file that it leads to
+        real, entry = tree.resolve(path)
+        if entry is None:
+            found.lacks("the tree has no %s, which every Linux has: it was not copied" % path, path, real)
     return found

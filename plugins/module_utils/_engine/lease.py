@@ -62,7 +62,7 @@ class Lease:
 
     def ends(self):
         """When the host itself takes the tuning back (UTC), or None if no guardian waits for that."""
-        return (self._load() or {}).get("ends") if self._guardian() else None
+        return (self._load() or {}).get("ends") if self.guardian() else None
 
     def grant(self, terms):
         """Start or renew the lease for the seconds of the terms, with a guardian that waits for its end.
@@ -83,7 +83,7 @@ class Lease:
             os.rename(self._host.path(self._own_path), self._host.path(self._path))
         except OSError as error:
             raise refused("cannot write %s" % self._path, error) from error
-        if self._guardian():
+        if self.guardian():
             return
         try:
             if self._service is not None and self._service.usable():
@@ -101,7 +101,7 @@ class Lease:
         """Start the service and wait until its process watches the lease."""
         self._service.start(program)
         deadline = time.monotonic() + SERVICE_TIMEOUT_S
-        while self._guardian() is None:
+        while self.guardian() is None:
             self._service.check()
             if time.monotonic() > deadline:
                 raise HostError("%s was not ready within %g s" % (self._service.unit, SERVICE_TIMEOUT_S))
@@ -110,8 +110,8 @@ class Lease:
     def end(self):
         """End this tuning's guardian; the lease ends with the checkpoint's last guardian."""
         if self._service is not None:
-            self._service.end(own=self._guardian() == os.getpid())
-        pid = self._guardian()
+            self._service.end(own=self.guardian() == os.getpid())
+        pid = self.guardian()
         if pid not in (None, os.getpid()):
             try:
                 os.kill(pid, signal.SIGTERM)
@@ -125,14 +125,14 @@ class Lease:
 
     def stands(self):
         """Whether a guardian lives, or will after the next boot."""
-        return bool(self._guardian() or (self._service is not None and self._service.files()))
+        return bool(self.guardian() or (self._service is not None and self._service.files()))
 
     def leftovers(self, stands):
         """Files that killed runs and guardians left behind; stands: whether the tuning's checkpoint still exists."""
         found = [self._own_path] if self._host.exists(self._own_path) else []
         found += temporaries(self._host, self._own_path)
         found += self._service.temporaries() if self._service is not None else []
-        if not stands and not self._guardian():
+        if not stands and not self.guardian():
             found += self._service.files() if self._service is not None else []
             found += [self._guardian_path] if self._host.exists(self._guardian_path) else []
             # nothing else is in the folder, which will be removed
@@ -157,7 +157,7 @@ class Lease:
         """The id of this boot, None if the system has none."""
         return self._host.value(_BOOT_ID)
 
-    def _guardian(self):
+    def guardian(self):
         """The process id of the living guardian, or None. Leaves no file behind."""
         try:
             descriptor = os.open(self._host.path(self._guardian_path), os.O_RDONLY)

@@ -26,7 +26,7 @@ from .._engine.tuning import InputError
 Line = namedtuple("Line", "number raw value")
 
 _BLANKS = " \t"
-_MARKER = "# zpower.sap_tuning "
+MARKER = "# zpower.sap_tuning "
 _DIRECTIVE = re.compile(r"^(?:_.*|(?:SETENV|Execute|Start_Program|Restart_Program|Stop_Program)_\d+)$", re.IGNORECASE)
 
 
@@ -37,7 +37,7 @@ def is_directive(name):
 
 def marker(date, change):
     """The comment above lines that this collection adds; change may be empty."""
-    return _MARKER + " ".join([date] + (["change"] + change.split() if change else []))
+    return MARKER + " ".join([date] + (["change"] + change.split() if change else []))
 
 
 def value_of(text):
@@ -91,7 +91,7 @@ class Profile:
         ours = False
         for index, (raw, _end) in enumerate(self._lines):
             name, value = _assignment(raw)
-            ours = raw.startswith(_MARKER) or ours and bool(name)
+            ours = raw.startswith(MARKER) or ours and bool(name)
             if ours:
                 self._ours.add(index)
             if name:

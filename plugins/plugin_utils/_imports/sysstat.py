@@ -61,7 +61,8 @@ def about(host: Mapping[str, Any]) -> About:
         host=_text(host.get("nodename")),
         system=_text(host.get("sysname")),
         level=_text(host.get("release")),
-        utc=bool(stamps) and all(stamp.get("utc") in (1, True) for stamp in stamps),
+        # sysstat 12.7 of Debian 13 has "tz": "UTC" where earlier ones have "utc": 1.
+        utc=bool(stamps) and all(stamp.get("utc") in (1, True) or stamp.get("tz") == "UTC" for stamp in stamps),
     )
 
 

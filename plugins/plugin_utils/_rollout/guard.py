@@ -21,7 +21,7 @@ them name one of 4 workloads of a host in 16 % of the cases by chance (2 % noise
 
 With nothing changed, 6 rounds in blocks and 2 to 5 % noise, the guard stops 0 to 3 % of the batches of 4, 20 or 70
 comparisons, and 1, 8 and 14 % of them if a round resembles the one before it (AR(1) 0.8); 100 tries each. It cannot
-tell a drift from an effect. docs/measuring.md has the table.
+tell a drift from an effect. docs/verdicts.md has the table.
 
 Recorded tunings are not looked at: whether the values are in force is the question of another gate, and a host where
 nothing had to be changed is measured like the others.

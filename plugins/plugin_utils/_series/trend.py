@@ -150,7 +150,8 @@ def _headline(series: Sequence[Mapping[str, Any]], steps: Sequence[Step]) -> str
     if len(known) == 1:
         overall, unit = known[0]["whole"], known[0]["unit"]
         change = f"{abs(overall['change_pct']):.1f} % {'less' if overall['change_pct'] < 0 else 'more'}"
-        reading = "" if overall["ratio"] == 1 else f", {'better' if overall['ratio'] > 1 else 'worse'}"
+        low, high = (overall["ratio"] if overall[end] is None else overall[end] for end in ("low", "high"))
+        reading = ", better" if low > 1 else ", worse" if high < 1 else ", no certain change"
         return (
             f"{known[0]['metric']} went from {overall['before']:,.6g} {unit} to {overall['after']:,.6g} {unit} {over}:"
             f" {change}{reading}."

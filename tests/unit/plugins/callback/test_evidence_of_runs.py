@@ -114,8 +114,9 @@ def test_drift_is_told_from_errors(tmp_path: Path, drift: str, code: int, result
     assert verdicts(found) == {"app1": ["drifted"], "app2": ["waived"], "app3": ["compliant"]}
     assert found["result"] == result and found["problems"] == []
     assert found["hosts"][0]["platform"] == {"system": "Linux"}
-    *_others, totals, path = text.rstrip().splitlines()
+    *_others, totals, explained, path = text.rstrip().splitlines()
     assert totals == "3 hosts: 3 ok. 3 rows: 1 drifted, 1 waived, 1 compliant."
+    assert (CHECKOUT / explained.removeprefix("Messages explained: ").split()[0]).is_file()
     assert (tmp_path / path.removeprefix("Evidence: ")).is_file()
 
 

@@ -574,6 +574,29 @@ class TestEvidence:
         assert found["app1"] == ("failed", "rps: it is broken; platform: no")
         assert found["app2"] == ("failed", "sap_profile: no")  # the last call of each tuning counts
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Task failed: Finalization of task args for 'zpower.sap_tuning.tunings' failed: Error while resolving "
+            "value for 'names': The lookup plugin 'zpower.sap_tuning.tunings' failed: "
+            "no tunings are chosen: set x. Or y",
+            "An unhandled exception occurred while templating '{{ query('zpower.sap_tuning.tunings', names) }}'. "
+            "Error was a <class 'ansible.errors.AnsibleError'>, original message: An unhandled exception occurred "
+            "while running the lookup plugin 'zpower.sap_tuning.tunings'. Error was a <class "
+            "'ansible.errors.AnsibleError'>, original message: "
+            "no tunings are chosen: set x. Or y. no tunings are chosen: set x. Or y",
+            "Task failed: no tunings are chosen: set x. Or y",
+        ],
+        ids=["2.19", "2.16", "no lookup"],
+    )
+    def test_a_lookup_of_this_collection_that_fails_is_quoted_without_what_ansible_puts_before_it(
+        self, evidence: Callable[..., Any], tmp_path: Path, said: str
+    ) -> None:
+        one = evidence(hosts=["app1"])
+        one.v2_runner_on_failed(outcome("app1", {"msg": said}))
+        one.v2_playbook_on_stats(Stats(failures=["app1"]))
+        assert outcomes(document(tmp_path)) == {"app1": ("failed", "no tunings are chosen: set x. Or y")}
+
     def test_a_host_with_errors_and_drift_has_only_the_errors_as_message(
         self, evidence: Callable[..., Any], tmp_path: Path
     ) -> None:

@@ -103,6 +103,14 @@ def test_a_tmpfs_of_a_capture_without_the_memory_is_unknown(tmp_path):
     assert record["verdict"] == "unknown" and "/proc/meminfo" in record["reason"]
 
 
+def test_mounts_whose_link_was_copied_without_its_file_are_unknown(tmp_path):
+    entries = dict(FILES, **{"/proc/mounts": {"link": "self/mounts"}, "/etc/fstab": "\n", "/sys/kernel/x": "1"})
+    entries.update({"/proc/sys/" + name.replace(".", "/"): VALUES[name] + "\n" for name in VALUES})
+    record = records(tmp_path, captures.plain(entries))[SHM]
+    assert record["verdict"] == "unknown"
+    assert "the tree has no /proc/mounts, which every Linux has: it was not copied" in record["reason"]
+
+
 def test_without_the_release_only_its_values_are_unknown(tmp_path):
     found = records(tmp_path, dbginfo(without=["/etc/os-release"]))
     assert found["kernel.pid_max"]["verdict"] == found["kernel.sem"]["verdict"] == "unknown"

@@ -363,7 +363,7 @@ def lease(host, clock, monkeypatch):
     """A lease of 600 s, granted 1000 s after a boot, whose guardian lives."""
     journal = Journal(host, "rps", FOLDER, "probation")
     journal.lock()
-    monkeypatch.setattr(journal.lease, "_guardian", lambda: 1)
+    monkeypatch.setattr(journal.lease, "guardian", lambda: 1)
     journal.lease.grant(_lease.Terms(600, None, None))
     return journal.lease
 

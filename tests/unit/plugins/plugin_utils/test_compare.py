@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From records to verdicts: every rule of docs/measuring.md with the smallest change of records that triggers it."""
+"""From records to verdicts: every rule of docs/verdicts.md with the smallest change of records that triggers it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_the_folder_is_the_last_argument_and_no_shell_reads_it(tmp_path: Path) -
 
 
 def test_a_failure_names_command_code_and_the_end_of_the_output(tmp_path: Path) -> None:
-    program = "import sys; print('x' * 5000); print('disk is \\x1b[31mfull', file=sys.stderr); sys.exit(3)"
+    program = "import sys; print('x' * 5000, flush=True); print('disk is \\x1b[31mfull', file=sys.stderr); sys.exit(3)"
     said = command.run([*python(program), "a b"], tmp_path)
     assert said.startswith(f"zpower_results_command {shlex.quote(sys.executable)} -c ")
     assert f"'a b' {tmp_path} failed with exit code 3: " in said

@@ -154,7 +154,10 @@ def test_native_partitions_gain_more_than_section_5_5_says(page):
         assert studies.BANKING[name][1] == "up to 20 % less"
     assert [studies.rounded(value, 0) for value in less.values()] == [7, 22]
     exact = [studies.rounded(value, 1) for value in less.values()]
-    assert "*Up to 20 %.* The tables have {1} % with SMT, and {0} % without. *7 to 22 %*".format(*exact) in page
+    assert (
+        "*Up to 20 %.* The tables have {1} % with SMT, and {0} % without. Section 6 prints *7 to 22 %*".format(*exact)
+        in page
+    )
 
 
 def test_the_utilization_is_that_of_threads():
@@ -238,8 +241,8 @@ def test_cpu_rows_add_up_but_for_the_two_that_the_page_names(page):
         ("niping-1000B-x1", "after", 95, Decimal("22.9"), Decimal("22.9"), Decimal("27.9")),
         ("niping-4000B-x5", "after", 83, Decimal("65.9"), Decimal("48.9"), Decimal("65.9")),
     ]
-    for text in ("the sum is 83 %", "user, system and idle is 95 %", "would be 27.9 %", "would be 48.9 %"):
-        assert text in page or text.replace("\n  ", " ") in page
+    for text in ("the sum is 83 %", "the sum is 95 %", "would be 27.9 %", "would be 48.9 %"):
+        assert text in page
 
 
 def test_cpu_seconds_are_elapsed_time_times_utilization():

@@ -251,6 +251,13 @@ def test_two_windows_that_meet_are_the_whole(rows, interval, data):
     assert parts == pytest.approx(whole["cpu_s"], abs=1e-3)
 
 
+@pytest.mark.parametrize(("stamp", "zone"), [('"tz": "UTC"', "UTC"), ('"tz": "CET"', "local"), ('"utc": 0', "local")])
+def test_the_zone_as_each_version_of_sadf_names_it(stamp, zone):
+    text = (FIXTURES / "sadf.json").read_text()
+    assert '"utc": 1' in text
+    assert window(sysstat.parse(text.replace('"utc": 1', stamp)))["zone"] == zone
+
+
 @pytest.mark.skipif(not shutil.which("sadf"), reason="needs sadf of sysstat")
 def test_a_binary_file_of_sar_goes_through_sadf():
     found = cpu_files.window_of(str(FIXTURES / "load.sa"), "auto", WindowOptions()).result()

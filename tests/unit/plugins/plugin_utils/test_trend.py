@@ -23,6 +23,19 @@ def test_the_banking_study_goes_from_above_five_hours_to_two() -> None:
     assert [step["label"] for step in series["steps"]] == [name for name, _old, _new in BANKING]
 
 
+@pytest.mark.parametrize(
+    ("after", "reading"),
+    [
+        ([80, 81, 79, 80, 81, 79], "20.0 % less, better."),
+        ([100, 101, 98, 99, 101, 99], "0.0 % more, no certain change."),
+        ([120, 121, 119, 120, 121, 119], "20.0 % more, worse."),
+    ],
+)
+def test_the_headline_calls_only_a_certain_change_better(after: list[float], reading: str) -> None:
+    headline = trend("t", [Step("a", "a", [comparison([100, 101, 99, 100, 101, 99], after)])])["headline"]
+    assert headline.endswith(reading)
+
+
 def test_what_moved_between_changes_is_credited_to_nobody() -> None:
     (series,) = banking()["series"]
     gaps = [step["gap"] for step in series["steps"]]

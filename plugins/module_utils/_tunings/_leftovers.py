@@ -1,0 +1,267 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this collection has left on a host: journals, checkpoints, locks, guardians, files and folders.
+
+Only looks. Values without a journal and without a file of the collection cannot be found, such as device attributes of
+AIX and lines of /etc/fstab.
+"""
+
+import os
+import re
+
+from .._engine.journal import Journal
+from .._engine.places import CHECKPOINT, LEASE, OWN_UNIT, PROBATION, SERVICE, UNITS, WANTS, folder_of, journals
+from .._engine.tuning import InputError
+from .._host.drop_ins import FOLDERS, PREFIX, DropIn, own_files
+from .._host.host import TEMPORARY, HostError
+from .._host.lock import Busy, Lock
+from .._sap.instances import instances, profile_folder
+from .._sap.profile import MARKER
+from .._sap.writing import leftovers as profile_leftovers
+from . import _sap_limits
+from ._about import SOURCES
+
+# the name of records that belong to no tuning
+NAME = "leftovers"
+_ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s"
+# part of the names of the files that sap_profile writes beside profiles
+_LIMIT = "zpower-sap-tuning"
+# the program of the service of smc, beside the journals: see _smc_boot.py
+PROGRAM = "smc.pyz"
+# copies of a profile that SAP or an editor has made
+_COPY = re.compile(r"[~.]")
+
+
+def records(host, system):
+    """The tuning records of what is left; one compliant record if that is nothing, or only empty folders."""
+    base, found = folder_of(system), []
+    try:
+        known = journals(host, system)
+    except HostError as error:
+        return [_record(NAME, "journals", "failed", str(error))]
+    for part in (_journals, _remains, _files, _profiles):
+        try:
+            found += part(host, base, known)
+        except HostError as error:
+            found.append(_record(NAME, part.__name__[1:], "failed", str(error)))
+    return found or [_clean(host, base)]
+
+
+def _record(name, subject, verdict, reason, running=None, stored=None, undo=None):
+    values = {"running": running, "stored": stored, "next_boot": None}
+    return {
+        "name": name,
+        "subject": subject,
+        # observe: the table shows the reason of a compliant record, too
+        "wanted": {"state": "observe" if verdict == "compliant" else "restored"},
+        "before": values,
+        "after": dict(values),
+        "verdict": verdict,
+        "reason": reason,
+        "restart": "none",
+        "conflicts": [],
+        "remarks": [],
+        "sources": [],
+        "undo": undo,
+    }
+
+
+def _clean(host, base):
+    folders = host.glob(base, CHECKPOINT + "*") + ([base] if host.exists(base) else [])
+    if not folders:
+        return _record(NAME, "host", "compliant", "nothing is left")
+    command = "rmdir " + " ".join(folders)
+    return _record(NAME, "host", "compliant", "nothing is left but empty folders: %s" % command, undo=command)
+
+
+# journals, and the checkpoints among them
+
+
+def _journals(host, base, known):
+    found = []
+    for name, paths in sorted(known.items()):
+        found += _lock(host, base, name)
+        for path in paths:
+            try:
+                found.append(_journal(host, base, name, path))
+            except (HostError, InputError) as error:
+                found.append(_record(name, os.path.relpath(path, base), "failed", str(error)))
+    return found
+
+
+def _journal(host, base, name, path):
+    folder = os.path.dirname(path)
+    checkpoint = "" if folder == base else os.path.basename(folder)[len(CHECKPOINT) :]
+    journal = Journal(host, name, base, checkpoint)
+    stored, command = {"first values": len(journal.entries)}, _ROLLBACK % name
+    if not journal.entries:
+        reason = "%s has no values any more, only folders that could not be removed: %s; %s tries again"
+        return _record(
+            name, "journal", "drifted", reason % (path, ", ".join(journal.made), command), None, stored, command
+        )
+    stored["since"] = journal.since()
+    if not checkpoint:
+        reason = "%s holds the first values; %s restores them" % (path, command)
+        return _record(name, "journal", "drifted", reason, None, stored, command)
+    pid, ends = journal.lease.guardian(), journal.lease.ends()
+    running = {"guardian": "process %d" % pid, "until": ends} if pid else {"guardian": "none"}
+    what = "values on probation" if checkpoint == PROBATION else "temporary values of the checkpoint %s" % checkpoint
+    itself = "the host restores them by itself" if pid else "no process on the host restores them"
+    keep = "; zpower.sap_tuning.confirm keeps them" if checkpoint == PROBATION else ""
+    reason = "%s: %s, and %s; %s restores all values%s" % (path, what, itself, command, keep)
+    subject = checkpoint if checkpoint == PROBATION else "checkpoint %s" % checkpoint
+    return _record(name, subject, "drifted", reason, running, stored, command)
+
+
+def _lock(host, base, name):
+    """The record of a lock that another run holds now; its file alone belongs to the journal."""
+    path = os.path.join(base, name + ".lock")
+    try:
+        Lock(host, path).look()
+    except Busy as error:
+        reason = "another run is changing this tuning now; it holds %s" % path
+        return [_record(name, "lock", "drifted", reason, {"held by": error.owner or "unknown"})]
+    return []
+
+
+# what killed runs have left in the folders of journals
+
+
+def _remains(host, base, known):
+    found = {}
+    for folder in [base] + host.glob(base, CHECKPOINT + "*"):
+        mine = {name for name, paths in known.items() if os.path.join(folder, name + ".json") in paths}
+        killed = [name for name in host.listdir(folder) if not _expected(name, folder == base, mine, known)]
+        for name in killed:
+            # the lease is that of all tunings of the checkpoint
+            others = [_stem(one) for one in killed if name == LEASE and _stem(one) in SOURCES]
+            tuning = (others or [_stem(name)])[0]
+            found.setdefault(tuning if tuning in SOURCES else NAME, []).append(os.path.join(folder, name))
+    return [_of_remains(name, paths) for name, paths in sorted(found.items())]
+
+
+def _expected(name, in_base, mine, known):
+    """Whether a file belongs to a journal that stands. mine: the tunings with a journal in the same folder."""
+    tuning = _stem(name)
+    if tuning in mine and not name.startswith(TEMPORARY):
+        return True
+    if in_base:
+        locks = tuning in known and name == tuning + ".lock"
+        return locks or name.startswith(CHECKPOINT) or name == PROGRAM
+    return name == LEASE and bool(mine)
+
+
+def _of_remains(name, paths):
+    stored = {"files": len(paths)}
+    if name == NAME:
+        reason = "no tuning uses %s: look at it and remove it by hand" % ", ".join(paths)
+        return _record(NAME, "other files", "drifted", reason, stored=stored)
+    command = _ROLLBACK % name
+    reason = "a run that was killed left %s; %s removes it" % (", ".join(paths), command)
+    return _record(name, "remains", "drifted", reason, stored=stored, undo=command)
+
+
+def _stem(name):
+    """The name of a file, or of the file that a temporary one was to replace, up to the first dot."""
+    return (name[len(TEMPORARY) :] if name.startswith(TEMPORARY) else name).split(".")[0]
+
+
+# stored values of the tunings
+
+
+def _files(host, base, known):
+    """One record per tuning for its files outside of the folder of journals, with or without a journal."""
+    found = {}
+    for name, paths in own_files(host).items():
+        found.setdefault(name, []).extend(paths)
+    for folder in (UNITS, WANTS):
+        for path in host.glob(folder, OWN_UNIT + "*.service"):
+            unit = os.path.basename(path)
+            start = SERVICE if unit.startswith(SERVICE) else OWN_UNIT
+            found.setdefault(_stem(unit[len(start) :]), []).append(path)
+    if host.exists(os.path.join(base, PROGRAM)):
+        found.setdefault("smc", []).append(os.path.join(base, PROGRAM))
+    limits = [path for folder in host.glob(UNITS, "SAP*.service.d") for path in host.glob(folder, _LIMIT + ".conf")]
+    limits += host.glob(_sap_limits.LIMITS, _LIMIT + "-*adm.conf")
+    if limits:
+        found.setdefault("sap_profile", []).extend(limits)
+    for name, paths in _temporaries(host).items():
+        found.setdefault(name, []).extend(paths)
+    return [_of_files(host, name, paths, name in known) for name, paths in sorted(found.items())]
+
+
+def _temporaries(host):
+    """{tuning: temporary files of killed runs beside its stored values}."""
+    found = {}
+    for folder in FOLDERS:
+        for path in host.glob(folder, TEMPORARY + PREFIX + "*"):
+            name = _stem(os.path.basename(path))[len(PREFIX) :].replace("-", "_")
+            found.setdefault(name, []).append(path)
+    for folder, start in ((UNITS, SERVICE), (WANTS, SERVICE), (UNITS, OWN_UNIT + "smc"), (WANTS, OWN_UNIT + "smc")):
+        for path in host.glob(folder, TEMPORARY + start + "*"):
+            name = _stem(os.path.basename(path))
+            found.setdefault(name[len(SERVICE) :] if start == SERVICE else "smc", []).append(path)
+    for folder in [_sap_limits.LIMITS] + host.glob(UNITS, "SAP*.service.d"):
+        for path in host.glob(folder, TEMPORARY + _LIMIT + "*"):
+            found.setdefault("sap_profile", []).append(path)
+    for path in host.glob("/etc", TEMPORARY + "fstab.*"):
+        found.setdefault("system_base", []).append(path)
+    return found
+
+
+def _of_files(host, name, paths, has_journal):
+    command = _ROLLBACK % name
+    edited = [] if has_journal else [path for path in paths if not _has_marks(host, path)]
+    known = [path for path in paths if path not in edited]
+    said = []
+    if known:
+        without = "" if has_journal else ", although no journal knows the values before"
+        said.append("%s: %s removes it%s" % (", ".join(known), command, without))
+    if edited:
+        said.append("%s: edited by someone else, and no journal knows it; remove it by hand" % ", ".join(edited))
+    return _record(
+        name, "files", "drifted", "; ".join(said), stored={"files": len(paths)}, undo=command if known else None
+    )
+
+
+def _has_marks(host, path):
+    """Whether a rollback without a journal removes a file: see Tuning.marked()."""
+    folder, name = os.path.split(path)
+    if folder in FOLDERS and not name.startswith(TEMPORARY):
+        return bool(DropIn(host, path, "").blocks())
+    if name.startswith(_LIMIT + ".") or folder == _sap_limits.LIMITS:
+        return any(path == marked for marked, _knob in _sap_limits.marked(host))
+    return True
+
+
+# SAP profiles
+
+
+def _profiles(host, _base, known):
+    """The lines with a mark of this collection in the profiles of this host's instances, and files of killed runs."""
+    lines, temporary = [], []
+    for folder in sorted({profile_folder(host, one.sid) for one in instances(host)} - {None}):
+        temporary += profile_leftovers(host, folder)
+        for path in host.glob(folder, "*"):
+            name = os.path.basename(path)
+            if (name == "DEFAULT.PFL" or not _COPY.search(name)) and _has_marker(host, path):
+                lines.append(path)
+    found = []
+    if lines and not set(known) & {"sap_profile", "smc"}:
+        reason = (
+            "%s: lines below '%s' were set by this collection, on this host or on one that shares the folder, and no "
+            "journal of this host knows the values before; look at them and remove them by hand"
+        )
+        reason %= (", ".join(lines), MARKER.strip())
+        found.append(_record("sap_profile", "profiles", "drifted", reason, stored={"profiles": len(lines)}))
+    if temporary:
+        reason = "a run that was killed, or one that writes now, left %s" % ", ".join(temporary)
+        found.append(_record("sap_profile", "profile folder", "drifted", reason, stored={"files": len(temporary)}))
+    return found
+
+
+def _has_marker(host, path):
+    try:
+        return any(line.startswith(MARKER) for line in (host.read(path) or "").splitlines())
+    except HostError:
+        return False

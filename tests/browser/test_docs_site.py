@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation site, opened as files: it fits small and large windows, axe finds nothing, and the search finds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe import violations
+from devtools import Browser
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+sys.path.insert(0, str(DOCS))
+
+import make_site  # noqa: E402
+
+PAGES = [
+    "index.html",
+    "guide/measure.html",
+    "troubleshooting.html",
+    "tunings/rps.html",
+    "reference/sap_profile_module.html",
+    "inventories/example/index.html",
+    "search.html?q=rps",
+]
+VIEWS: dict[str, dict[str, Any]] = {
+    f"{scheme}-{width}": {"scheme": scheme, "width": width} for scheme in ("light", "dark") for width in (1280, 400)
+}
+FIRST = 3
+"""Among so many results of a search, the wanted page is expected."""
+SEARCHES = {
+    "undo": "guide/take_back",
+    "sudo": "security",
+    "exit code": "codes_files_ports",
+    "waiver": "evidence",
+    "rps_cpus": "tunings/rps",
+    "unreachable": "troubleshooting",
+    "uninstall": "uninstall",
+    "AIX": "aix",
+    "probation": "probation",
+    "steal": "tunings/hiperdispatch",
+    "inconclusive": "reading_a_report",
+    "firewall": "codes_files_ports",
+    "check mode": "start",
+    "python 3.6": "support",
+}
+
+
+@pytest.fixture(name="docs", scope="session")
+def fixture_docs() -> str:
+    make_site.build()
+    return make_site.SITE.as_uri()
+
+
+@pytest.fixture(name="found", scope="module")
+def fixture_found(browser: Browser, docs: str) -> dict[str, list[str]]:
+    """The pages that each search finds, in order."""
+    return {words: search(browser, docs, words) for words in SEARCHES}
+
+
+def search(browser: Browser, docs: str, words: str) -> list[str]:
+    browser.open(f"{docs}/search.html?q={words.replace(' ', '+')}")
+    finished = "document.querySelector('.search-summary')?.innerText ? resolve() : setTimeout(look, 20)"
+    browser.value(f"new Promise(resolve => {{ const look = () => {finished}; look() }})", wait=True)
+    links = "[...document.querySelectorAll('ul.search > li > a:first-child')].map(a => a.getAttribute('href'))"
+    pages = [link.partition("#")[0].removesuffix(".html") for link in browser.value(links)]
+    return list(dict.fromkeys(pages))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_fits_the_window_and_axe_finds_nothing(
+    browser: Browser, docs: str, axe: str, page: str, view: str
+) -> None:
+    browser.show(**VIEWS[view])
+    browser.open(f"{docs}/{page}")
+    assert browser.complaints() == []
+    width = VIEWS[view]["width"]
+    assert browser.value("document.scrollingElement.scrollWidth") <= width
+    dark = "getComputedStyle(document.body).backgroundColor"
+    assert (sum(map(int, browser.value(f"{dark}.match(/\\d+/g)"))) < 200) == (VIEWS[view]["scheme"] == "dark")
+    assert violations(browser, axe) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_is_loaded_from_elsewhere(browser: Browser, docs: str, page: str) -> None:
+    browser.show()
+    browser.open(f"{docs}/{page}")
+    asked = {e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"}
+    assert len(asked) > 5
+    assert [url for url in asked if not url.startswith((f"{docs}/", "data:"))] == []
+
+
+@pytest.mark.parametrize("words", SEARCHES)
+def test_a_search_has_the_wanted_page_among_the_first(found: dict[str, list[str]], words: str) -> None:
+    assert SEARCHES[words] in found[words][:FIRST]

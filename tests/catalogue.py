@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of docs/tunings/index.md that modules and code know. `make generate` writes it, a test compares it."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import generate
+
+PAGE = generate.PAGES / "index.md"
+BEGIN, END = "<!-- tunings: begin, by make generate -->\n", "<!-- tunings: end -->"
+ABOUT = generate.HERE / "plugins" / "module_utils" / "_tunings" / "_about.py"
+SYSTEMS = {"linux": "Linux", "aix": "AIX"}
+# Tuning.restart and what it means for an administrator
+EFFECT = {
+    "none": "at once, and after each boot",
+    "device": "at once; if the device is busy, when it is configured again or after a reboot",
+    "instance": "when the SAP instance is restarted",
+}
+
+
+def systems(module: Path) -> str:
+    """Where a module acts: its own attribute, else that of all tunings."""
+    given = generate.documentation(module).get("attributes", {})
+    shared = generate.documentation(generate.FRAGMENT)["attributes"]
+    names = {**shared["platform"], **given.get("platform", {})}["platforms"]
+    return ", ".join(SYSTEMS[name.strip()] for name in names.split(","))
+
+
+def table() -> str:
+    """A line for each tuning, in the order of their names."""
+    restart = runpy.run_path(str(ABOUT))["RESTART"]
+    lines = ["| tuning | what it does | systems | takes effect |", "|---|---|---|---|"]
+    for name in sorted(generate.TUNINGS):
+        module = generate.MODULES / f"{name}.py"
+        said = generate.documentation(module)["short_description"]
+        lines.append(f"| [{name}]({name}.md) | {said} | {systems(module)} | {EFFECT[restart.get(name, 'none')]} |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """The page with the current table."""
+    before, begin, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    if not begin or END not in rest:
+        raise ValueError(f"{PAGE} has no lines '{BEGIN.strip()}' and '{END}'")
+    return before + BEGIN + table() + rest[rest.index(END) :]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,236 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left on a host: found with and without a journal, and gone after the command that the record names."""
+
+import fcntl
+import os
+import re
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import places
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import drop_ins
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers, _sap_limits, _smc_boot
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
+from ansible_collections.zpower.sap_tuning.plugins.modules import leftovers
+from kernel import KernelHost, rps_params
+from modules import caller
+from runs import FOLDER, runner
+from sapsystem import D00, SapHost
+
+run = runner(Rps, **rps_params())
+profile = runner(
+    SapProfile, restart=[], restart_timeout=5, sid="PRD", instance="D00", profile=None, change="", parameters={}
+)
+RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules"
+ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags rps"
+
+
+@pytest.fixture
+def host(tmp_path):
+    made = KernelHost(tmp_path)
+    made.interface("hsi0", queues=2)
+    return made
+
+
+def left(host, system="Linux"):
+    """{(tuning, subject): record}; empty if nothing is left."""
+    found = _leftovers.records(host, system)
+    if [one["verdict"] for one in found] == ["compliant"]:
+        return {}
+    assert all(one["verdict"] in ("drifted", "failed") for one in found)
+    return {(one["name"], one["subject"]): one for one in found}
+
+
+def empty_file(host, path):
+    os.makedirs(os.path.dirname(host.path(path)), exist_ok=True)
+    with open(host.path(path), "w", encoding="utf-8"):
+        pass
+
+
+def test_nothing_is_left_on_a_host_that_was_never_tuned(host):
+    (found,) = _leftovers.records(host, "Linux")
+    assert (found["verdict"], found["reason"], found["undo"]) == ("compliant", "nothing is left", None)
+
+
+def test_a_tuned_host_has_a_journal_and_files(host):
+    run(host)
+    found = left(host)
+    assert set(found) == {("rps", "journal"), ("rps", "files")}
+    journal, files = found["rps", "journal"], found["rps", "files"]
+    assert journal["before"]["stored"]["first values"] == 3 and journal["before"]["stored"]["since"].endswith("Z")
+    assert journal["reason"] == "%s/rps.json holds the first values; %s restores them" % (FOLDER, ROLLBACK)
+    assert files["reason"] == "%s: %s removes it" % (RULES, ROLLBACK)
+    assert {one["undo"] for one in found.values()} == {ROLLBACK}
+
+
+def test_nothing_is_left_after_a_rollback(host):
+    run(host)
+    run(host, state="restored")
+    assert left(host) == {}
+
+
+def test_a_file_is_found_without_its_journal_and_removed_by_a_rollback(host):
+    run(host)
+    host.remove(FOLDER + "/rps.json")
+    found = left(host)
+    assert set(found) == {("rps", "files"), ("rps", "remains")}
+    assert found["rps", "files"]["reason"].endswith("although no journal knows the values before")
+    assert FOLDER + "/rps.lock" in found["rps", "remains"]["reason"]
+    run(host, state="restored")
+    assert left(host) == {}
+
+
+def test_a_file_without_marks_is_for_a_person(host):
+    empty_file(host, RULES)
+    found = left(host)["rps", "files"]
+    assert "remove it by hand" in found["reason"] and found["undo"] is None
+    run(host, state="restored")
+    assert host.exists(RULES)
+
+
+def test_a_checkpoint_is_left_until_it_is_taken_back(host):
+    run(host, checkpoint="exp1")
+    found = left(host)["rps", "checkpoint exp1"]
+    assert found["before"]["running"] == {"guardian": "none"}
+    assert "temporary values of the checkpoint exp1, and no process on the host restores them" in found["reason"]
+    run(host, state="restored")
+    assert left(host) == {}
+
+
+def test_the_guardian_of_a_probation_is_named(host):
+    run(host, checkpoint="probation")
+    lease = '{"until": 1e9, "ends": "2026-11-23T10:00:00Z"}\n'
+    host.write(FOLDER + "/checkpoint-probation/lease.json", lease)
+    guardian = FOLDER + "/checkpoint-probation/rps.guardian"
+    host.write(guardian, "4711")
+    with open(host.path(guardian), encoding="ascii") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        found = left(host)
+    assert set(found) == {("rps", "probation"), ("rps", "files")}
+    record = found["rps", "probation"]
+    assert record["before"]["running"] == {"guardian": "process 4711", "until": "2026-11-23T10:00:00Z"}
+    assert "the host restores them by itself" in record["reason"] and "confirm keeps them" in record["reason"]
+
+
+def test_a_lock_that_another_run_holds_is_named(host):
+    run(host)
+    path = host.path(FOLDER + "/rps.lock")
+    with open(path, "w", encoding="ascii") as stream:
+        stream.write("process 12\n")
+        stream.flush()
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        assert left(host)["rps", "lock"]["before"]["running"] == {"held by": "process 12"}
+    assert ("rps", "lock") not in left(host)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        FOLDER + "/rps.lock",
+        FOLDER + "/.zpower-rps.json.k1ll3d",
+        FOLDER + "/checkpoint-exp1/.zpower-rps.json.k1ll3d",
+        FOLDER + "/checkpoint-probation/rps.lease",
+        "/etc/udev/rules.d/.zpower-91-zpower-sap-tuning-rps.rules.k1ll3d",
+    ],
+)
+def test_what_killed_runs_left_is_removed_by_a_rollback(host, path):
+    empty_file(host, path)
+    ((name, _subject),) = left(host)
+    assert name == "rps"
+    run(host, state="restored")
+    assert left(host) == {} and not host.exists(path)
+
+
+@pytest.mark.parametrize(
+    "path, tuning",
+    [
+        (places.UNITS + "/zpower-sap-tuning-probation-rps.service", "rps"),
+        (places.WANTS + "/zpower-sap-tuning-probation-cpu_topology.service", "cpu_topology"),
+        (places.UNITS + "/.zpower-zpower-sap-tuning-probation-rps.service.k1ll3d", "rps"),
+        (_smc_boot.UNIT, "smc"),
+        (_smc_boot.LINK, "smc"),
+        (FOLDER + "/smc.pyz", "smc"),
+        ("/etc/systemd/system/SAPPRD_00.service.d/zpower-sap-tuning.conf", "sap_profile"),
+        (_sap_limits.LIMITS + "/zpower-sap-tuning-prdadm.conf", "sap_profile"),
+        ("/etc/.zpower-fstab.k1ll3d", "system_base"),
+        *(("%s/%sx-y.conf" % (folder, drop_ins.PREFIX), "x_y") for folder in drop_ins.FOLDERS),
+    ],
+)
+def test_the_files_of_every_tuning_are_found(host, path, tuning):
+    empty_file(host, path)
+    found = left(host)
+    assert set(found) == {(tuning, "files")}
+    assert path in found[tuning, "files"]["reason"]
+
+
+def test_a_file_of_nobody_is_shown_and_left_alone(host):
+    empty_file(host, FOLDER + "/notes.txt")
+    found = left(host)
+    assert set(found) == {("leftovers", "other files")}
+    assert FOLDER + "/notes.txt" in found["leftovers", "other files"]["reason"]
+
+
+def test_an_empty_folder_is_nothing_and_the_command_removes_it(host):
+    os.makedirs(host.path(FOLDER + "/checkpoint-exp1"))
+    (found,) = _leftovers.records(host, "Linux")
+    assert found["verdict"] == "compliant"
+    assert found["undo"] == "rmdir %s/checkpoint-exp1 %s" % (FOLDER, FOLDER)
+
+
+def test_aix_has_its_folder_elsewhere(host):
+    run(host)
+    empty_file(host, "/var/adm/zpower_sap_tuning/smc_r.lock")
+    assert set(left(host, "AIX")) == {("smc_r", "remains"), ("rps", "files")}
+
+
+def test_a_damaged_journal_is_an_error_and_the_others_are_shown(host):
+    run(host)
+    empty_file(host, FOLDER + "/cpu_topology.json")
+    found = left(host)
+    assert found["cpu_topology", "cpu_topology.json"]["verdict"] == "failed"
+    assert found["rps", "journal"]["verdict"] == "drifted"
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(host, monkeypatch):
+    run(host)
+    real = Host.listdir
+
+    def refused(self, path):
+        if path == FOLDER:
+            raise HostError("cannot list %s: Permission denied" % path)
+        return real(self, path)
+
+    monkeypatch.setattr(Host, "listdir", refused)
+    (found,) = _leftovers.records(host, "Linux")
+    assert found["verdict"] == "failed" and "Permission denied" in found["reason"]
+
+
+def test_lines_in_profiles_are_found_without_a_journal(tmp_path, monkeypatch):
+    monkeypatch.setattr(restart, "_PAUSE", 0)
+    host = SapHost(tmp_path)
+    assert left(host) == {}
+    profile(host, parameters={"rdisp/wp_no_spo": 3})
+    assert set(left(host)) == {("sap_profile", "journal")}
+    host.remove(FOLDER + "/sap_profile.json")
+    host.remove(FOLDER + "/sap_profile.lock")
+    found = left(host)
+    assert set(found) == {("sap_profile", "profiles")}
+    assert os.path.basename(D00) in found["sap_profile", "profiles"]["reason"]
+    host.fill(os.path.dirname(D00) + "/.zpower-PRD_D00_app1.k1ll3d", b"")
+    assert ("sap_profile", "profile folder") in left(host)
+
+
+def test_the_module_says_what_fails(host, monkeypatch, capsys):
+    monkeypatch.setattr(leftovers, "Host", lambda: host)
+    call = caller(leftovers.main, monkeypatch, capsys)
+    result = call(_ansible_check_mode=True)
+    assert (result["changed"], result["failing"], len(result["tuning"])) == (False, [], 1)
+    run(host)
+    empty_file(host, FOLDER + "/cpu_topology.json")
+    result = call()
+    assert len(result["errors"]) == 1 and re.match("cpu_topology: the journal .*cannot be", result["errors"][0])
+    assert len(result["drift"]) == 2 and result["failing"] == result["errors"] + result["drift"]
+    assert result["tunings"] == {} and result["changed"] is False
