@@ -83,7 +83,6 @@ docs: ## the documentation as one site in build/docs, all pages and the referenc
 
 generate: ## write the variables of the tunings' roles, their tables, and the pages of all variables and playbooks
 	@.venv/bin/python tests/generate.py
-	@.venv/bin/python tests/catalogue.py
 
 release-check: ## what a release must be: archive, tools, every supported ansible-core; not part of the tests
 	@tests/setup.sh release

@@ -25,6 +25,7 @@ import nox
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "tests"))
 
+import checkout  # noqa: E402
 import pythons  # noqa: E402
 import release as checks  # noqa: E402
 
@@ -143,14 +144,8 @@ def shell(folder: Path = BIN, collections: Path = COLLECTIONS, **more: str) -> d
 def tree(session: nox.Session, where: Path) -> Path:
     """Copy the files of the checkout that git does not ignore to <where>/ansible_collections/zpower/sap_tuning."""
     target = where / "ansible_collections" / "zpower" / "sap_tuning"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=HERE, check=True, capture_output=True, text=True
-    )
-    names = {name for name in listed.stdout.split("\0") if name and (HERE / name).is_file()}
     shutil.rmtree(target, ignore_errors=True)
-    for name in names:
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(HERE / name, target / name)
+    checkout.copy(target)
     # The tools ask git for the files of the tree. The checkout's git would ignore this copy.
     session.run("git", "init", "--quiet", str(target), silent=True, log=False)
     return target

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 
 import generate
@@ -42,11 +43,8 @@ def table() -> str:
 
 def page() -> str:
     """The page with the current table."""
-    before, begin, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    if not begin or END not in rest:
-        raise ValueError(f"{PAGE} has no lines '{BEGIN.strip()}' and '{END}'")
-    return before + BEGIN + table() + rest[rest.index(END) :]
+    return generate.between_marks(PAGE, table(), BEGIN, END)
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+def files() -> Iterator[tuple[Path, str]]:
+    yield PAGE, page()

@@ -4,7 +4,7 @@
 
 `make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into the
 role's README.md and docs/tunings/<name>.md. A test compares these files with the documentation. A tuning that has no
-role yet gets one. It also writes the pages of tests/reference.py.
+role yet gets one. It also writes the pages of tests/reference.py and tests/catalogue.py.
 
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
@@ -251,7 +251,8 @@ if __name__ == "__main__":
             new_role(name)
         for place, content in files(name):
             place.write_text(content, "utf-8")
-    import reference  # it uses this module
+    import catalogue  # these two use this module
+    import reference
 
-    for place, content in reference.files():
+    for place, content in (*reference.files(), *catalogue.files()):
         place.write_text(content, "utf-8")

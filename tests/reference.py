@@ -36,7 +36,6 @@ PAGE_OF = {
 }
 NEVER = "no default"
 
-KEYS = ("Hosts", "Check mode", "Tags", "Exit code 2", "Variables", "More")
 TITLES = {
     "Hosts": "hosts",
     "Check mode": "check mode",
@@ -44,6 +43,7 @@ TITLES = {
     "Exit code 2": "exit code 2, if",
     "Variables": "most used variables",
 }
+KEYS = (*TITLES, "More")
 
 
 class Variable(NamedTuple):

@@ -8,11 +8,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+import checkout
 
 HERE = Path(__file__).resolve().parents[1]
 PAGE = HERE / "docs" / "adding_a_tuning.md"
@@ -34,12 +35,7 @@ def blocks(page: str) -> list[Block]:
 
 def copy(folder: Path) -> None:
     """Copy the files that git does not ignore to a new folder, in which Ansible finds them as the collection."""
-    command = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=HERE, check=True, capture_output=True, text=True).stdout
-    for name in listed.split("\0"):
-        if name and (HERE / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(HERE / name, folder / name)
+    checkout.copy(folder)
     link = folder / ".cache" / "collections" / "ansible_collections" / "zpower" / "sap_tuning"
     link.parent.mkdir(parents=True)
     link.symlink_to("../../../..")

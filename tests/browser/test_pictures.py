@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pictures of the documentation show the pages that the code makes, and are shown themselves.
 
-`.venv/bin/python tests/browser/screenshot.py --write` takes those anew whose page has changed.
+`.venv/bin/python tests/browser/screenshot.py --write` takes those again whose page has changed.
 """
 
 from __future__ import annotations

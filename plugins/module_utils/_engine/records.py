@@ -101,6 +101,29 @@ class Recorder:
         return {side: "".join(line + "\n" for line in texts) for side, texts in lines.items()}
 
 
+def observed(name, subject, wanted, verdict, reason, running=None, stored=None, **more):
+    """A tuning record of something that was only looked at, so before and after are the same.
+
+    more: restart, remarks, sources and undo, if there are any.
+    """
+    values = {RUNNING: running, STORED: stored, "next_boot": None}
+    record = {
+        "name": name,
+        "subject": subject,
+        "wanted": wanted,
+        "before": values,
+        "after": dict(values),
+        "verdict": verdict,
+        "reason": reason,
+        "restart": "none",
+        "conflicts": [],
+        "remarks": [],
+        "sources": [],
+        "undo": None,
+    }
+    return dict(record, **more)
+
+
 def _unknown(subject):
     """One sentence for all knobs whose values are unknown for the same reason."""
     alike = {}

@@ -9,6 +9,7 @@ import socket
 
 from .._engine import captured
 from .._engine.places import journals
+from .._engine.records import observed
 from .._host.drop_ins import own_files
 from . import facts, hardware, smc_checks
 from .routes import route_interface
@@ -36,21 +37,8 @@ GAIN = (
 
 
 def _record(subject, wanted, running, verdict, reason, sources, restart="none", remarks=()):
-    values = {"running": running, "stored": None, "next_boot": None}
-    return {
-        "name": "platform",
-        "subject": subject,
-        "wanted": wanted,
-        "before": values,
-        "after": dict(values),
-        "verdict": verdict,
-        "reason": reason,
-        "restart": restart,
-        "conflicts": [],
-        "remarks": list(remarks),
-        "sources": list(sources),
-        "undo": None,
-    }
+    more = {"restart": restart, "remarks": list(remarks), "sources": list(sources)}
+    return observed("platform", subject, wanted, verdict, reason, running, **more)
 
 
 def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):

@@ -11,6 +11,7 @@ import re
 
 from .._engine.journal import Journal
 from .._engine.places import CHECKPOINT, LEASE, OWN_UNIT, PROBATION, SERVICE, UNITS, WANTS, folder_of, journals
+from .._engine.records import observed
 from .._engine.tuning import InputError
 from .._host.drop_ins import FOLDERS, PREFIX, DropIn, own_files
 from .._host.host import TEMPORARY, HostError
@@ -48,22 +49,9 @@ def records(host, system):
 
 
 def _record(name, subject, verdict, reason, running=None, stored=None, undo=None):
-    values = {"running": running, "stored": stored, "next_boot": None}
-    return {
-        "name": name,
-        "subject": subject,
-        # observe: the table shows the reason of a compliant record, too
-        "wanted": {"state": "observe" if verdict == "compliant" else "restored"},
-        "before": values,
-        "after": dict(values),
-        "verdict": verdict,
-        "reason": reason,
-        "restart": "none",
-        "conflicts": [],
-        "remarks": [],
-        "sources": [],
-        "undo": undo,
-    }
+    # observe: the table shows the reason of a compliant record, too
+    wanted = {"state": "observe" if verdict == "compliant" else "restored"}
+    return observed(name, subject, wanted, verdict, reason, running, stored, undo=undo)
 
 
 def _clean(host, base):

@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Copies of this checkout, for tools and tests that need a tree of their own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+def copy(folder: Path) -> None:
+    """Copy the files that git does not ignore to a folder."""
+    command = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=HERE, check=True, capture_output=True, text=True).stdout
+    for name in {name for name in listed.split("\0") if name and (HERE / name).is_file()}:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(HERE / name, folder / name)
