@@ -4,22 +4,27 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast release-check unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
+.PHONY: help setup demo test test-due test-all test-fast release-check core unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
         test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down
 
 HOSTS ?= 2
 SCENARIO ?= all
 CASES ?=
+ON ?= 2.21-3.13
 SEED ?=
 SHARE ?=
 NOX = tests/setup.sh test && .venv/bin/python tests/sessions.py
 # What to do with a lab that is up: its program, its inventory, its target here.
 STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it away: make lab-%s-down\n'
 
-# Sessions start in this order, two at a time: the checks that fail soonest, then the longest. The two emulated labs of
-# test-all are apart, because one of them alone can use both CPUs.
+# Sessions start in this order, two at a time: the checks that fail soonest, then the longest. The two emulated labs are
+# apart, because one of them alone can use both CPUs.
 LINT = lint license-check extra-checks
-TESTS = unit molecule sanity campaigns demo lab installed docs browser
+TESTS = $(LINT) "unit(newest)" "molecule(newest-default)" "sanity(newest)" "molecule(newest-rollout)" "molecule(newest-sap)" \
+        "molecule(newest-aix)"
+# They run again if something that they depend on has changed: tests/due.py.
+HEAVY = "kernels(lpar)" "unit(oldest)" "kernels(guest)" "molecule(oldest-default)" "molecule(oldest-sap)" "unit(3.6)" "unit(3.9)" \
+        "sanity(oldest)" campaigns demo lab installed browser docs
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,16 +36,20 @@ demo: ## an experiment with three levels of RPS on two hosts of this machine, se
 	@tests/setup.sh demo
 	@tests/demo/run
 
-test: ## every test but those on s390x kernels, set-up included
-	@$(NOX) $(LINT) $(TESTS)
+test: ## the tests on the newest ansible-core, set-up included; prints the sum of CPU time and what is slowest
+	@$(NOX) $(TESTS)
 
 test-fast: ## ruff, mypy and the fast unit tests, for the loop at the desk; under 3 minutes on two idle CPUs
 	@tests/setup.sh test
 	@.venv/bin/python -m nox --session fast
 
-test-all: ## every test, also those on s390x kernels, set-up included
+test-due: ## the heavy tests that something has changed for since they passed: oldest core, old Pythons, s390x kernels, labs, browser
 	@tests/setup.sh kernels
-	@$(NOX) $(LINT) "kernels(lpar)" unit "kernels(guest)" $(TESTS)
+	@$(NOX) --due $(HEAVY)
+
+test-all: ## every test, set-up included
+	@tests/setup.sh kernels
+	@$(NOX) $(TESTS) $(HEAVY)
 
 test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R
 	@tests/setup.sh $(if $(filter smc,$(SCENARIO)),smc,kernels)
@@ -55,8 +64,8 @@ sanity: ## ansible-test sanity, on the newest and on the oldest supported ansibl
 lint: ## ansible-lint, ruff, yamllint, mypy, licences, changelog, role arguments
 	@$(NOX) $(LINT)
 
-molecule: ## the molecule scenarios; SCENARIO=name for one
-	@$(NOX) $(if $(filter all,$(SCENARIO)),molecule,"molecule(newest-$(SCENARIO))" "molecule(oldest-$(SCENARIO))")
+molecule: ## the molecule scenarios; SCENARIO=name for one, on the newest ansible-core
+	@$(NOX) $(if $(filter all,$(SCENARIO)),molecule,"molecule(newest-$(SCENARIO))")
 
 bench: ## figures, one line each, also in bench.json
 	@tests/setup.sh bench
@@ -87,10 +96,16 @@ generate: ## write the variables of the tunings' roles, their tables, and the pa
 release-check: ## what a release must be: archive, tools, every supported ansible-core; not part of the tests
 	@tests/setup.sh release
 	@.venv/bin/python tests/sessions.py release
-	@.venv/bin/python tests/sessions.py cores sanity sanity_between
+	@.venv/bin/python tests/sessions.py cores archive_sanity "sanity(newest)" sanity_between
 
-build: ## the archive for ansible-galaxy, below build/
-	@$(NOX) build
+core: ## the archive on one ansible-core; ON=2.18-3.13 for that core and Python
+	@tests/setup.sh release
+	@.venv/bin/python tests/sessions.py build
+	@.venv/bin/python tests/sessions.py "cores($(ON))"
+
+build: ## the archive for ansible-galaxy, below build/; needs git, and ansible-core, which it installs into .venv
+	@tests/setup.sh build
+	@.venv/bin/python tests/archive.py
 
 lab-up: ## start the lab of network namespaces; HOSTS=n for more than 2
 	@tests/setup.sh demo

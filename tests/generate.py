@@ -9,13 +9,19 @@ role yet gets one. It also writes the pages of tests/reference.py and tests/cata
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
 
-The imports of all tunings in plugins/modules/tunings.py are written from the files in _tunings.
+A tuning that is a table of sysctls gets its module, too, and any tuning gets rows in the tables of the pages on all
+tunings: once, from its table and its page. Then they are edited by hand.
+
+The imports of all tunings in plugins/modules/tunings.py are written from the files in _tunings, like the actions of
+their modules in meta/runtime.yml.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,12 +35,16 @@ FOLDER = HERE / "plugins" / "module_utils" / "_tunings"
 TUNINGS = [path.stem for path in FOLDER.glob("[!_]*.py")]
 MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_check"}
 # The roles set these themselves.
-INTERNAL = ("checkpoint", "lease", "confirm_within", "confirmed_state", "complete", "root", "left_to")
+INTERNAL = ("checkpoint", "lease", "confirm_within", "confirm_runs", "confirmed_state", "complete", "root", "left_to")
 LAST = ("state", "force")
 MARK = "# below: from the documentation of the module, by make generate\n"
 BEGIN, END = "<!-- variables: begin, by make generate -->\n", "<!-- variables: end -->"
 CALL = MODULES / "tunings.py"
 CALL_BEGIN, CALL_END = "    # begin: the files in _tunings, by make generate\n", "    # end\n"
+ROUTING = HERE / "meta" / "runtime.yml"
+ROUTING_BEGIN, ROUTING_END = "    # begin: modules whose answers one action parses, by make generate\n", "    # end\n"
+# Modules of hosts that need nothing of the controller. platform_info, of which the action has its name, is another.
+PLAIN = sorted([*MODULE_OF.values(), "leftovers"])
 WIDTH = 124
 # A new file has the licence of this one.
 LICENCE = "".join(f"{line[2:]}\n" for line in Path(__file__).read_text("utf-8").splitlines()[:2])
@@ -84,6 +94,75 @@ argument_specs:
 found first.
 """,
 }
+NEW_MODULE = '''{head}"""{title}: options of module_utils/_tunings/{name}.py."""
+
+DOCUMENTATION = r"""
+---
+module: {name}
+short_description: {title}
+version_added: {version}
+description:
+  - Sets sysctls C({subject}.*), now and for the next boot, reads them back, and can restore the values found first.
+  - If the kernel lacks one of the sysctls in O(settings), the verdict is V(unsupported), and none is set. Without
+    O(settings) the verdict is V(not_applicable).
+extends_documentation_fragment:
+  - zpower.sap_tuning.tuning
+options:
+  settings:
+    description:
+      - Whole numbers by the names of the sysctls below C({subject}). Sysctls that are missing or null are left alone.
+{limits}
+    type: dict
+    default: {{}}
+notes:
+  - Kept over reboots by C({file}).
+"""
+
+EXAMPLES = r"""
+- name: A value for now and for the next boot
+  zpower.sap_tuning.{name}:
+    settings:
+      {setting}: {value}
+
+- name: Back to the first values
+  zpower.sap_tuning.{name}:
+    state: restored
+"""
+
+RETURN = r"""
+tuning:
+  description: One record. Fields and verdicts are described in
+    U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/tunings-1.schema.json).
+  returned: success or failure after the input was accepted
+  type: list
+  elements: dict
+  sample:
+    - name: {name}
+      subject: {subject}
+      wanted: {{state: present, {sysctl}: '{value}'}}
+      before: {{running: {{{sysctl}: '{first}'}}, stored: null, next_boot: null}}
+      after: {{running: {{{sysctl}: '{value}'}}, stored: {{{sysctl}: '{value}'}},
+              next_boot: {{{sysctl}: '{value}'}}}}
+      verdict: changed
+      reason: 2 values set and read back
+      remarks: []
+      restart: none
+      conflicts: []
+      sources: ['{source}']
+      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of {name}'
+"""
+
+from ..module_utils._engine.entry_point import run_tuning
+from ..module_utils._tunings.{name} import {kind}
+
+
+def main():
+    run_tuning({kind})
+
+
+if __name__ == "__main__":
+    main()
+'''
 
 
 def documentation(path: Path) -> dict[str, Any]:
@@ -233,6 +312,81 @@ def call() -> str:
     return between_marks(CALL, text, CALL_BEGIN, CALL_END)
 
 
+def routing() -> str:
+    """meta/runtime.yml with the action of the modules in PLAIN."""
+    lines = [f"    {module}:\n      action_plugin: zpower.sap_tuning.platform_info\n" for module in PLAIN]
+    return between_marks(ROUTING, "".join(lines), ROUTING_BEGIN, ROUTING_END)
+
+
+def table_of(tuning: str) -> Any:
+    """The class of a tuning that is nothing but a table of sysctls; None for any other."""
+    sys.path.insert(0, str(HERE / "plugins"))
+    found = getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+    return found if hasattr(found, "table") and "settings" in found.options else None
+
+
+def sentence(text: str) -> str:
+    """The first sentence of a text, on one line and without its end."""
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")
+
+
+def new_module(tuning: str) -> None:
+    """Write the module of a tuning that has none and is a table of sysctls."""
+    kind = table_of(tuning)
+    if kind is None:
+        raise ValueError(f"write plugins/modules/{tuning}.py: only a tuning with a table of sysctls gets one")
+    name, (lowest, highest) = min(kind.table.items())
+    limits = [f"      - C({one}), {low} to {high}." for one, (low, high) in sorted(kind.table.items())]
+    galaxy = yaml.safe_load((HERE / "galaxy.yml").read_text("utf-8"))
+    text = NEW_MODULE.format(
+        head="".join((MODULES / "rps.py").read_text("utf-8").splitlines(keepends=True)[:4]),
+        name=tuning,
+        kind=kind.__name__,
+        title=sentence(kind.__doc__),
+        version=galaxy["version"],
+        subject=kind.subject,
+        limits="\n".join(limits),
+        file=kind.file("sysctl.d"),
+        setting=name,
+        sysctl=f"{kind.subject}.{name}",
+        value=lowest,
+        first=kind.defaults.get(f"{kind.subject}.{name}", highest),
+        source=kind.sources[0],
+    )
+    (MODULES / f"{tuning}.py").write_text(text, "utf-8")
+
+
+def part(page: Path, title: str) -> str:
+    """A section of a page, without its heading."""
+    return page.read_text("utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def new_row(page: Path, title: str, tuning: str, row: str) -> None:
+    """Add a row to the end of the first table below a heading, if none is about the tuning."""
+    before, heading, rest = page.read_text("utf-8").partition(f"\n## {title}\n")
+    rows = re.search(r"(?:^\|.*\n)+", rest, re.MULTILINE)
+    if not heading or not rows:
+        raise ValueError(f"{page} has no table below '{title}'")
+    if not any(tuning in re.findall(r"\w+", line.split("|")[1]) for line in rows[0].splitlines()):
+        page.write_text(f"{before}{heading}{rest[: rows.end()]}{row}\n{rest[rows.end() :]}", "utf-8")
+
+
+def new_rows(tuning: str) -> None:
+    """Add the rows of a tuning that has none to the pages on all tunings, from its own page."""
+    page, docs, kind = PAGES / f"{tuning}.md", HERE / "docs", table_of(tuning)
+    said = documentation(MODULES / f"{tuning}.py")["short_description"]
+    helps, risk = (sentence(part(page, title).strip().removeprefix("- ")) for title in ("When it helps", "Risk"))
+    figures = sentence(part(page, "Published figures")).lower()
+    new_row(HERE / "README.md", "Tunings", tuning, f"| [{tuning}](docs/tunings/{tuning}.md) | {said} | every Linux |")
+    row = f"| [{tuning}]({tuning}.md) | {helps} | {figures} | {risk} |"
+    new_row(PAGES / "index.md", "When they help, and what they risk", tuning, row)
+    new_row(PAGES / "index.md", "Tried on what", tuning, f"| {tuning} | | | synthetic trees |")
+    if kind:
+        files = [kind.file("sysctl.d")] + ([kind.file("modules-load.d")] if kind.module else [])
+        row = f"| `{tuning}` | {', '.join(f'`{path}`' for path in files)} |"
+        new_row(docs / "codes_files_ports.md", "Files on hosts", tuning, row)
+
+
 def new_role(role: str) -> None:
     """Write the role of a tuning that has none."""
     for name, text in NEW_ROLE.items():
@@ -245,7 +399,13 @@ def new_role(role: str) -> None:
 
 
 if __name__ == "__main__":
+    for name in TUNINGS:
+        if not (MODULES / f"{name}.py").exists():
+            new_module(name)
+        if (PAGES / f"{name}.md").exists():
+            new_rows(name)
     CALL.write_text(call(), "utf-8")
+    ROUTING.write_text(routing(), "utf-8")
     for name in MODULE_OF:
         if not (ROLES / name).is_dir():
             new_role(name)

@@ -46,8 +46,7 @@ TIME_LIMIT = 1800
 EXPLAINED = {
     ("B404", ""): "programs are started from lists of arguments; a shell would be found by B602 or B605",
     ("B603", ""): "the same",
-    ("B405", "plugins/plugin_utils/_evidence/to_junit.py"): "writes XML and reads none",
-    ("B405", "plugins/plugin_utils/_report/to_junit.py"): "writes XML and reads none",
+    ("B405", "plugins/plugin_utils/_pages/junit.py"): "writes XML and reads none",
     ("B403", "plugins/module_utils/_host/identities.py"): "see B301",
     ("B301", "plugins/module_utils/_host/identities.py"): "the deputy reads what root sends; its answers are JSON",
     ("B104", "plugins/module_utils/_measure/server/serving.py"): "all addresses only if the user asks for them",
@@ -60,8 +59,8 @@ EXPLAINED = {
     ("B311", "plugins/plugin_utils/_statistics/looks.py"): "a drawn order that can be repeated, no secret",
     ("B311", "plugins/plugin_utils/_statistics/planning.py"): "simulation, no secret",
     ("B506", "plugins/plugin_utils/_actions/controller.py"): "the loader is CSafeLoader or SafeLoader",
-    ("B704", "plugins/plugin_utils/_report/html.py"): "the style sheet of this collection",
-    ("B704", "plugins/plugin_utils/_report/svg.py"): "every part is escaped before",
+    ("B704", "plugins/plugin_utils/_pages/html.py"): "the style sheet of this collection",
+    ("B704", "plugins/plugin_utils/_pages/svg.py"): "every part is escaped before",
 }
 
 
@@ -227,7 +226,7 @@ def check_importer(archive: Path, importer: Path) -> None:
     ansible-lint and ansible-test are left to their own sessions: here they have a short time limit.
     """
     with tempfile.TemporaryDirectory() as folder:
-        options = ["RUN_ANSIBLE_TEST = False", "RUN_ANSIBLE_LINT = False", "CHECK_REQUIRED_TAGS = False"]
+        options = ["RUN_ANSIBLE_TEST = False", "RUN_ANSIBLE_LINT = False", "CHECK_REQUIRED_TAGS = True"]
         config = Path(folder, "galaxy-importer.cfg")
         config.write_text("\n".join(["[galaxy-importer]", *options, ""]))
         env = {

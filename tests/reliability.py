@@ -30,18 +30,25 @@ def write_table(
 ) -> None:
     """Write counts[row][column] = (tried, good) as a table; a row that was not tried now stays as it was."""
     before, inside, after = between(document.read_text(encoding="utf-8"), name)
-    old = {line.split(" | ")[0][2:]: line for line in inside.splitlines() if line.startswith("| ")}
+    old = cells_of(inside)
     lines = [f"| | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
     for row, title in rows.items():
         cells = [cell(counts.get(row, {}).get(column)) for column in columns]
-        if row in counts:
+        if row not in counts and title in old:
+            # also if there are other columns now
+            cells = [old[title].get(column, cell(None)) for column in columns]
+        if row in counts or title in old:
             lines.append(f"| {title} | {' | '.join(cells)} |")
-        elif title in old:
-            lines.append(old[title])
     kept = [line for line in inside.splitlines() if line.startswith("Last run")]
     whole = len(counts) > 1
     note = f"Last run: {about}." if whole or not kept else kept[0]
     document.write_text(before + "\n".join([note, "", *lines, ""]) + after, encoding="utf-8")
+
+
+def cells_of(table: str) -> dict[str, dict[str, str]]:
+    """{title of a row: {column: cell}} of a table that write_table() wrote."""
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    return {row[0]: dict(zip(rows[0], row[1:], strict=True)) for row in rows[1:]}
 
 
 def cell(count: Sequence[int] | None) -> str:

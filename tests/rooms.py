@@ -29,13 +29,16 @@ FACES = {
 }
 CONTROLLER = {
     "_actions": "what several actions have in common",
+    "_sessions": "what measures several states: plan, next step, look, end",
     "_rollout": "plan, change window, state and outcome of a rollout",
     "_evidence": "one run of a playbook: every host, waivers, differences",
-    "_report": "one file per format",
+    "_report": "the report of a change, of a trend, a scaling, a calibration: one file per format",
+    "_pages": "what all pages have in common: text, style sheet, a writer for each format",
     "_series": "many changes in their order; one metric over a number",
     "_compare": "records of a change → comparisons → verdicts",
     "_experiment": "levels, plan, outcome",
     "_imports": "figures and CPU time from elsewhere → records",
+    "_answers": "the one door for what a host says: parsed answers, clean text, facts that decide",
     "_records": "records: read, checked, written, reduced",
     "_statistics": "numbers only: ranks, intervals, verdict of one comparison",
 }

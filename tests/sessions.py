@@ -3,12 +3,15 @@
 """Run sessions of noxfile.py, two at a time; the output of each is printed when the session ends.
 
 sessions.py lint unit "molecule(newest-sap)"    a name without parameters means the session with all its parameters
+sessions.py --due "unit(oldest)" demo           only those of which something has changed since they passed (due.py)
 
-With CI=true the first failure ends the run and its output is the end of the log. Otherwise all sessions run.
+With CI=true the first failure ends the run and its output is the end of the log, and a session that passes is noted in
+tests/passed.json. Otherwise all sessions run. At the end: the sum of CPU time, the slowest sessions and tests.
 """
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -20,9 +23,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
+import due
+
 HERE = Path(__file__).resolve().parents[1]
 NOX = [sys.executable, "-m", "nox", "--noxfile", str(HERE / "noxfile.py"), "--session"]
 AT_ONCE = min(2, len(os.sched_getaffinity(0)))
+SLOWEST = 10
+# pytest prints its slowest tests, and this program the slowest of all sessions.
+OPTIONS = {"PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} --durations={SLOWEST}".strip()}
+DURATION = re.compile(r"^(\d+\.\d+)s (?:call|setup|teardown) +(\S.*)$", re.M)
 
 
 class Started(NamedTuple):
@@ -30,6 +39,14 @@ class Started(NamedTuple):
     process: subprocess.Popen[bytes]
     output: IO[str]
     at: float
+    hashed: str  # of what it depends on; empty if it runs every time
+
+
+class Ended(NamedTuple):
+    session: str
+    seconds: float
+    cpu_seconds: float
+    tests: list[tuple[float, str]]
 
 
 def parametrized(names: list[str]) -> list[str]:
@@ -46,9 +63,12 @@ def parametrized(names: list[str]) -> list[str]:
 
 def start(session: str) -> Started:
     output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  (read when the session has ended)
-    process = subprocess.Popen([*NOX, session], stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+    hashed = due.digest(session) if session in due.NEEDS else ""
+    process = subprocess.Popen(
+        [*NOX, session], stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | OPTIONS
+    )
     print(f"sessions: {session} started", flush=True)
-    return Started(session, process, output, time.monotonic())
+    return Started(session, process, output, time.monotonic(), hashed)
 
 
 def end(running: dict[int, Started]) -> None:
@@ -77,10 +97,41 @@ def show(started: Started) -> None:
     sys.stdout.flush()
 
 
+def result(started: Started, used: resource.struct_rusage) -> Ended:
+    started.output.seek(0)
+    tests = [(float(seconds), test.strip()) for seconds, test in DURATION.findall(started.output.read())]
+    return Ended(started.session, time.monotonic() - started.at, used.ru_utime + used.ru_stime, tests)
+
+
+def summary(ended: list[Ended]) -> str:
+    """The sum of CPU time, and the slowest sessions and tests."""
+    lines = [f"CPU time: {sum(one.cpu_seconds for one in ended):.0f} s in {len(ended)} sessions"]
+    slow = sorted(ended, key=lambda one: -one.cpu_seconds)[:SLOWEST]
+    lines += ["the slowest sessions, in seconds of CPU time (and of the clock):"]
+    lines += [f"  {one.cpu_seconds:6.0f} ({one.seconds:.0f})  {one.session}" for one in slow]
+    tests = sorted(((*test, one.session) for one in ended for test in one.tests), reverse=True)[:SLOWEST]
+    lines += ["the slowest tests, in seconds of the clock:"] if tests else []
+    lines += [f"  {seconds:6.1f}  {test}, in {session}" for seconds, test, session in tests]
+    return "\n".join(f"sessions: {line}" for line in lines)
+
+
+def without_unchanged(sessions: Iterable[str]) -> list[str]:
+    """The sessions that are due. Of each other one, say when it passed."""
+    found = []
+    for session in sessions:
+        day = due.when(session)
+        if day:
+            print(f"sessions: {session} passed on {day}, and nothing that it depends on has changed", flush=True)
+        else:
+            found.append(session)
+    return found
+
+
 def run(waiting: list[str], stop: bool) -> int:
-    """Run all sessions, or with stop until one fails; the exit status."""
+    """Run all sessions, or with stop until one fails; the exit status. Sessions that pass are noted with stop only."""
     running: dict[int, Started] = {}
     failed: list[str] = []
+    done: list[Ended] = []
     try:
         while running or waiting:
             while waiting and len(running) < AT_ONCE:
@@ -93,15 +144,20 @@ def run(waiting: list[str], stop: bool) -> int:
                 failed.append(started.session)
             if status and stop:
                 end(running)
-                running = {}
-                waiting = []
+                running, waiting = {}, []
+            elif started.hashed and stop:
+                due.note(started.session, started.hashed)
             show(started)
-            took, cpu = time.monotonic() - started.at, used.ru_utime + used.ru_stime
+            one = result(started, used)
+            done.append(one)
             outcome = "failed" if status else "ended"
-            print(f"sessions: {started.session} {outcome} after {took:.0f} s, {cpu:.0f} s of CPU time", flush=True)
+            print(f"sessions: {one.session} {outcome} after {one.seconds:.0f} s, {one.cpu_seconds:.0f} s of CPU time")
+            sys.stdout.flush()
     except KeyboardInterrupt:
         end(running)
         return 130
+    if done and not (failed and stop):
+        print(summary(done), flush=True)
     if failed:
         print(f"sessions: failed: {', '.join(failed)}", flush=True)
     return bool(failed)
@@ -111,4 +167,7 @@ if __name__ == "__main__":
     # SIGINT may be ignored here, as in a job in the background, and the sessions would ignore it too.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    sys.exit(run(parametrized(sys.argv[1:]), os.environ.get("CI") == "true"))
+    names = sys.argv[1:]
+    only_due = names[:1] == ["--due"]
+    chosen = parametrized(names[only_due:])
+    sys.exit(run(without_unchanged(chosen) if only_due else chosen, os.environ.get("CI") == "true"))

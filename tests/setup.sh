@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# setup.sh demo|test|bench|kernels|smc|release: install what is missing for the demo, the tests, the benchmarks, the tests on
-# s390x kernels, those with SMC, or the checks of a release: Debian packages, .venv with pinned requirements, and the folder
-# in which ansible finds this checkout as a collection.
+# setup.sh build|demo|test|bench|kernels|smc|release: install what is missing for the archive, the demo, the tests, the
+# benchmarks, the tests on s390x kernels, those with SMC, or the checks of a release: Debian packages, .venv with pinned
+# requirements, and the folder in which ansible finds this checkout as a collection.
 set -eu
 cd "$(dirname "$0")/.."
 level=$1
@@ -23,10 +23,14 @@ python=$(python3 tests/pythons.py 3.13 3.12 3.11) ||
     fail "ansible-core needs Python 3.11, 3.12 or 3.13, and this machine has none of them."
 
 missing=
-have ip || missing="$missing iproute2"
-have sshd || missing="$missing openssh-server"
-have ssh-keygen || missing="$missing openssh-client"
-have unshare || missing="$missing util-linux"
+if [ "$level" = build ]; then
+    have git || missing="$missing git"
+else
+    have ip || missing="$missing iproute2"
+    have sshd || missing="$missing openssh-server"
+    have ssh-keygen || missing="$missing openssh-client"
+    have unshare || missing="$missing util-linux"
+fi
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 if [ "$level" = test ] || [ "$level" = bench ]; then
     have git || missing="$missing git"
@@ -67,10 +71,10 @@ if [ -n "$missing" ]; then
     have apt-get || fail "please install what Debian calls:$missing"
     echo "setup: installing Debian packages:$missing"
     log=$(mktemp)
-    install="$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing"
+    install="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 install -y --no-install-recommends $missing"
     # A machine that was never updated has no list of packages: fetch it only then.
     if ! $install >"$log" 2>&1; then
-        $as_root apt-get update >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get update failed, see above."; }
+        $as_root apt-get -o Acquire::Retries=3 update >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get update failed, see above."; }
         $install >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get could not install$missing, see above."; }
     fi
     rm -f "$log"
@@ -90,7 +94,7 @@ fetch_netperf() (
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
     echo "deb [signed-by=$keys] $mirror $release main non-free" >sources.list
     set -- -o "Dir::Etc::SourceList=$(pwd)/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$(pwd)/lists" \
-        -o "Dir::Cache=$(pwd)" -o APT::Sandbox::User=root -o Acquire::Languages=none
+        -o "Dir::Cache=$(pwd)" -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3
     apt-get -qq "$@" update && apt-get -qq "$@" download netperf && dpkg -x netperf_*.deb new && mv new/usr usr
     status=$?
     rm -rf lists ./*.bin
@@ -102,9 +106,11 @@ if [ "$level" = test ] && ! have netserver && [ ! -x .cache/netperf/usr/bin/nets
 fi
 
 wanted="-r requirements.txt"
-[ "$level" = demo ] || wanted="$wanted -r requirements-dev.txt"
-stamp=.venv/.setup-$level
-[ "$level" = demo ] || stamp=.venv/.setup-test
+stamp=.venv/.setup-demo
+if [ "$level" != build ] && [ "$level" != demo ]; then
+    wanted="$wanted -r requirements-dev.txt"
+    stamp=.venv/.setup-test
+fi
 now=$("$python" --version; cat requirements.txt requirements-dev.txt constraints.txt; pwd)
 if [ ! -x .venv/bin/python ] || [ "$(cat .venv/.python 2>/dev/null)" != "$python in $(pwd)" ]; then
     echo "setup: making .venv with $python"

@@ -1,33 +1,37 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decide the order and the end of a measurement of two states; documented in plugins/modules/before_after.py."""
+"""Plan a session of two states, and decide how it leaves a host; documented in plugins/modules/before_after.py."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import Any, cast
 
 from ansible.errors import AnsibleActionFail
 
 from ..modules.before_after import DOCUMENTATION
-from ..plugin_utils._actions import continuing, schedules, states
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.measuring import FACT
-from ..plugin_utils._actions.schedules import PHASES
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.variables import role_specs
+from ..plugin_utils._pages.text import one_line
 from ..plugin_utils._records import record_files
-from ..plugin_utils._report.text import one_line, plural
 from ..plugin_utils._series import calibration
+from ..plugin_utils._sessions import continuing, schedules, states, two_states
+from ..plugin_utils._sessions.session import parts_of
 
-Step = Mapping[str, Any]
 ALIKE = {"rounds": "measure_rounds", "most": "measure_max_rounds", "minutes": "measure_max_minutes"}
 """Results of measurement_check that all hosts of a play share, and the variables that they come from."""
 
+OF_ROLE = of_role("before_after", role_specs("before_after"))
+LIMITS = {name: of_role("report", role_specs("report"))[name] for name in ("material_pct", "expected_change")}
+
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = argument_spec(DOCUMENTATION)
+    ARGUMENTS = {**OF_ROLE, **LIMITS, **argument_spec(DOCUMENTATION)}
+    VARIABLES = {name: f"before_after_{name}" for name in OF_ROLE} | {name: f"report_{name}" for name in LIMITS}
+    VARIABLES["tunings"] = "__session_mine"
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -44,32 +48,11 @@ class ActionModule(ControllerAction):
         if state == "found":
             kept = {name: options[name] for name in ("tunings", "design")}
             return {**kept, "untouched": states.compliant(options["tunings"], variables)}
-        session = variables["__before_after_session"]
         if state == "planned":
-            return planned(options, session, host, batch, hosts)
-        if state == "described":
-            return {"lines": described(options, session, batch, hosts)}
-        plan = variables["__before_after_plan"]
-        if state == "looked":
-            return looked(options, session, plan, {name: at_step(hosts[name]) for name in plan["together"]})
-        end = {"reached": self.reached, "ended": ended}[state]
-        return end(options, plan, host, hosts)
-
-    def reached(self, options: Mapping[str, Any], plan: Mapping[str, Any], host: str, hosts: Any) -> dict[str, Any]:
-        """Refuse to measure beside a peer in another state; keep the tuning records of the step."""
-        step = plan["steps"][options["step"]]
-        peers = hosts[host]["__measure_ready"]["peers"]
-        at = {name: at_step(hosts[name]) for name in plan["together"]}
-        if behind := states.behind(peers, at, options["step"]):
-            raise ValueError(
-                f"{', '.join(behind)}, which {host} measures against, did not come to the state {step['phase']} of "
-                f"round {step['round']}: see why it failed"
-            )
-        if not step["set"] or self._task.check_mode:
-            return {"changed": False}
-        ids = {"change": options["change"], "phase": step["phase"], "round": step["round"], "host": host}
-        path = states.keep(options["results"], ids, states.tuning_records(plan["tunings"], hosts[host]))
-        return {"changed": True, "path": path}
+            session = planned(options, variables["__session"], host, batch, hosts)
+            self.say(session["lines"] if host == batch[0] else ())
+            return session
+        return two_states.end(cast(two_states.TwoStates, variables["__session"]), host, hosts, options["final"])
 
 
 def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -78,7 +61,7 @@ def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) ->
     found = {name: alike(variable, values[name]) for name, variable in ALIKE.items()}
     if not options["force"]:
         check_useful(options["results"], ready)
-    session = {**found, "session": 1, "done": 0, "last": 0, "over": False, "said": "", "unlike": ""}
+    session = {**found, "session": 1, "done": 0, "last": 0}
     if not options["continue"]:
         return session
     loaded = record_files.load_change(options["results"], options["change"])
@@ -95,7 +78,7 @@ def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) ->
         "session": continuing.last_session(loaded) + 1,
         "done": done,
         "last": continuing.last_round(loaded),
-        "most": schedules.most_rounds(found["most"], done),
+        "most": schedules.most_rounds(found["most"], done, continuing.declared(loaded)),
     }
 
 
@@ -126,12 +109,11 @@ def alike(variable: str, values: Mapping[str, Any]) -> Any:
 
 
 def planned(
-    options: Mapping[str, Any], session: Mapping[str, Any], host: str, batch: list[str], hosts: Any
+    options: Mapping[str, Any], begun: Mapping[str, Any], host: str, batch: list[str], hosts: Any
 ) -> dict[str, Any]:
-    """The steps of a host, and what it has to go back to; ValueError if it cannot be measured."""
+    """The session of a host, and the plan of the play in sentences; ValueError if the host cannot be measured."""
     chosen = {name: hosts[name].get("__before_after_found") or {} for name in batch}
-    found = chosen[host]
-    partners = partners_of(host, batch, hosts)
+    found, partners = chosen[host], partners_of(host, batch, hosts)
     if found["tunings"] and not partners:
         raise ValueError(
             f"{host} would be tuned and not measured: it has no measure_peer, and no host of this play measures "
@@ -146,7 +128,7 @@ def planned(
                 f"All rounds before come first, and the report will say weaker evidence: {', '.join(restarts)} "
                 "waits for a restart (before_after_design)"
             )
-    if design == "blocks" and session["session"] > 1:
+    if design == "blocks" and begun["session"] > 1:
         raise ValueError(
             f"the change {options['change']} cannot be continued in blocks: name another change, or set "
             "before_after_design to alternate"
@@ -161,28 +143,67 @@ def planned(
             "not be brought back to what it has now if the measurement failed: run site or rollback first, or measure "
             "in blocks (before_after_design)"
         )
-    # without looks there is no reason to measure more
-    most = session["rounds"] if design == "blocks" else session["most"]
-    # hosts that measure against each other are in the same state at any time; all others have orders of their own
-    group = schedules.groups({name: hosts[name]["__measure_ready"]["peers"] for name in batch})[host]
-    seed = schedules.seed_of(options["seed"], group, session["session"])
-    blocks = schedules.blocks(design, session["rounds"], most, session["done"])
-    return {
-        "design": design,
-        "group": group,
-        "record": {"session": session["session"], "seed": seed},
-        "steps": schedules.steps(design, seed, most, session["done"], session["last"]),
-        "blocks": blocks,
-        # a new session is compared with the earlier ones as soon as it has a round
-        "looks": [block["end"] - 1 for block in blocks[:-1]] + ([0] if session["session"] > 1 else []),
+    ready = {name: hosts[name]["__measure_ready"] for name in batch}
+    joining = {name for name in batch if chosen[name].get("tunings") or ready[name]["throttle"] > 1}
+    way_back = {
         "partners": partners,
-        "together": batch,
         "tunings": found["tunings"],
         "tuned": tuned,
         "untouched": [name for name in found["untouched"] if name not in tuned],
-        "checkpoint": bool(others),
+        # the values of blocks are set for a while, if nothing else leads back to the values found
+        "checkpoint": options["change"] if others else "",
+    }
+    groups = schedules.groups({name: item["peers"] for name, item in ready.items()}, joining)
+    session = order_of(options, begun, design, ready, groups, host)
+    for step in session["steps"]:
+        step["set"] = found["tunings"] if step["set"] else None
+    return {**session, **way_back, "warnings": warnings}
+
+
+def order_of(
+    options: Mapping[str, Any],
+    begun: Mapping[str, Any],
+    design: str,
+    ready: Mapping[str, Any],
+    groups: Mapping[str, tuple[str, ...]],
+    host: str,
+) -> dict[str, Any]:
+    """The steps of a host up to each look, and the plan of the play in sentences.
+
+    ``groups``: for each host those that are in the same state at any time, because they measure against each other. All
+    others have orders of their own.
+    """
+    number, done = begun["session"], begun["done"]
+    # without looks there is no reason to measure more
+    most = begun["rounds"] if design == "blocks" else begun["most"]
+    ends = schedules.ends(design, begun["rounds"], most, done)
+    seeds = {group: schedules.seed_of(options["seed"], group, number) for group in groups.values()}
+    orders = {group: schedules.steps(design, seed, most, done, begun["last"]) for group, seed in seeds.items()}
+    sizes = [(end, 2 * (end - begin)) for begin, end in pairwise([done, *ends])]
+    if number > 1:
+        # a new session is compared with the earlier ones as soon as it has a round
+        sizes = [(0, 1), (ends[0], sizes[0][1] - 1), *sizes[1:]]
+    measuring = [item for item in ready.values() if item["measures"]]
+    step = schedules.seconds_per_step([item["seconds"] for item in measuring], measuring[0]["throttle"])
+    return {
+        **begun,
+        **{name: options[name] for name in ("change", "results")},
+        "most": most,
+        "kind": "state",
+        "limits": {name: options[name] for name in LIMITS},
+        "design": design,
+        "seed": seeds[groups[host]],
+        "steps": [
+            {**one, "session": number, "label": f"round {at}", "hosts": [host]}
+            for at, one in enumerate(orders[groups[host]], 1)
+        ],
+        "parts": parts_of(sizes),
         "at": time.time(),
-        **({"warnings": warnings} if warnings else {}),
+        "lines": [
+            *schedules.described(ends, number, orders),
+            schedules.duration([2 * (end - done) * step for end in ends], len(measuring), begun["minutes"]),
+            *forecast(options, {item["host"]: item["calibration"] for item in measuring}, ends[0]),
+        ],
     }
 
 
@@ -192,22 +213,7 @@ def partners_of(host: str, batch: Collection[str], hosts: Any) -> list[str]:
     return [name for name in batch if ready[name].get("measures") and (name == host or host in ready[name]["peers"])]
 
 
-def described(options: Mapping[str, Any], session: Mapping[str, Any], batch: Iterable[str], hosts: Any) -> list[str]:
-    """The plan of the play in sentences."""
-    plans = [plan for name in batch if (plan := hosts[name].get("__before_after_plan") or {}).get("blocks")]
-    ready = [hosts[name]["__measure_ready"] for name in batch if hosts[name]["__measure_ready"]["measures"]]
-    blocks, orders = plans[0]["blocks"], {tuple(plan["group"]): plan["steps"] for plan in plans}
-    step = schedules.seconds_per_step([item["seconds"] for item in ready], ready[0]["throttle"])
-    return [
-        *schedules.described(blocks, session["session"], orders),
-        schedules.duration([block["end"] * step for block in blocks], len(ready), session["minutes"]),
-        *forecast(options, {item["host"]: item["calibration"] for item in ready}, blocks),
-    ]
-
-
-def forecast(
-    options: Mapping[str, Any], calibrations: Mapping[str, str], blocks: Iterable[Mapping[str, int]]
-) -> list[str]:
+def forecast(options: Mapping[str, Any], calibrations: Mapping[str, str], rounds: int) -> list[str]:
     """What the measurement can show at its first look, in sentences."""
     name = next(iter(calibrations.values()))
     known = calibration.read(options["results"], name)
@@ -216,96 +222,5 @@ def forecast(
             f"The smallest change that this can show is unknown: {options['results']} holds no calibration of the name "
             f"{name}. To measure the noise of these hosts first: ansible-playbook zpower.sap_tuning.calibrate"
         ]
-    rounds = next(block["rounds"] for block in blocks)
     found = calibration.forecast(known, calibrations, rounds, options["material_pct"])
     return [one_line(sentence) for sentence in found["sentences"]]
-
-
-def looked(
-    options: Mapping[str, Any], session: Mapping[str, Any], plan: Mapping[str, Any], at: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The session after a step: whether it is over, and why, in a sentence."""
-    loaded = record_files.load_change(options["results"], options["change"])
-    if session["session"] > 1:
-        reason = continuing.unlike(loaded, session["session"], options["expected_change"])
-        if reason:
-            count = continuing.set_aside(options["results"], loaded, session["last"], session["session"])
-            sentence = (
-                f"the change {options['change']} cannot be continued: {reason}; the {plural(count, 'record')} of this "
-                "session were set aside, and the earlier ones can be used as before"
-            )
-            return {**session, "changed": True, "over": True, "said": "", "unlike": sentence}
-    begin = options["step"] + 1
-    ahead = [block for block in plan["blocks"] if block["begin"] == begin]
-    if not ahead:
-        return {**session, "changed": False, "said": ""}
-    rounds = next(block["rounds"] for block in plan["blocks"] if block["end"] == begin)
-    # a host that failed must not keep the others from their verdict
-    verdict, reason = continuing.verdict(loaded, options, [name for name in at if at[name] != options["step"]])
-    said = f"{plural(rounds, 'round')} of each state: {verdict}. {reason}"
-    over = verdict in continuing.DECIDED
-    more = ahead[0]["rounds"] - rounds
-    if not over and (late := too_late(session, plan, begin, ahead[0]["end"])):
-        over, said = True, f"{said} {plural(more, 'more round')} would end after {late}: the time is spent."
-    elif not over:
-        said = f"{said} {plural(more, 'more round')} of each state follow."
-    return {**session, "changed": False, "over": over, "said": said}
-
-
-def too_late(session: Mapping[str, Any], plan: Mapping[str, Any], done: int, end: int) -> str | None:
-    """When a block would end at the pace so far, if that is later than allowed."""
-    seconds = (time.time() - plan["at"]) / done * end
-    if not session["minutes"] or seconds <= 60 * session["minutes"]:
-        return None
-    return f"{schedules.duration_text(seconds)} (measure_max_minutes is {session['minutes']:g})"
-
-
-def at_step(variables: Mapping[str, Any]) -> int:
-    """The step that a host has begun; -1 before the first."""
-    return int(variables.get("__before_after_at", -1))
-
-
-def ended(options: Mapping[str, Any], plan: Mapping[str, Any], host: str, hosts: Any) -> dict[str, Any]:
-    """Problems, and how to leave the host: in its final state if a partner measured both states, else as found."""
-    folder = record_files.change_folder(options["results"], options["change"])
-    measured = [measured_phases(plan["steps"], hosts[name], folder) for name in plan["partners"]]
-    succeeded = not measured or any(phases.issuperset(PHASES) for phases in measured)
-    error = hosts[host].get("__before_after_error")
-    problems = [error] if error else []
-    if not succeeded:
-        problems.append(f"not both states were measured, so {host} was left as it was found")
-    return {"succeeded": succeeded, "problems": problems, **left(options, plan, succeeded)}
-
-
-def left(options: Mapping[str, Any], plan: Mapping[str, Any], succeeded: bool) -> dict[str, Any]:
-    """The tunings to take ``back``, to the values of ``checkpoint`` or to the first ones, and then those to ``set``."""
-    if succeeded and options["final"] == "restored":
-        return {"back": plan["tunings"], "checkpoint": "", "set": []}
-    if plan["checkpoint"]:
-        return {"back": plan["tunings"], "checkpoint": options["change"], "set": plan["tunings"] if succeeded else []}
-    if succeeded:
-        return {"back": [], "checkpoint": "", "set": plan["tunings"]}
-    return {"back": plan["untouched"], "checkpoint": "", "set": plan["tuned"]}
-
-
-def measured_phases(planned_steps: list[Step], variables: Mapping[str, Any], folder: Path) -> set[str]:
-    """The phases of which a host has measured a whole round in this session.
-
-    Each step begins after the round of the one before. In the last one, every workload must have been measured: the
-    facts hold the last good round of each.
-    """
-    at = at_step(variables)
-    if at < 0:
-        return set()
-    found, last = {step["phase"] for step in planned_steps[:at]}, planned_steps[at]
-    if not variables.get("__before_after_error"):
-        return found | {last["phase"]}
-    entries = [
-        entry
-        for peers in (variables.get(FACT) or (variables.get("ansible_facts") or {}).get(FACT) or {}).values()
-        for peer, entry in peers.items()
-        if peer != "loopback" and Path(str(entry.get("record"))).is_relative_to(folder)
-    ]
-    if entries and all((entry["phase"], entry["round"]) == (last["phase"], last["round"]) for entry in entries):
-        found.add(last["phase"])
-    return found

@@ -10,19 +10,22 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 
 from ..modules.calibrate import DOCUMENTATION
-from ..plugin_utils._actions import series
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.reporting import reading, report_result
+from ..plugin_utils._actions import series, tags
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.reporting import reading
+from ..plugin_utils._actions.variables import role_specs
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_calibration import FORMATS, terminal
 from ..plugin_utils._series.calibrating import Planned, calibrate
 from ..plugin_utils._statistics.planning import FEWEST_ROUNDS
 
 PHASE = "calibration"
+OF_ROLE = {name: of_role("calibrate", role_specs("calibrate"))[name] for name in ("change", "material_pct")}
 
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = argument_spec(DOCUMENTATION)
+    ARGUMENTS = {**OF_ROLE, **argument_spec(DOCUMENTATION)}
+    VARIABLES = {name: f"calibrate_{name}" for name in ("results", *OF_ROLE)}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         results, change, rounds = options["results"], options["change"], options["rounds"]
@@ -35,6 +38,7 @@ class ActionModule(ControllerAction):
                 " (calibrate_change)"
             )
         if options["state"] == "planned":
+            tags.check_tags(variables.get("ansible_run_tags") or ["all"])
             if rounds < FEWEST_ROUNDS:
                 raise AnsibleActionFail(
                     f"calibrate_rounds is {rounds}; fewer than {FEWEST_ROUNDS} rounds say too little about noise"
@@ -45,6 +49,7 @@ class ActionModule(ControllerAction):
         if not records:
             msg = f"there is no record of the calibration {change} below {results}"
             if self._task.check_mode:
+                self.say([msg])
                 return {"changed": False, "msg": msg, "lines": [msg], "paths": {}}
             raise AnsibleActionFail(msg)
         planned = Planned(rounds, options["material_pct"])
@@ -55,5 +60,6 @@ class ActionModule(ControllerAction):
             )
         report = calibrate(change, records, planned, loaded.problems)
         folder = record_files.change_folder(results, change)
-        written = series.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
-        return {**report_result(report, written), "lines": terminal(report)}
+        result = series.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
+        self.say([*terminal(report), *result["paths"].values()])
+        return {**result, "lines": terminal(report)}

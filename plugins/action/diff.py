@@ -10,14 +10,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
 
 from ..modules.diff import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._evidence import differences
 from ..plugin_utils._evidence.choosing import LATEST, PREVIOUS, Found, Runs
-from ..plugin_utils._report.text import one_line
+from ..plugin_utils._pages.text import one_line
 
 display = Display()
 
@@ -29,9 +28,7 @@ class ActionModule(ControllerAction):
         try:
             difference, runs = compared(options)
         except OSError as error:
-            raise AnsibleActionFail(f"{error.filename} cannot be read: {error.strerror or error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(one_line(error)) from None
+            raise ValueError(f"{error.filename} cannot be read: {error.strerror or error}") from None
         lines = list(differences.lines(difference))
         for line in lines:
             display.display(line)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan an experiment, resume it, and say which level won; documented in plugins/modules/experiment.py."""
+"""Plan an experiment, do steps, and say which level won; documented in plugins/modules/experiment.py."""
 
 from __future__ import annotations
 
@@ -11,21 +11,33 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ansible.errors import AnsibleActionFail
 
-from ..lookup.tunings import known_tunings, role_variables
+from ..lookup.progress import describe
+from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
-from ..plugin_utils._actions import states
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.variables import role_specs, role_variables
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._experiment import outcomes, plan_files, plans
 from ..plugin_utils._experiment.factors import read_factors
 from ..plugin_utils._records import record_files
+from ..plugin_utils._sessions import schedules, session, two_states
 
-NOT_IN_FORCE = ("not_applicable", "unsupported", "pending_restart", "failed")
-NOT_BACK = ("drifted", "pending_restart", "failed")
+OF_ROLE = {
+    name: spec
+    for name, spec in of_role("experiment", role_specs("experiment")).items()
+    if name not in ("tunings", "final", "lease")
+}
+OF_STEP = {
+    "max_minutes": "measure_max_minutes",
+    "tunings": "__session_mine",
+    "level": "__session_step",
+    "step": "__session_index",
+    "part": "__session_part",
+}
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 LOST = (
     "The host failed or could not be reached: its checkpoint is taken back by the lease, or by the rollback playbook."
@@ -33,31 +45,40 @@ LOST = (
 
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = argument_spec(DOCUMENTATION)
+    ARGUMENTS = {**OF_ROLE, **argument_spec(DOCUMENTATION)}
+    VARIABLES = {name: f"experiment_{name}" for name in OF_ROLE} | OF_STEP
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         # ansible-core 2.19 and later hand over subclasses of str and int; a plan holds plain JSON
         options = json.loads(json.dumps(options))
-        alive = [str(host) for host in variables.get("ansible_play_batch") or ()]
-        check = bool(self._task.check_mode)
         try:
-            if options["state"] == "planned":
-                return planned(options, options["hosts"] or alive, check)
-            if options["state"] in STEP:
-                return {"changed": False, **STEP[options["state"]](options, variables, check)}
-            plan = plan_files.read(options["results"], options["change"])
-            if plan is None:
-                where = f"the change {options['change']} below {options['results']}"
-                raise ValueError(f"{where} has no plan of an experiment")
-            if options["state"] == "decided":
-                return decided(plan, options)
-            if options["state"] == "looked":
-                return looked(plan, options, check)
-            return ended(plan, options, alive, check)
+            result = self.decide(options["state"], options, variables)
         except OSError as error:
             raise AnsibleActionFail(f"the plan of the experiment cannot be kept: {error}") from None
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
+        self.say(result.pop("say", ()))
+        return result
+
+    def decide(self, state: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of the state, with the lines to ``say``; OSError or ValueError in one sentence."""
+        check = bool(self._task.check_mode)
+        if state == "planned":
+            alive = [str(host) for host in variables.get("ansible_play_batch") or ()]
+            return planned(options, options["hosts"] or alive, check)
+        if state in ("set", "held", "measured"):
+            return {"changed": False, **at_step(options, variables, check)}
+        if state == "looked" and variables.get("__session", {}).get("kind") == "state":
+            return look_at_states(options["part"], variables)
+        plan = plan_files.read(options["results"], options["change"])
+        if plan is None:
+            where = f"the change {options['change']} below {options['results']}"
+            raise ValueError(f"{where} has no plan of an experiment")
+        if state == "decided":
+            return decided(plan, options)
+        if state == "looked":
+            return looked(plan, options, check)
+        return ended(plan, options, variables, check)
 
 
 def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> dict[str, Any]:
@@ -80,29 +101,33 @@ def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> 
         plan["continued"] = [*plan["continued"], plans.end_of(there)]
     ready = plan_files.finished(plan, loaded, hosts)
     left = _left(plan, ready)
+    order = [(step["phase"], step["round"]) for step in left]
     changed = bool(left) or plan != there
     if changed and not check:
         if left:
-            session: dict[str, Any] = {
-                "started": _now(),
-                "hosts": sorted(hosts),
-                "ended": None,
-                "failures": {},
-                "kept": None,
-            }
-            plan["sessions"] = [*plan["sessions"], session]
+            begun: dict[str, Any] = {"started": _now(), "hosts": sorted(hosts), "ended": None}
+            plan["sessions"] = [*plan["sessions"], {**begun, "failures": {}, "kept": None}]
             plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
         plan_files.write(results, plan)
+    progress, remarks = _progress(plan, len(left), there is not None), _remarks(plan)
     return {
         "changed": changed,
-        "msg": _progress(plan, len(left), there is not None),
+        "msg": progress,
+        **{name: options[name] for name in ("change", "results", "rounds")},
+        "kind": "level",
+        "design": "alternate",
+        "seed": plan["seed"],
+        "checkpoint": change,
+        # a level is taken back with options such as the instances to restart
+        "varied": {name: value for cell in plan["cells"] for name, value in cell["vars"].items()},
         "plan": {name: plan[name] for name in ("baseline", "cells", "rounds", "max_rounds", "seed", "order")},
         "tunings": sorted({tuning for factor in plan["factors"] for tuning in factor["tunings"]}),
         "steps": left,
-        "parts": _parts(plan, left),
+        "parts": session.parts_of([(rounds, len(inside)) for rounds, inside in plans.parts(plan, order)]),
         "resumed": there is not None,
-        "remarks": _remarks(plan),
+        "remarks": remarks,
         "at": time.time(),
+        "say": [progress, *remarks, *(", ".join(block) for block in plan["order"])] if check else [],
     }
 
 
@@ -125,8 +150,8 @@ def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dic
         return {"changed": False, "msg": "the experiment goes on", "over": False}
     if not check:
         plan_files.write(options["results"], plan)
-    rounds = f"{plan['stopped']} rounds of each level"
-    return {"changed": True, "msg": f"the experiment ends after {rounds}: {reason}", "over": True}
+    said = f"the experiment ends after {plan['stopped']} rounds of each level: {reason}"
+    return {"changed": True, "msg": said, "over": True, "say": [said]}
 
 
 def _look(
@@ -146,12 +171,10 @@ def _look(
 
 
 def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
-    """Whether the next part would end after the limit, if its steps take as long as those of this session so far."""
-    if not plan["max_minutes"] or not part["next"]:
-        return False
-    began = datetime.strptime(plan["sessions"][-1]["started"], TIME).replace(tzinfo=timezone.utc)
-    seconds = (datetime.now(timezone.utc) - began).total_seconds()
-    return bool(seconds * (1.0 + part["next"] / part["end"]) > 60.0 * plan["max_minutes"])
+    """Whether the next part would end after the limit of this session."""
+    began = datetime.strptime(plan["sessions"][-1]["started"], TIME).replace(tzinfo=timezone.utc).timestamp()
+    late = schedules.too_late(began, part["end"], part["end"] + part["next"], plan["max_minutes"])
+    return bool(part["next"]) and late is not None
 
 
 def _load(options: Mapping[str, Any]) -> record_files.Loaded:
@@ -173,19 +196,8 @@ def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) ->
         hosts = sorted(host for host, steps in ready.items() if (phase, number) not in steps)
         if hosts:
             cell = {name: cells[phase][name] for name in ("name", "vars", "probe", "set", "found")}
-            session = plans.session_of(plan, (phase, number))
-            found.append({"phase": phase, "round": number, "session": session, "hosts": hosts, **cell})
-    return found
-
-
-def _parts(plan: Mapping[str, Any], left: Collection[Mapping[str, Any]]) -> list[dict[str, int]]:
-    """Which steps lie before each look: from ``begin`` to before ``end``; ``next``: the size of the next part."""
-    found: list[dict[str, int]] = []
-    for rounds, inside in plans.parts(plan, [(step["phase"], step["round"]) for step in left]):
-        begin = found[-1]["end"] if found else 0
-        if found:
-            found[-1]["next"] = len(inside)
-        found.append({"rounds": rounds, "begin": begin, "end": begin + len(inside), "next": 0})
+            ids = {"phase": phase, "round": number, "session": plans.session_of(plan, (phase, number))}
+            found.append({**ids, "label": f"{phase} {number}", "hosts": hosts, **cell})
     return found
 
 
@@ -207,6 +219,7 @@ def decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "changed": False,
         "msg": outcome["reason"],
+        "say": [outcome["reason"]],
         "winner": outcome["winner"],
         "vars": won["vars"],
         "tunings": won["set"],
@@ -214,75 +227,63 @@ def decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def ended(plan: dict[str, Any], options: Mapping[str, Any], alive: Collection[str], check: bool) -> dict[str, Any]:
-    """Close the last session and note how its hosts ended; nothing to do if it is closed already."""
-    session = plan["sessions"][-1] if plan["sessions"] else None
-    if session is None or (session["ended"] and options["kept"] in (None, session["kept"])):
-        return {"changed": False, "msg": "there is no session to end"}
-    if not session["ended"]:
-        reported = {host: text for host, text in options["failures"].items() if text and host in session["hosts"]}
-        session["failures"] = {host: LOST for host in session["hosts"] if host not in alive} | reported
-        session["ended"] = _now()
-    session["kept"] = options["kept"]
+def ended(
+    plan: dict[str, Any], options: Mapping[str, Any], variables: Mapping[str, Any], check: bool
+) -> dict[str, Any]:
+    """Close the last session and note how its hosts ended, which it returns; a closed one is left as it is."""
+    hosts = {host: variables["hostvars"][host] for host in variables["ansible_play_batch"]}
+    lost = {host: session.lost(known.get("__session_mine", ()), known) for host, known in hosts.items()}
+    texts = {host: (known.get("__session_error"), lost[host]) for host, known in hosts.items()}
+    errors = {host: "; ".join(filter(None, both)) for host, both in texts.items()}
+    last = plan["sessions"][-1] if plan["sessions"] else None
+    if last is None or (last["ended"] and options["kept"] in (None, last["kept"])):
+        return {"changed": False, "msg": "there is no session to end", "lost": lost, "errors": errors}
+    if not last["ended"]:
+        failures = {host: errors.get(host, LOST) for host in last["hosts"]}
+        last["failures"] = {host: text for host, text in failures.items() if text}
+        last["ended"] = _now()
+    last["kept"] = options["kept"]
     if not check:
         plan_files.write(Path(options["results"]), plan)
-    return {"changed": True, "msg": "the session has ended", "failures": session["failures"]}
+    found = [cell["vars"] for cell in plan["cells"] if cell["name"] == last["kept"] and cell["vars"]]
+    said = [f"{last['kept']} is set. To keep it with site and verify, put this into the inventory:"] if found else []
+    said += [f"{name}: {json.dumps(value)}" for values in found for name, value in values.items()]
+    return {"changed": True, "msg": "the session has ended", "lost": lost, "errors": errors, "say": said}
 
 
-def set_level(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> dict[str, Any]:
-    """The tuning records of the level; ValueError if a tuning that it sets is not in force, or cannot be."""
-    level, host = options["level"], variables["inventory_hostname"]
-    setting = [name for name in options["tunings"] if name in level["set"]]
-    records = states.tuning_records(setting, variables)
-    able = {record["name"] for record in records if record["verdict"] not in NOT_IN_FORCE}
-    unable = [name for name in setting if name not in able]
-    if unable:
-        names, why = ", ".join(unable), states.reasons(record for record in records if record["name"] in unable)
-        if check:
-            raise ValueError(f"level {level['name']} cannot be set on {host} ({names}): {why}. Nothing was changed.")
-        raise ValueError(f"level {level['phase']} is not in force on {host} ({names}): {why}")
-    return {"records": records}
+def look_at_states(part: session.Part, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """A look at the session of before_after."""
+    hosts, at = variables["hostvars"], part["end"] - 1
+    behind = [host for host in variables["__session_together"] if session.step_of(hosts[host]) != at]
+    found = two_states.look(cast(two_states.TwoStates, session.session_of(variables)), part, behind)
+    return {**found, "say": [found["msg"]] if found["msg"] else []}
 
 
-def held(options: Mapping[str, Any], variables: Mapping[str, Any], _check: bool) -> dict[str, Any]:
-    """The step that this host measured, and the records of its tunings as found; ValueError if the level changed."""
-    level = options["level"]
-    if states.changed([name for name in options["tunings"] if name in level["set"]], variables):
-        raise ValueError(
-            f"level {level['phase']} was no longer in force on {variables['inventory_hostname']} after round "
-            f"{level['round']}: somebody else changed it, or the lease ran out (experiment_lease)"
-        )
-    found = states.tuning_records([name for name in options["tunings"] if name in level["found"]], variables)
-    return {"at": f"{level['phase']} {level['round']}", "found": found}
+def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
+    """What the role asks before and after the round of a step."""
+    state, step, number, tunings = (options[name] for name in ("state", "level", "step", "tunings"))
+    if state == "measured":
+        return session.keep(step, number, variables, check)
+    if state == "held":
+        return {"step": number, **session.held(step, tunings, variables)}
+    said = [] if check or not options["part"] else announced(options["part"], number, variables)
+    return {"step": number, **session.records_of(step, tunings, variables, check), "say": said}
 
 
-def measured(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> dict[str, Any]:
-    """Keep the tuning records, with which the step is done; ValueError if a peer had another level."""
-    level, host, hosts = options["level"], str(variables["inventory_hostname"]), variables["hostvars"]
-    here, together = variables["__experiment_held"]["at"], variables["__experiment_together"]
-    at = {peer: (hosts[peer].get("__experiment_held") or {}).get("at") for peer in together}
-    if behind := states.behind(variables["__measure_ready"]["peers"], at, here):
-        raise ValueError(
-            f"{', '.join(behind)}, which {host} measures against, was not at level {level['phase']} until the end of "
-            f"round {level['round']}, so this step does not count: see why it failed"
-        )
-    tunings = [
-        *variables["__experiment_tuned"]["records"],
-        *map(states.as_found, variables["__experiment_held"]["found"]),
-    ]
-    ids = {"change": options["change"], "phase": level["phase"], "round": level["round"], "host": host}
-    return {"changed": True, **({} if check else {"path": states.keep(options["results"], ids, tunings)})}
-
-
-def restored(options: Mapping[str, Any], variables: Mapping[str, Any], _check: bool) -> dict[str, Any]:
-    """The values that were not taken back, because somebody else changed them or they wait for a restart."""
-    records = states.tuning_records(options["tunings"], variables)
-    lost = states.reasons(record for record in records if record["verdict"] in NOT_BACK)
-    error = options["failures"].get(variables["inventory_hostname"])
-    return {"lost": lost, "error": "; ".join(text for text in (error, lost) if text)}
-
-
-STEP = {"set": set_level, "held": held, "measured": measured, "restored": restored}
+def announced(part: session.Part, number: int, variables: Mapping[str, Any]) -> list[str]:
+    """The step that is measured next in one line, which the first host that takes part says for all."""
+    here, known, batch = session.session_of(variables), variables["hostvars"], variables["ansible_play_batch"]
+    # a host that failed stays behind
+    if variables["inventory_hostname"] != next((at for at in batch if session.step_of(known[at]) >= number - 1), None):
+        return []
+    states: dict[str, list[str]] = {}
+    for host in batch:
+        step = (here if here["kind"] == "level" else session.session_of(known[host]))["steps"][number]
+        if host in step["hosts"] and session.step_of(known[host]) >= number - 1:
+            states.setdefault(step["phase"], []).append(host)
+    progress = describe(number, len(here["steps"]), time.time() - here["at"], part["end"])
+    shown = [f"{phase} on {', '.join(names[:5])}{' …' * (len(names) > 5)}" for phase, names in states.items()]
+    return [f"{progress}: {'; '.join(shown)}"]
 
 
 def _now() -> str:

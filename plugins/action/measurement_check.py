@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,12 +15,16 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..module_utils._measure.errors import MeasureError
-from ..module_utils._measure.round import tools
+from ..module_utils._measure.round.tools import SETS
 from ..modules.measurement_check import DOCUMENTATION
 from ..plugin_utils._actions.commands import encoded
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.measuring import check_writable
+from ..plugin_utils._actions.tags import check_tags
+from ..plugin_utils._actions.variables import role_specs
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import check_slug
+from ..plugin_utils._statistics.looks import DECLARED, LOOKS
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""
@@ -30,9 +35,22 @@ MAY_HAVE = {"command": "command_peer"}
 RUN_SECONDS = {"enqueue": "enqueue_run_seconds", "command": "command_run_seconds"}
 """The option with the length of a run, if it is not ``run_seconds``."""
 
+SERIES = {
+    "niping": ("bytes",),
+    "network": ("network_kinds", "network_connections"),
+    "enqueue": ("enqueue_loads",),
+    "fio": ("fio_patterns", "fio_modes", "fio_jobs"),
+    "openssl": ("openssl_ciphers", "openssl_bytes", "openssl_processes"),
+    "command": ("commands",),
+}
+"""The lists of which each combination is one workload in a round."""
+
+OF_ROLE = of_role("measure", role_specs("measure"))
+
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = argument_spec(DOCUMENTATION)
+    ARGUMENTS = {**OF_ROLE, **argument_spec(DOCUMENTATION)}
+    VARIABLES = {name: f"measure_{name}" for name in OF_ROLE}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         host = str(variables["inventory_hostname"])
@@ -44,22 +62,18 @@ class ActionModule(ControllerAction):
             peers = peers_of(options, host, {str(name) for name in known})
         except (OSError, ValueError) as error:
             raise AnsibleActionFail(str(error)) from None
-        found = {"host": host, "peers": peers, **chosen(options), "at": time.time()}
-        asked = {
-            "rounds": options["rounds"],
-            "most": max(options["rounds"], options["max_rounds"]),
-            "minutes": options["max_minutes"],
-            "runs": options["runs"],
-            "throttle": options["throttle"],
-            "calibration": options["calibration"],
-        }
-        measures = bool(found["workloads"])
+        found = chosen(options)
         return {
             "changed": False,
-            "measures": measures,
+            "host": host,
+            "peers": peers,
             **found,
-            **asked,
+            "measures": bool(found["workloads"]),
+            **{name: options[name] for name in ("rounds", "runs", "throttle", "calibration")},
+            "most": max(options["rounds"], options["max_rounds"] or 0),
+            "minutes": options["max_minutes"],
             "seconds": seconds(options, found["workloads"]),
+            "at": time.time(),
         }
 
 
@@ -68,7 +82,8 @@ def seconds(options: Mapping[str, Any], workloads: Sequence[Mapping[str, str]]) 
     runs, total = options["runs"] + options["warmup"], 0.0
     for kind in workloads:
         each = options[RUN_SECONDS.get(kind["name"], "run_seconds")]
-        total += options["idle_seconds"] + runs * each * int(options["series"].get(kind["name"], 1))
+        count = math.prod(len(options[name]) for name in SERIES[kind["name"]])
+        total += options["idle_seconds"] + runs * each * count
     return total + (runs * options["run_seconds"] if total and options["control"] else 0.0)
 
 
@@ -82,24 +97,15 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     servers = [name for name in names if name in named and options[named[name]]]
     staying = servers if not options["port"] or len(servers) < 2 else []
     alone = set(servers).difference(staying)
-    workloads = [{"name": name, "tasks": "own_server" if name in alone else name} for name in names]
+    workloads = [{"name": name, "tasks": "own_server" if name in alone else "measure"} for name in names]
     return {"workloads": workloads, "servers": staying}
-
-
-def check_tags(tags: list[str]) -> None:
-    """ValueError if tags would leave tasks of the measurement out."""
-    if "all" not in tags:
-        raise ValueError(
-            f"--tags {','.join(tags)} would leave the measurement out: tags choose tunings in verify, site "
-            "and rollback only; leave --tags out, and choose tunings with zpower_tunings"
-        )
 
 
 def check_change(options: Mapping[str, Any], host: str) -> None:
     """ValueError if no records of this change can be stored for the host."""
     if not options["change"]:
         raise ValueError("zpower_change is empty: name the change, for example with -e zpower_change=rps-2026-11")
-    record_files.check_slug("zpower_change", options["change"])
+    check_slug("zpower_change", options["change"])
     folder = record_files.change_folder(Path(options["results"]), options["change"]) / record_files.file_slug(host)
     check_writable(folder)
     if options["new"] and any(path.is_file() for path in folder.glob("*.json")):
@@ -114,8 +120,14 @@ def check_workloads(options: Mapping[str, Any]) -> None:
             f"measure_rounds is {rounds} and measure_workloads {workloads}; "
             "it takes at least one round and one workload"
         )
-    if 0 < options["max_rounds"] < rounds:
+    if 0 < (options["max_rounds"] or 0) < rounds:
         raise ValueError(f"measure_max_rounds is {options['max_rounds']}, less than measure_rounds, which is {rounds}")
+    most = options["max_rounds"] or rounds
+    if most not in (rounds, DECLARED.rounds) and most > LOOKS[-1].rounds:
+        raise ValueError(
+            f"measure_max_rounds is {most}: the looks at a verdict end at {LOOKS[-1].rounds}, or at {DECLARED.rounds} "
+            "if that is declared before the first round"
+        )
     if "fio" in workloads and not options["fio_directory"]:
         raise ValueError("measure_fio_directory is empty: name a directory on the file system that is to be measured")
     if "command" in workloads:
@@ -126,12 +138,12 @@ def check_commands(given: Sequence[Any]) -> None:
     """ValueError if the programs of the workload command cannot be measured as they are described."""
     if not given:
         raise ValueError("measure_commands is empty: describe the program that is to be measured")
-    spec = {"measure_commands": {"type": "list", "elements": "dict", "options": tools.OPTIONS["command"]}}
+    spec = {"measure_commands": {"type": "list", "elements": "dict", "options": SETS["command"].OPTIONS}}
     checked = ArgumentSpecValidator(spec).validate({"measure_commands": [encoded(item) for item in given]})
     if checked.error_messages:
         raise ValueError(f"measure_commands: {'; '.join(checked.error_messages)}")
     try:
-        tools.LOCAL["command"].check(checked.validated_parameters["measure_commands"])
+        SETS["command"].check(checked.validated_parameters["measure_commands"])
     except MeasureError as error:
         raise ValueError(f"measure_commands: {error}") from None
 

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible.errors import AnsibleActionFail
-from ansible.release import __version__ as ansible_core_version
 
 from ..modules.measurement_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._actions.measuring import collector
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
 from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._records import record_files
-from ..plugin_utils._records.collection import collection_version
 
 PROBLEMS_SHOWN = 20
 
@@ -90,12 +89,9 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
 def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]) -> Imported:
     change = {} if options["change"] is None else {"change": options["change"]}
     imported = records_of(table, *more, change, options["defaults"])
-    collector = {
-        "collection": collection_version(Path(__file__).resolve().parents[2]),
-        "ansible_core": ansible_core_version,
-    }
+    writer = collector()
     # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
-    records = json.loads(json.dumps([{**record, "collector": collector} for record in imported.records]))
+    records = json.loads(json.dumps([{**record, "collector": writer} for record in imported.records]))
     return imported._replace(records=records)
 
 

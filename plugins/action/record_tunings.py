@@ -10,8 +10,8 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 
 from ..modules.record_tunings import DOCUMENTATION
-from ..plugin_utils._actions import states
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
+from ..plugin_utils._sessions import states
 
 
 class ActionModule(ControllerAction):

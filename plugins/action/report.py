@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ansible import context
 from ansible.errors import AnsibleActionFail
@@ -21,17 +22,23 @@ from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.reporting import reading, report_result, writing
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED
+from ..plugin_utils._compare.shapes import Report
 from ..plugin_utils._evidence import command
+from ..plugin_utils._evidence.shapes import KINDS
 from ..plugin_utils._experiment.plan_files import read as read_plan
+from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
+from ..plugin_utils._pages.writing import Written, write_formats
 from ..plugin_utils._records import record_files
-from ..plugin_utils._report.files import Written, write_report
-from ..plugin_utils._report.text import PairKey, Report, Runs, natural, one_line, plural, verdict_word
+from ..plugin_utils._report import RENDERERS
+from ..plugin_utils._rollout.state import FOLDER
 
 FAILING = {
     "never": (),
     "regressed": ("REGRESSED",),
     "inconclusive": ("REGRESSED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"),
 }
+NO_CHANGES = (*KINDS, FOLDER)
+"""Folders of the results that hold evidence and states of rollouts."""
 FAILED = "Failed or unreachable earlier in this run."
 NAMES_THE_CHANGE = re.compile(r"zpower_change=\S+")
 """Every measurement needs its own name, so a command that measures again does not repeat this one."""
@@ -52,13 +59,20 @@ class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        argv = results_command(options["results_command"], variables)
+        argv = command.parse(options["results_command"])
         folder, loaded = _load(options)
+        # a play that tried to measure this change says why there is nothing
+        tried = self._task.check_mode or variables.get("__report_measured")
+        if not tried and not os.path.lexists(folder):
+            raise AnsibleActionFail(no_records(folder, options["change"]))
         limits = _limits(options, measured_by(loaded))
         with record_files.no_collection():
-            report = comparing.compare_change(loaded, expected_hosts(options["expected_hosts"], variables), limits)
+            expected = expected_hosts(options["expected_hosts"], variables)
+            report = cast(Report, comparing.compare_change(loaded, expected, limits))
             with writing("the report", folder):
-                written = write_report(report, loaded_runs(loaded), folder, options["formats"], self._task.check_mode)
+                document = report, loaded_runs(loaded)
+                place = folder, "report"
+                written = write_formats(RENDERERS, document, place, options["formats"], self._task.check_mode)
         result = outcome(report, written)
         if argv and not self._task.check_mode and (failure := command.run(argv, folder)):
             result["warnings"] = [failure]
@@ -70,17 +84,6 @@ class ActionModule(ControllerAction):
             result["failed"] = True
             result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
         return result
-
-
-def results_command(given: object, variables: Mapping[str, Any]) -> list[str]:
-    """The user's command for finished reports."""
-    try:
-        argv = command.parse(given)
-        if argv:
-            command.not_of_a_host(variables)
-    except ValueError as error:
-        raise AnsibleActionFail(str(error)) from None
-    return argv
 
 
 def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> comparing.Expected:
@@ -131,7 +134,6 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
     with reading(results, change):
         folder = record_files.change_folder(results, change)
         if not os.path.lexists(folder):
-            # The report makes this folder and has to be the same the next time, so its absence is no problem.
             return folder, record_files.Loaded(change)
         return folder, replace(record_files.load_change(results, change), experiment=read_plan(results, change))
 
@@ -171,11 +173,9 @@ def outcome(report: Report, written: Written) -> dict[str, Any]:
 def no_records(folder: Path, change: str) -> str:
     """A sentence for a change without records, with the existing changes."""
     results = folder.parent
-    others = sorted(entry.name for entry in results.iterdir() if entry.is_dir()) if results.is_dir() else []
-    known = [one_line(name) for name in others if name != change]
-    there = (
-        f"{results} holds {plural(len(known), 'other change')}: {', '.join(known[:5])}"
-        if known
-        else f"{results} holds no other change"
-    )
-    return f"there is no measurement record of change {change} in {folder}; {there}"
+    entries = sorted(results.iterdir()) if results.is_dir() else []
+    others = [one_line(path.name) for path in entries if path.is_dir() and path.name not in (change, *NO_CHANGES)]
+    near = difflib.get_close_matches(change, others, 1)
+    told = f"; is {near[0]} meant?" if near else ""
+    there = f"{plural(len(others), 'other change')}: {', '.join(others[:5])}" if others else "no other change"
+    return f"there is no measurement record of change {change} in {folder}{told}; {results} holds {there}"

@@ -5,28 +5,32 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.display import Display
 
-from ..lookup.tunings import COLLECTION, asked_for, choose, known_tunings, role_specs, role_values
+from ..lookup.tunings import asked_for, choose, known_tunings
 from ..module_utils._engine import durations
 from ..modules.rollout import DOCUMENTATION
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.role_options import module_options, scope
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
+from ..plugin_utils._actions.variables import COLLECTION, role_specs, role_values
+from ..plugin_utils._pages.text import one_line, shorten
 from ..plugin_utils._records.collection import collection_version
-from ..plugin_utils._report.text import one_line, shorten
-from ..plugin_utils._rollout import files, gates, guard, plan, state, windows
+from ..plugin_utils._rollout import guard, plan, stages, state, windows
+from ..plugin_utils._rollout.keeping import keep
 
 display = Display()
 FACT = "__rollout_plan"
+TUNINGS = "rollout_tunings"
+OF_ROLE = {name: spec for name, spec in of_role("rollout", role_specs("rollout")).items() if name != "tunings"}
+# its entries are checked with the hosts of the play, in sentences of their own
+OF_ROLE["leave_out"] = {"type": "raw", "default": []}
+LIMITS = {name: of_role("report", role_specs("report"))[name] for name in ("material_pct", "expected_change")}
 HOUR = 3600
 NO_HOST = "!all"
 
@@ -36,17 +40,15 @@ def now() -> datetime:
 
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = argument_spec(DOCUMENTATION)
+    ARGUMENTS = {**OF_ROLE, **LIMITS, **argument_spec(DOCUMENTATION)}
+    VARIABLES = {name: f"rollout_{name}" for name in OF_ROLE} | {name: f"report_{name}" for name in LIMITS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        try:
-            result = getattr(self, options["state"])(options, variables)
-        except OSError as error:
-            raise AnsibleActionFail(f"{error.filename}: {error.strerror or error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(one_line(error)) from None
-        change = options["change"] or decided(variables)["asked"]["change"]
-        kept = {"results": options["results"], "change": change} if self._writes else {}
+        result = getattr(self, options["state"])(options, variables)
+        first = result.get("ansible_facts", {}).get(FACT) or decided(variables)
+        ids = {"change": first["asked"]["change"], "run": first["runs"][-1]}
+        left_out = {"left_out": first["left_out"]} if first["left_out"] else {}
+        kept = {"results": options["results"], **ids, **left_out} if self._writes else {}
         return {"changed": False, "rollout": kept, **result}
 
     @property
@@ -59,25 +61,33 @@ class ActionModule(ControllerAction):
             raise ValueError("rollout_change is not set: the name of the rollout, such as rps-2026-11, belongs there")
         window = self._window(options)
         asked = self._plan(options, window, variables)
-        rollout = state.read(options["results"], options["change"])
-        if rollout:
-            rollout.running(socket.gethostname(), state.alive)
+        run, here = state.run_id(), state.controller()
+        with self._held(options, options["change"]):
+            rollout = state.read(options["results"], options["change"]) or new(options["change"], asked)
+            rollout.claim(here, state.alive, options["take_over"])
             rollout.refuse(asked, collection_version(COLLECTION))
-        rollout = rollout or new(options["change"], asked)
-        lines = [*plan.lines(asked, rollout.document, now()), *window.remarks]
-        left = [batch for batch in asked["batches"] if batch["number"] in rollout.open()]
+            rollout.leave_out(plan.left_out(options["leave_out"]))
+            for number in [number for number in rollout.open() if not rollout.members(number)]:
+                rollout.begin(number, stamp())
+                rollout.end(number, True, at=stamp())
+            lines = [*plan.lines(asked, rollout.document, now()), *window.remarks]
+            left = [members for number in rollout.open() if (members := rollout.members(number))]
+            runs = [*filter(None, rollout.runs()), run]
+            if self._writes and left:
+                begun = {"id": run, "began": stamp(), "controller": here, "ansible_core": ansible_core_version}
+                rollout.began(begun, asked["window"])
+            if self._writes and (left or rollout.left_out()):
+                keep(rollout, options["results"])
         lines = lines if left else [rollout.document["headline"]]
         for line in lines:
             display.display(line)
-        if self._writes and left:
-            run = {"began": stamp(), "controller": controller(), "ansible_core": ansible_core_version}
-            rollout.began(run, asked["window"])
-            keep(rollout, options)
         fact = {
-            "order": [host for batch in left for host in batch["hosts"]] or [NO_HOST],
-            "sizes": [len(batch["hosts"]) for batch in left] or [1],
+            "order": [host for members in left for host in members] or [NO_HOST],
+            "sizes": [len(members) for members in left] or [1],
             "asked": options,
             "plan": asked,
+            "runs": runs,
+            "left_out": rollout.left_out(),
         }
         # a complete rollout has no run to end
         complete: dict[str, Any] = {} if left else {"rollout": {}}
@@ -90,7 +100,7 @@ class ActionModule(ControllerAction):
         soak = seconds(options["soak"], "rollout_soak")
         within, measured = options["confirm_within"], options["guard"]
         auto = soak + (2 if measured else 1) * HOUR
-        chosen = {host: self._tunings(host, options["tunings"], variables) for host in hosts}
+        chosen = {host: self._tunings(host, variables) for host in hosts}
         found = {
             "tunings": {host: list(tunings) for host, tunings in chosen.items()},
             "wanted": {host: plan.wanted(tunings) for host, tunings in chosen.items()},
@@ -127,12 +137,12 @@ class ActionModule(ControllerAction):
                     "inventory, or form other batches"
                 )
 
-    def _tunings(self, host: str, chosen: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def _tunings(self, host: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """{name: options of its module} of the tunings that a host asks for."""
         own = {**role_values("rollout"), **variables["hostvars"].raw_get(host)}
         try:
             with scope(self._templar, own) as value_of:
-                names = choose(asked_for(value_of(chosen), value_of), known_tunings())
+                names = choose(asked_for(value_of(TUNINGS), value_of), known_tunings())
             found = {}
             for name in names:
                 with scope(self._templar, {**role_values(name), **own}) as value_of:
@@ -142,22 +152,20 @@ class ActionModule(ControllerAction):
             raise ValueError(f"{host}: {error}") from None
 
     def begun(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        given = decided(variables)["asked"]
-        rollout = self._rollout(options, variables)
-        here, document = str(variables["inventory_hostname"]), rollout.document
-        batch = next(one for one in document["plan"]["batches"] if here in one["hosts"])
-        number, wanted = batch["number"], document["plan"]
-        again = rollout.again(number)
-        closed = self._window(given).closed(now())
+        closed = self._window(decided(variables)["asked"]).closed(now())
+        with self._step(options, variables) as rollout:
+            here, document = str(variables["inventory_hostname"]), rollout.document
+            batch = next(one for one in document["plan"]["batches"] if here in one["hosts"])
+            number, wanted = batch["number"], document["plan"]
+            again = rollout.again(number)
+            if closed and self._writes:
+                rollout.ended(stamp(), reason=closed)
+            elif self._writes:
+                rollout.begin(number, stamp())
         if closed and self._writes:
-            rollout.ended(stamp(), reason=closed)
-            keep(rollout, options)
-            raise ValueError(rollout.document["headline"])
+            raise ValueError(document["headline"])
         if closed:
             display.warning(f"batch {number} would not begin now: {closed}")
-        if self._writes:
-            rollout.begin(number, stamp())
-            keep(rollout, options)
         attempt = document["batches"][number - 1]["attempt"]
         return {
             "number": number,
@@ -169,79 +177,90 @@ class ActionModule(ControllerAction):
         }
 
     def judged(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        rollout, number = self._rollout(options, variables), variables["__rollout_batch"]["number"]
-        kept = rollout.document["batches"][number - 1]
-        stage, hosts = options["stage"], rollout.document["plan"]["batches"][number - 1]["hosts"]
-        alive = variables["ansible_play_hosts"]
-        found = {host: gates.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
-        for host, gate in found.items():
-            before = kept["hosts"][host]
-            values = gates.values(stage, gate, before["values"])
-            changed = gate.changed if stage == gates.APPLYING else before["changed"]
-            rollout.host(number, host, gate.outcome, values, changed, gate.reasons)
-        stopped = gates.stopped(found)
-        if stage == gates.AFTER and not stopped:
-            stopped = self._guard(rollout, number, options, variables)
-        good = not stopped and stage == gates.CONFIRMING
-        if self._writes:
-            if good:
-                rollout.end(number, True, [], kept["guard"], stamp())
-            elif stopped:
-                rollout.stage(number, stage, stamp())
-                kept["reasons"] = stopped
-            else:
-                rollout.stage(number, following(stage, kept, rollout.document["plan"]), stamp())
-            keep(rollout, options)
+        number, stage = variables["__rollout_batch"]["number"], options["stage"]
+        with self._step(options, variables) as rollout:
+            stopped = self._judge(rollout, number, options, variables)
         if stopped:
             raise ValueError(f"batch {number} stops after {stage}: {'; '.join(stopped)}")
         return {"stage": stage}
 
-    def _guard(
+    def _judge(
         self, rollout: state.Rollout, number: int, options: Mapping[str, Any], variables: Mapping[str, Any]
     ) -> list[str]:
-        """The sentences of the guard; its figures are kept with the batch."""
-        batch, wanted = rollout.document["batches"][number - 1], rollout.document["plan"]
-        change = variables["__rollout_batch"]["measurement"]
-        found = guard.judge(
-            options["results"],
-            change,
-            wanted["batches"][number - 1]["hosts"],
-            wanted["guard"]["cpu_pct"],
-            options["material_pct"],
-            options["expected_change"],
-        )
-        report = str(Path(options["results"]) / change / "report.html")
-        batch["guard"] = {
-            "change": change,
-            "report": report,
-            "sentences": found.sentences,
-            "notes": found.notes,
-            "comparisons": found.comparisons,
-        }
-        return list(found.sentences)
+        """Note what the hosts of a batch did in a stage; why the batch does not go on, nothing if it does."""
+        kept, wanted = rollout.document["batches"][number - 1], rollout.document["plan"]
+        stage, hosts = options["stage"], rollout.members(number)
+        alive = variables["ansible_play_hosts"]
+        found = {host: stages.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
+        for host, gate in found.items():
+            before = kept["hosts"][host]
+            values = stages.values(stage, gate, before["values"])
+            changed = gate.changed if stage == stages.APPLYING else before["changed"]
+            rollout.host(number, host, gate.outcome, values, changed, gate.reasons)
+        stopped = stages.stopped(found)
+        if stage == stages.AFTER and wanted["guard"] and not stopped:
+            cpu_pct, change = wanted["guard"]["cpu_pct"], variables["__rollout_batch"]["measurement"]
+            limits = cpu_pct, options["material_pct"], options["expected_change"]
+            said = guard.judge(options["results"], change, hosts, *limits)
+            kept["guard"], stopped = said, said["sentences"]
+        if stopped:
+            rollout.stage(number, stage, stamp())
+            kept["reasons"] = stopped
+        elif stage == stages.CONFIRMING:
+            rollout.end(number, True, [], kept["guard"], stamp())
+        else:
+            rollout.stage(number, stages.following(stage, wanted["soak_s"], wanted["guard"] is not None), stamp())
+        return stopped
 
     def stopped(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        rollout, batch = self._rollout(options, variables), variables["__rollout_batch"]
+        batch = variables["__rollout_batch"]
         number = batch["number"]
-        kept = rollout.document["batches"][number - 1]
         after = "taken back" if batch["on_failure"] == "back" else "confirmed"
-        for host, one in kept["hosts"].items():
-            gate = gates.judged(gates.STOPPED, *of_host(host, variables, gates.STOPPED, one["outcome"] != "lost"))
-            values = gates.left(one["values"], gate, after)
-            reasons = [*one["reasons"], *(gate.reasons if values == "unknown" else ())]
-            rollout.host(number, host, one["outcome"], values, one["changed"], list(dict.fromkeys(reasons)))
-        reasons = kept["reasons"] or [shorten(one_line(options["reason"]), gates.LONGEST)]
-        if self._writes:
+        with self._step(options, variables) as rollout:
+            kept = rollout.document["batches"][number - 1]
+            for host in rollout.members(number):
+                one = kept["hosts"][host]
+                gate = stages.judged(
+                    stages.STOPPED, *of_host(host, variables, stages.STOPPED, one["outcome"] != "lost")
+                )
+                values = stages.left(one["values"], gate, after)
+                reasons = [*one["reasons"], *(gate.reasons if values == "unknown" else ())]
+                rollout.host(number, host, one["outcome"], values, one["changed"], list(dict.fromkeys(reasons)))
+            reasons = kept["reasons"] or [shorten(one_line(options["reason"]), stages.LONGEST)]
             rollout.end(number, False, reasons, kept["guard"], stamp())
-            keep(rollout, options)
+        if self._writes:
             raise ValueError(rollout.document["headline"])
         raise ValueError(f"batch {number} would stop: {'; '.join(reasons)}")
 
-    def _rollout(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> state.Rollout:
-        """The state as it is kept; in check mode as a first run would begin it."""
+    def owned(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        first = decided(variables)
+        try:
+            rollout = state.read(options["results"], first["asked"]["change"]) if self._writes else None
+        except (OSError, ValueError):  # nobody else is known to have it
+            rollout = None
+        return {"own": rollout is None or rollout.runs()[-1:] in ([], first["runs"][-1:])}
+
+    @contextlib.contextmanager
+    def _step(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[state.Rollout]:
+        """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is kept,
+        and if there is no state, it is that with which a first run would begin."""
         first = decided(variables)
         change = first["asked"]["change"]
-        return state.read(options["results"], change) or new(change, first["plan"])
+        with self._held(options, change):
+            rollout = state.read(options["results"], change) or new(change, first["plan"])
+            if self._writes:
+                rollout.own(first["runs"][-1])
+            yield rollout
+            if self._writes:
+                keep(rollout, options["results"])
+
+    @contextlib.contextmanager
+    def _held(self, options: Mapping[str, Any], change: str) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            refused = stack.enter_context(state.held(options["results"], change)) if self._writes else ""
+            if refused:
+                display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
+            yield
 
 
 def refuse_tags(variables: Mapping[str, Any]) -> None:
@@ -275,25 +294,8 @@ def of_host(
     return None if lost else results, error.get("reason", "") if error.get("stage") == stage else ""
 
 
-def following(stage: str, batch: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """The stage after this one."""
-    measuring = (gates.BEFORE, gates.AFTER)
-    stages = [name for name in gates.STAGES if name not in measuring or wanted["guard"]]
-    after = stages[stages.index(stage) + 1]
-    return "soaking" if after == gates.VERIFYING and wanted["soak_s"] else after
-
-
-def keep(rollout: state.Rollout, options: Mapping[str, Any]) -> None:
-    rollout.save(options["results"])
-    files.write(rollout.document, state.folder_of(options["results"], rollout.document["change"]))
-
-
-def controller() -> dict[str, Any]:
-    return {"host": socket.gethostname(), "pid": os.getppid()}
-
-
 def seconds(value: object, option: str) -> int:
-    return int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
+    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

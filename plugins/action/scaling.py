@@ -12,7 +12,6 @@ from ansible.errors import AnsibleActionFail
 from ..modules.scaling import DOCUMENTATION
 from ..plugin_utils._actions import series
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.reporting import report_result
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_scaling import FORMATS
 from ..plugin_utils._series.scaling import reader, scaling
@@ -23,10 +22,7 @@ class ActionModule(ControllerAction):
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         x, change, phases = options["x"], options["change"], options["phases"]
-        try:
-            reader(x)
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
+        reader(x)
         loaded = series.load(options["results"], change)
         missing = sorted(set(phases) - {item.phase for item in loaded.records})
         if missing:
@@ -37,5 +33,5 @@ class ActionModule(ControllerAction):
         report["problems"] = [*report["problems"], *loaded.problems]
         folder = record_files.change_folder(options["results"], change)
         stem = f"scaling-{record_files.file_slug(x)}"
-        written = series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
-        return {**report_result(report, written), "curves": len(report["curves"])}
+        result = series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
+        return {**result, "curves": len(report["curves"])}

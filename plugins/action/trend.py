@@ -14,11 +14,11 @@ from ansible.errors import AnsibleActionFail
 from ..modules.trend import DOCUMENTATION
 from ..plugin_utils._actions import series
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.reporting import report_result
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import check_slug
 from ..plugin_utils._report.of_trend import FORMATS
-from ..plugin_utils._series.trend import Step, trend
+from ..plugin_utils._series.trend import TrendStep, trend
 
 CHANGE: dict[str, str | None] = {"change": None, "label": "", "before": "before", "after": "after"}
 
@@ -27,13 +27,10 @@ class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        try:
-            name = record_files.check_slug("name", options["name"])
-            limits = comparing.Options(
-                material_pct=options["material_pct"], expected_change=tuple(options["expected_change"])
-            )
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
+        name = check_slug("name", options["name"])
+        limits = comparing.Options(
+            material_pct=options["material_pct"], expected_change=tuple(options["expected_change"])
+        )
         results = options["results"]
         chosen = [change_of(item) for item in options["changes"]]
         check_once(chosen)
@@ -46,8 +43,8 @@ class ActionModule(ControllerAction):
         steps = [step for step, _problems in found]
         report = trend(name, steps, options["workload"], options["metric"])
         report["problems"] = report["problems"] + [problem for _step, problems in found for problem in problems]
-        written = series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
-        return {**report_result(report, written), "changes": [step.change for step in steps]}
+        result = series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        return {**result, "changes": [step.change for step in steps]}
 
 
 def change_of(item: Any) -> dict[str, str]:
@@ -64,7 +61,7 @@ def change_of(item: Any) -> dict[str, str]:
     found["label"] = str(given.get("label") or found["change"])
     try:
         for key in ("change", "before", "after"):
-            record_files.check_slug(key, found[key])
+            check_slug(key, found[key])
     except ValueError as error:
         raise AnsibleActionFail(f"changes has {item!r}: {error}") from None
     return found
@@ -80,14 +77,16 @@ def check_once(chosen: list[dict[str, str]]) -> None:
         seen.add(states)
 
 
-def in_time_order(results: str, limits: comparing.Options) -> list[tuple[Step, list[str]]]:
+def in_time_order(results: str, limits: comparing.Options) -> list[tuple[TrendStep, list[str]]]:
     """The steps of all changes that have both phases, in the order in which they were measured; each is read once."""
     found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in series.measured(results)]
     return [item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))]
 
 
-def step_of(item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options) -> tuple[Step, list[str]]:
+def step_of(
+    item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options
+) -> tuple[TrendStep, list[str]]:
     """The comparisons of one change, and the problems of its records."""
     report = series.compared(loaded, item["before"], item["after"], limits)
     problems = [f"{item['change']}: {problem}" for problem in report["problems"]]
-    return Step(item["change"], item["label"], report["comparisons"]), problems
+    return TrendStep(item["change"], item["label"], report["comparisons"]), problems

@@ -8,24 +8,28 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
-from ..lookup.tunings import known_tunings, role_specs
+from ..lookup.tunings import known_tunings
+from ..plugin_utils._actions.controller import HonestAction
 from ..plugin_utils._actions.role_options import module_options, templated
+from ..plugin_utils._actions.variables import in_variables, role_specs
+from ..plugin_utils._answers.answers import OF_TUNING
 
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-
+class ActionModule(HonestAction):
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         spec = {"name": {"type": "str", "required": True, "choices": known_tunings()}}
         _result, arguments = self.validate_argument_spec(argument_spec=spec)
         variables, name = task_vars or {}, arguments["name"]
+        value_of = templated(self._templar, variables)
         try:
-            options = module_options(name, role_specs(name), templated(self._templar, variables))
+            self.check_common(value_of)
+            options = module_options(name, role_specs(name), value_of)
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from error
         module = f"zpower.sap_tuning.{name}"
-        return {**result, **self._execute_module(module_name=module, module_args=options, task_vars=variables)}
+        answer = self.ask(module, options, variables, OF_TUNING)
+        if answer.get("failed"):
+            result["msg"] = in_variables(name, answer.pop("msg", ""))
+        return result | answer

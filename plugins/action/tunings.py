@@ -6,25 +6,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timezone
-from typing import Any
+from datetime import date, timedelta
+from typing import Any, cast
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.action import ActionBase
 
-from ..lookup.tunings import known_tunings, role_specs, role_values, role_variables
+from ..lookup.tunings import known_tunings
 from ..modules.tunings import DOCUMENTATION
-from ..plugin_utils._actions.controller import documented
-from ..plugin_utils._actions.role_options import capture, common_options, module_options, scope, templated
+from ..plugin_utils._actions.controller import HonestAction, documented
+from ..plugin_utils._actions.role_options import capture, module_options, scope, templated
 from ..plugin_utils._actions.tags import runs
+from ..plugin_utils._actions.variables import in_variables, role_specs, role_values
+from ..plugin_utils._answers.answers import Answer, by_tuning, sentences, structure
+from ..plugin_utils._answers.rows import rows_of
 from ..plugin_utils._evidence import waivers, waiving
 from ..plugin_utils._evidence.document import failing as failing_of
-from ..plugin_utils._evidence.rows import rows_of
-from ..plugin_utils._report.text import one_line, shorten
+from ..plugin_utils._evidence.shapes import Host, WaivedRow
+from ..plugin_utils._pages.text import one_line, shorten
 
 MODULE = "zpower.sap_tuning.tunings"
-LONGEST_SENTENCE = 300
+LONGEST_SENTENCE, LONGEST_DAYS = 300, 36_500
 TUNINGS = known_tunings()
 WITH_ROWS = [*TUNINGS, "platform"]
 ARGUMENTS = documented(DOCUMENTATION)
@@ -32,13 +34,10 @@ ARGUMENTS["names"]["choices"] = TUNINGS
 
 # Read where Ansible loads this plugin, before it forks the process of each host.
 for role in WITH_ROWS:
-    role_variables(role)
     role_values(role)
 
 
-class ActionModule(ActionBase):
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
+class ActionModule(HonestAction):
     _supports_diff = True
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -57,10 +56,10 @@ class ActionModule(ActionBase):
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
         try:
-            common_options(templated(self._templar, variables))
+            self.check_common(templated(self._templar, variables))
         except ValueError as error:  # one for all tunings
             raise AnsibleActionFail(str(error)) from error
-        result.update(self._of_host(variables))
+        of_host = self._of_host(variables)
         options, mistakes = self._options(chosen, variables)
         platform = {}
         if arguments["check_platform"] and self._tagged("platform", variables):
@@ -80,7 +79,7 @@ class ActionModule(ActionBase):
         deferred += ["smc"] if restarts else []
         chosen = [name for name in chosen if name not in deferred]
         called = [name for name in chosen if name in options]
-        answer: dict[str, Any] = {}
+        answer = Answer()
         if called or platform:
             module_args = {
                 "names": called,
@@ -89,20 +88,22 @@ class ActionModule(ActionBase):
                 **({"preflight": True} if arguments["preflight"] else {}),
                 **platform,
             }
-            answer = self._execute_module(module_name=MODULE, module_args=module_args, task_vars=variables)
+            fields = {"tunings": by_tuning(called), "tuning": rows_of, "platform": structure, "preflight": sentences}
+            answer = self.ask(MODULE, module_args, variables, fields)
             if "tunings" not in answer:  # the host could not be reached, or the module did not start
-                return {**result, **answer}
+                return result | answer | of_host
         elif not mistakes and not deferred:
             result.update(skipped=True, skip_reason="no tuning is chosen for this host, or the tags match none of them")
-        result.update(together(chosen, answer, mistakes), deferred=deferred)
+        # what the controller knows stands above what the host says
+        result = result | together(chosen, answer, mistakes) | of_host | {"deferred": deferred}
         result["throttle"] = 1 if restarts else later[variables["inventory_hostname"]] if deferred else 0
-        rows = unaccepted(variables["inventory_hostname"], result)
-        found = [row["reason"] for row in rows if row["verdict"] in failing_of("verify", True)[1:]]
+        rows, demanded = unaccepted(variables["inventory_hostname"], result)
+        found = [row["reason"] for row in rows if row["verdict"] in failing_of("rollback", self._task.check_mode)[1:]]
         if arguments["preflight"]:
             result["preflight"] = [*answer.get("preflight", []), *of_platform(rows)]
-        failing = result["errors"] + (found if arguments["drift"] == "fail" else []) + (arguments["failing"] or [])
-        if failing:
-            result["msg"] = "; ".join(failing)
+        failing = result["errors"] + (found if arguments["drift"] == "fail" else demanded)
+        failing += arguments["failing"] or []
+        result["msg"] = "; ".join(failing) or result["msg"]
         return {**result, "drift": found, "failing": failing, "failed": bool(failing) and not arguments["defer"]}
 
     def _check_tags(self, known: Iterable[str], variables: Mapping[str, Any]) -> None:
@@ -116,9 +117,17 @@ class ActionModule(ActionBase):
         return bool(boolean(templated(self._templar, variables)("zpower_rollback"), strict=False))
 
     def _of_host(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """What the evidence needs to know of the host: its waivers and its groups."""
-        value = None if self._rollback(variables) else templated(self._templar, variables)(waivers.VARIABLE)
-        return {"waivers": dated(value), "groups": ["all", *variables.get("group_names", ())]}
+        """What the evidence needs to know of the host: its waivers, its groups, and the verdicts that fail here."""
+        value_of, rollback = templated(self._templar, variables), self._rollback(variables)
+        value = None if rollback else value_of(waivers.VARIABLE)
+        strict = [] if rollback else [name for name in waiving.REPORTED if value_of(f"zpower_{name}") == "fail"]
+        days = value_of(waivers.LONGEST_DAYS)
+        latest = "" if days in (None, "") else (waiving.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
+        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail")
+        if not self._task.check_mode and (mistakes := waivers.parse(value, WITH_ROWS, limits)[1]):
+            raise AnsibleActionFail("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
+        found = {"waivers": dated(value), "waiver_limits": list(limits), "strict": strict}
+        return {**found, "groups": ["all", *variables.get("group_names", ())]}
 
     def _platform(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The options of the platform check, without the tunings, which this task knows."""
@@ -129,7 +138,7 @@ class ActionModule(ActionBase):
         return {name: value for name, value in found.items() if value is not None}
 
     def _tagged(self, name: str, variables: Mapping[str, Any]) -> bool:
-        """Whether the task of this tuning's role would be run, if it stood in the place of this task."""
+        """Whether --tags and --skip-tags select this tuning, as they would select the task of its role."""
         own = set(self._task.tags) - {"always"}
         return runs(own | {name}, variables.get("ansible_run_tags", ("all",)), variables.get("ansible_skip_tags", ()))
 
@@ -157,16 +166,18 @@ def dated(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def together(names: Iterable[str], answer: Mapping[str, Any], mistakes: Mapping[str, str]) -> dict[str, Any]:
+def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) -> dict[str, Any]:
     """The module's answer with the tunings that were not called because of a mistake, and all records and diffs."""
-    wrong = {name: {"failed": True, "msg": text} for name, text in mistakes.items()}
+    wrong = {name: Answer(failed=True, msg=text) for name, text in mistakes.items()}
     results = {**answer.get("tunings", {}), **wrong}
     results = {name: results[name] for name in names}
     checked = answer.get("tuning", [])
-    errors = [f"{name}: {results[name]['msg']}" for name in names if results[name].get("failed")]
+    for name, one in results.items():
+        one["msg"] = in_variables(name, one.get("msg", ""))
+    errors = [f"{name}: {one['msg']}" for name, one in results.items() if one.get("failed")]
     errors += [f"{row['subject']}: {row['reason']}" for row in checked if row["verdict"] == "failed"]
     return {
-        **answer,
+        **{name: value for name, value in answer.items() if name != "preflight"},
         "changed": bool(answer.get("changed")),
         "failed": bool(errors),
         "msg": "; ".join(errors) or answer.get("msg", ""),
@@ -181,13 +192,16 @@ def together(names: Iterable[str], answer: Mapping[str, Any], mistakes: Mapping[
     }
 
 
-def unaccepted(host: str, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the records, with the verdict ``waived`` for those that a waiver accepts today (UTC)."""
-    by_host, _mistakes = waivers.gather({host: result["waivers"]}, WITH_ROWS)
-    rows = rows_of(result["tuning"])
-    today = datetime.now(timezone.utc).date()
-    waiving.apply([{"host": host, "outcome": "ok", "rows": rows}], by_host, {host: result["groups"]}, today, True)
-    return rows
+def unaccepted(host: str, result: Mapping[str, Any]) -> tuple[list[WaivedRow], list[str]]:
+    """The rows of the records, with the verdict ``waived`` for those that a waiver accepts on the day of this run, and
+    the reasons of those that fail in every run."""
+    limits = waivers.WaiverLimits(*result["waiver_limits"])
+    by_host, _mistakes = waivers.gather({host: result["waivers"]}, WITH_ROWS, {host: limits})
+    rows = cast(list[WaivedRow], rows_of(result["tuning"]))
+    enforced = waiving.enforce(rows, result["strict"])
+    one: Host = {"host": host, "outcome": "ok", "message": "", "rows": rows, "platform": None}
+    waiving.apply([one], by_host, {host: result["groups"]}, waiving.DAY, True)
+    return rows, [row["reason"] for row in enforced if row["verdict"] == "drifted"]
 
 
 def of_platform(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -8,12 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.unite import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._evidence import slices
-from ..plugin_utils._report.text import one_line
 
 
 class ActionModule(ControllerAction):
@@ -21,16 +18,11 @@ class ActionModule(ControllerAction):
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         kind, results = options["kind"], Path(options["results"])
-        try:
-            name = slices.run_name(options["run"])
-            if not name:
-                raise ValueError("run is empty; the name of a run, as in zpower_run, belongs there")
-            folder = slices.folder_of(results, kind, name)
-            document, written = slices.unite(folder, kind, by_hand=True, check=self._task.check_mode)
-        except OSError as error:
-            raise AnsibleActionFail(f"{error.filename}: {error.strerror or error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(one_line(error)) from None
+        name = slices.run_name(options["run"])
+        if not name:
+            raise ValueError("run is empty; the name of a run, as in zpower_run, belongs there")
+        folder = slices.folder_of(results, kind, name)
+        document, written = slices.unite(folder, kind, by_hand=True, check=self._task.check_mode)
         return {
             "changed": written.changed,
             "msg": document["headline"],

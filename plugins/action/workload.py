@@ -1,35 +1,179 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the module workload and keep its records on the controller; documented in plugins/modules/workload.py."""
+"""Run the module workload, niping or enqt and keep its records; documented in plugins/modules, in a file each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from ..module_utils._measure.net import request
-from ..module_utils._measure.round import tools
-from ..modules.workload import ARGUMENTS
+from ansible.errors import AnsibleActionFail
+
+from ..module_utils._measure.round import entry_point, rounds
+from ..modules import enqt, niping, workload
 from ..plugin_utils._actions.commands import encoded
-from ..plugin_utils._actions.measuring import MeasuringAction
+from ..plugin_utils._actions.controller import HonestAction
+from ..plugin_utils._actions.measuring import (
+    calibrated_loops,
+    check_writable,
+    collector,
+    lost,
+    summarize,
+    without_raw,
+    without_server,
+)
+from ..plugin_utils._answers.answers import OF_SERVER_OR_ROUND, Answer
+from ..plugin_utils._pages.text import one_line, shorten
+from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import check_slug
 
-network_names: Callable[..., list[str]] = request.network_names
+LONGEST_MESSAGE = 4000
+IDS = ("change", "phase", "peer", "results", "protocol")
+"""Options that stay on the controller."""
+
+MODULES: Mapping[str, Any] = {"enqt": enqt, "niping": niping, "workload": workload}
 
 
-class ActionModule(MeasuringAction):
-    MODULE = "zpower.sap_tuning.workload"
-    OPTIONS = ARGUMENTS
+def names(module: str, options: Mapping[str, Any]) -> list[str]:
+    """The workloads that a call of a module with these checked options measures."""
+    tools, own = MODULES[module].chosen(options)
+    return [str(name) for name in tools.names(own, (options["session"] or {}).get("tool", ""))]
 
-    def names(self, options: Mapping[str, Any]) -> list[str]:
-        chosen = options["workload"]
-        given = options[chosen] or {}
-        if chosen in tools.LOCAL:
-            return [str(name) for name in tools.LOCAL[chosen].names(given)]
-        return network_names(given, (options["session"] or {}).get("tool", ""))
 
-    def _module(self, arguments: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+class ActionModule(HonestAction):
+    @property
+    def module(self) -> str:
+        """The name of the module, without that of the collection."""
+        return str(self._task.action.rpartition(".")[2])
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        variables = task_vars or {}
+        spec = {**entry_point.ARGUMENTS, **MODULES[self.module].ARGUMENTS}
+        _result, options = self.validate_argument_spec(argument_spec=spec, required_by={"change": "phase"})
+        arguments = {name: value for name, value in self._task.args.items() if name not in IDS}
+        if options["side"] != "client":
+            return result | self._module(arguments, variables)
+        ids = self._ids(options, variables)
+        if ids["change"] is not None:
+            self._prepare(arguments, options, ids)
+        outcome = self._module(arguments, variables)
+        records = self._records_of(outcome.pop("records", []), ids, options["protocol"])
+        result = result | outcome
+        # the role measure starts a server again, but only once per round
+        if variables.get("__measure_again") is False and (gone := without_server(records)):
+            return {**result, "failed": True, "server_gone": True, "msg": f"nothing was measured: {gone}"}
+        if records:
+            result.update(self._keep(records, options["results"], ids))
+        return result
+
+    def _prepare(self, arguments: dict[str, Any], options: Mapping[str, Any], ids: dict[str, Any]) -> None:
+        """Add what earlier records of the change determine; AnsibleActionFail if this round was measured already."""
+        results = Path(options["results"])
+        try:
+            folder = record_files.change_folder(results, ids["change"]) / record_files.file_slug(ids["host"])
+            check_writable(folder)
+            expected = names(self.module, options)
+            there = [name for name in expected if self._place(ids, results, name, ids["peer"]).exists()]
+        except ValueError as error:
+            # ansible-core 2.21 would print a cause behind the sentence once more
+            raise AnsibleActionFail(str(error)) from None
+        if there:
+            path = self._place(ids, results, there[0], ids["peer"])
+            raise AnsibleActionFail(f"{path} exists already: name another round or change, or move it away")
+        if self._place(ids, results, rounds.CONTROL_NAME, rounds.CONTROL_PEER).exists():
+            arguments["control"] = False
+        if not options["calibrated"]:
+            arguments["calibrated"] = calibrated_loops(folder, ids["peer"])
+
+    def _place(self, ids: dict[str, Any], results: Path, name: str, peer: str) -> Path:
+        return record_files.record_path(results, {**ids, "workload": {"name": name}, "peer": peer})
+
+    def _module(self, arguments: dict[str, Any], variables: dict[str, Any]) -> Answer:
         given = arguments.get("command")
         if isinstance(given, list):
             arguments = {**arguments, "command": [encoded(command) for command in given]}
-        return super()._module(arguments, variables)
+        return self.ask(f"zpower.sap_tuning.{self.module}", arguments, variables, OF_SERVER_OR_ROUND)
+
+    def _ids(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """The fields that tie a record to its change; AnsibleActionFail if they cannot be names of files."""
+        change, phase = (options[name] or None for name in ("change", "phase"))
+        try:
+            for name, value in (("change", change), ("phase", phase)):
+                if change is not None:
+                    check_slug(name, value)
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None
+        return {
+            "change": change,
+            "phase": phase,
+            "round": options["round"],
+            "host": str(variables["inventory_hostname"]),
+            "peer": options["peer"] or options["address"] or rounds.LOCAL_PEER,
+        }
+
+    def _records_of(self, given: Any, ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The records that the host returned; AnsibleActionFail if one is not sound."""
+        # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON
+        part_of = json.loads(json.dumps({name: value for name, value in protocol.items() if value is not None}))
+        complete = []
+        for record in given if isinstance(given, list) else [given]:
+            wrong = "it is no object"
+            if isinstance(record, dict):
+                complete.append(self._complete(record, ids))
+                if isinstance(complete[-1].get("protocol"), dict):
+                    complete[-1]["protocol"].update(part_of)
+                named = {name: complete[-1][name] or "none" for name in ("change", "phase")}
+                wrong = record_files.validate({**complete[-1], **named}) or ""
+            if wrong:
+                raise AnsibleActionFail(f"{ids['host']} returned a record that cannot be used: {one_line(wrong)}")
+        return complete
+
+    def _complete(self, record: dict[str, Any], ids: dict[str, Any]) -> dict[str, Any]:
+        """A record of the module with the ids and the collector.
+
+        A host says nothing about the ids, but that a workload went to none of the hosts: which record is whose is
+        known here.
+        """
+        if record.get("peer") in (rounds.CONTROL_PEER, rounds.LOCAL_PEER):
+            ids = {**ids, "peer": record["peer"]}
+        # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
+        complete: dict[str, Any] = json.loads(json.dumps({**record, **ids, "collector": collector()}))
+        return complete
+
+    def _keep(self, records: list[dict[str, Any]], results: str, ids: dict[str, Any]) -> dict[str, Any]:
+        """Store the records; the part of the result that tells about them, failed where it has to be."""
+        lines = [summarize(record) for record in records]
+        kept: dict[str, Any] = {"summary": lines}
+        problems = []
+        if ids["change"] is None:
+            kept["records"] = [without_raw(record) for record in records]
+        else:
+            problems = self._store(records, lines, results)
+            kept["paths"] = [line["record"] for line in lines if line["record"]]
+        problems += lost(lines)
+        problems += dict.fromkeys(record["left_behind"] for record in records if record.get("left_behind"))
+        if problems:
+            # it goes to a terminal, and a host has said a part of it
+            kept.update(failed=True, msg=shorten(one_line("; ".join(problems)), LONGEST_MESSAGE))
+        return kept
+
+    def _store(self, records: list[dict[str, Any]], lines: list[dict[str, Any]], results: str) -> list[str]:
+        """Write every record that can be written and note its path in its line; sentences for the others."""
+        problems: dict[str, list[str]] = {}
+        for record, line in zip(records, lines, strict=True):
+            line["record"] = None
+            try:
+                line["record"] = str(record_files.store(results, record))
+            except OSError as error:
+                reason = error.strerror or str(error)
+                problems.setdefault(reason, []).append(line["workload"])
+            except ValueError as error:
+                problems.setdefault(str(error), []).append(line["workload"])
+        return [
+            f"measured, but not stored below {results}: {', '.join(names)}: {reason}"
+            for reason, names in problems.items()
+        ]

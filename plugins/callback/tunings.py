@@ -51,25 +51,34 @@ from typing import Any
 
 from ansible import context
 from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.playbook.block import Block
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_core_version
 from ansible.template import Templar
 
-from ..lookup.tunings import COLLECTION, known_tunings
-from ..plugin_utils._evidence import command, files, slices, table
-from ..plugin_utils._evidence.document import KINDS, LOST, Document, Run, build
+from ..lookup.tunings import known_tunings
+from ..plugin_utils._actions.role_options import templated
+from ..plugin_utils._actions.variables import COLLECTION, mistakes, refusal
+from ..plugin_utils._answers import facts
+from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
+from ..plugin_utils._evidence.document import LOST, Run, build
 from ..plugin_utils._evidence.recording import Loss, Recording
+from ..plugin_utils._evidence.shapes import KINDS, Document
 from ..plugin_utils._records.collection import collection_version
 from ..plugin_utils._rollout import closing
 
 VARIABLE = "zpower_evidence"
 HELP = "docs/troubleshooting.md of the collection"
+PLAYBOOKS = COLLECTION / "playbooks"
 NO_EVIDENCE = "site"
 """As which kind plays without evidence are shown."""
+SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_check", "leftovers", "rollout"}
+"""The modules of this collection whose results hold tuning records, or the place of a rollout."""
 COLOURS = {
     "compliant": "green",
     "changed": "yellow",
     "pending_restart": "yellow",
+    "observed": "yellow",
     "unknown": "yellow",
     "failed": "red",
     "drifted": "red",
@@ -141,19 +150,55 @@ def run_of(recording: Recording, ended: str | None, stopped: str) -> Run:
 
 def variable(play: Any, host: Any, name: str) -> Any:
     """A variable as the first host of the play has it; None if it is not set. Raises what a template raises."""
-    variables = play.get_variable_manager().get_vars(play=play, host=host)
+    manager = play.get_variable_manager()
+    variables = manager.get_vars(play=play, host=host)
+    if facts.deciding(variables):  # the tasks of that host fail; here the others still need a folder
+        kept, manager._fact_cache = manager._fact_cache, {str(host): {}}
+        try:
+            variables = manager.get_vars(play=play, host=host)
+        finally:
+            manager._fact_cache = kept
     return Templar(loader=play.get_loader(), variables=variables).template(variables.get(name))
+
+
+def wrong_variables(play: Any, hosts: list[Any]) -> str:
+    """What is wrong with the variables of the hosts of a play, in one text; empty if nothing is."""
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        variables = play.get_variable_manager().get_vars(play=play, host=host)
+        value_of = templated(Templar(loader=play.get_loader(), variables=variables), variables)
+        for sentence in mistakes(variables, value_of):
+            found.setdefault(sentence, []).append(str(host))
+    # the braces would be a template
+    return refusal(found, len(hosts)).replace("{", "{ ")
+
+
+def put_in_front(play: Any, message: str) -> None:
+    """Let a play fail before its first task. Ansible would turn an error of a callback into a warning."""
+    task = {"name": "Variables of zpower.sap_tuning", "run_once": True, "tags": ["always"]}
+    task["ansible.builtin.fail"] = {"msg": message}
+    first = {"play": play, "variable_manager": play.get_variable_manager(), "loader": play.get_loader()}
+    play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
 
 
 def results_command(play: Any, host: Any) -> list[str]:
     """The user's command for finished evidence. ValueError if it cannot be used; raises what a template raises."""
-    command.not_of_a_host(play.get_variable_manager().get_vars(play=play, host=host))
     return command.parse(variable(play, host, command.VARIABLE))
 
 
 def results_folder(play: Any, host: Any) -> Path:
     named = variable(play, host, "zpower_results")
     return Path(os.path.expanduser(os.path.expandvars(str(named or "results"))))
+
+
+def of_collection(play: Any) -> bool:
+    """Whether a play stands in a playbook of this collection."""
+    return Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS
+
+
+def sources_of(inventory: Any) -> list[str]:
+    """The files and lists of hosts that Ansible could read."""
+    return list(map(str, inventory._inventory.processed_sources))
 
 
 class CallbackModule(CallbackBase):
@@ -170,6 +215,7 @@ class CallbackModule(CallbackBase):
         self._format = "table"
         self._lost: dict[tuple[str, str], Loss] = {}  # by outcome and host
         self._play: object = None
+        self._wrong = ""  # what is wrong with the variables of this play
         self._batch: list[str] = []
         self._hosts: list[str] = []
         self._forget()
@@ -179,9 +225,11 @@ class CallbackModule(CallbackBase):
         self._current = self._plain
         self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
         self._folders: dict[str, Path] = {}
-        self._rollout: Mapping[str, str] = {}  # results and change of its state file
+        self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
         self._slices: dict[str, slices.Slice] = {}
         self._commands: dict[str, list[str]] = {}
+        self._ours = False  # a play of the collection has begun
+        self._refused: list[str] = []
 
     def _mine(self) -> bool:
         cls = globals()["CallbackModule"]
@@ -197,12 +245,25 @@ class CallbackModule(CallbackBase):
             return
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
-        if play._uuid == self._play:
-            return  # a later batch
-        self._play = play._uuid
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
+        later = play._uuid == self._play  # a later batch
+        kind = "" if later else self._kind(play)
+        if not later and (kind or of_collection(play)):
+            self._ours = True
+            self._refuse(
+                refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), sources_of(inventory))
+            )
+            self._refuse("" if hosts else refusals.of_pattern(play.hosts))
+            self._end_now()
+            self._wrong = self._wrong_variables(play, hosts)
+        elif not later:
+            self._wrong = ""
+        if self._wrong:
+            put_in_front(play, self._wrong)
+        if later:
+            return
+        self._play = play._uuid
         self._hosts = [str(host) for host in hosts]
-        kind = self._kind(play)
         # verify with zpower_rollback looks whether everything is taken back
         back = kind == "verify" and self._rolls_back(play, hosts)
         kind = "rollback" if back else kind
@@ -212,17 +273,44 @@ class CallbackModule(CallbackBase):
             self._make_folder(kind, play, hosts)
         if kind:
             self._current.plan(self._hosts)
+            self._end_now()  # before a host is reached
             # these files stay if the run is killed
             self._write(self._document(self._current, None, set(self._lost.values())))
+            self._end_now()
+
+    def _refuse(self, sentence: str) -> None:
+        if sentence and sentence not in self._refused:
+            self._refused.append(sentence)
+            self._display.error(sentence)
+
+    def _wrong_variables(self, play: Any, hosts: list[Any]) -> str:
+        try:
+            found = wrong_variables(play, hosts)
+        except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
+            self._refuse(f"the variables of the play '{play.get_name()}' cannot be read: {error}")
+            self._end_now()
+        given = context.CLIARGS
+        if found and (given.get("start_at_task") or "always" in (given.get("skip_tags") or ())):
+            self._refuse(found)  # the task in front would be left out
+            self._end_now()
+        return found
+
+    def _end_now(self) -> None:
+        """End the run before a play begins if something was refused; what came before is written as at its end."""
+        if self._refused:
+            lost = {*self._lost.values()}
+            self._finish(lost, failed=True)
+            unreachable = any(loss.outcome == "unreachable" for loss in lost)
+            raise SystemExit(refusals.UNREACHABLE if unreachable else refusals.EXIT_CODE)
 
     def _kind(self, play: Any) -> str:
         value = play.get_vars().get(VARIABLE)
         kind = next((known for known in KINDS if value == known), "")
         if value is not None and not kind:
-            self._display.warning(
-                f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}, and no evidence is written: one of"
-                f" {', '.join(KINDS)} belongs there"
+            self._refuse(
+                f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}: one of {', '.join(KINDS)} belongs there"
             )
+            self._end_now()
         return kind
 
     def _rolls_back(self, play: Any, hosts: list[Any]) -> bool:
@@ -246,7 +334,7 @@ class CallbackModule(CallbackBase):
         try:
             self._commands[kind] = results_command(play, host)
         except Exception as error:  # pylint: disable=broad-exception-caught
-            self._display.warning(f"{command.VARIABLE} is not called: {error}")
+            self._refuse(f"{command.VARIABLE} cannot be called: {error}")
 
     def v2_runner_on_ok(self, result: Any) -> None:
         if self._mine():
@@ -281,9 +369,13 @@ class CallbackModule(CallbackBase):
             self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
 
     def _keep(self, outcome: Any) -> str:
-        host = str(part(outcome, "host"))
-        if part(outcome, "task").action == "zpower.sap_tuning.rollout":
+        host, (where, _dot, name) = str(part(outcome, "host")), part(outcome, "task").action.rpartition(".")
+        if where not in ("", "zpower.sap_tuning") or name not in SPEAKING:  # answers that nobody has parsed
+            return host
+        if name == "rollout":
             self._rollout = part(outcome, "result").get("rollout") or self._rollout
+            if self._current.judges:
+                self._current.leave_out(self._rollout.get("left_out") or {})
         if self._current.keep(host, part(outcome, "result")) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
@@ -296,18 +388,28 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_stats(self, stats: Any) -> None:
         if not self._mine():
             return
-        ended, plain = now(), self._plain
         real = {
             loss
             for (outcome, host), loss in self._lost.items()
             if stats.summarize(host)["failures" if outcome == "failed" else outcome]
         }
+        if self._ours:
+            self._refuse(refusals.of_selection(stats.processed, context.CLIARGS.get("tags") or ()))
+        self._finish(real, failed=bool(any(map(stats.failures.get, stats.processed)) or stats.dark))
+
+    def _finish(self, real: Collection[Loss], failed: bool) -> None:
+        """Write and print all. ``failed``: Ansible itself ends with an error, or somebody else ends the run."""
+        ended, plain = now(), self._plain
         shown = [*self._recordings.values(), *([plain] if plain.planned else [])]
         documents = [self._document(recording, ended, real) for recording in shown]
         pages = ["" if one is plain else self._write(document) for one, document in zip(shown, documents, strict=True)]
         summary = self._end_rollout(documents, ended)
         written = [one.kind for one, page in zip(shown, pages, strict=True) if page]
         calls = [(self._commands.get(kind), self._folders[kind]) for kind in written]
+        for document in documents[: len(self._recordings)]:
+            for sentence in refusals.of_document(document):
+                self._refuse(sentence)
+        refused = self._refused
         self._forget()
         if self._format == "json":
             self._print_json(shown)
@@ -320,6 +422,8 @@ class CallbackModule(CallbackBase):
         for argv, folder in calls:
             if argv and (failure := command.run(argv, folder)):
                 self._display.warning(failure)
+        if refused and not failed:
+            raise SystemExit(refusals.EXIT_CODE)  # where Ansible would end with 0
 
     def _end_rollout(self, documents: Iterable[Document], ended: str) -> str:
         """Note the end of the run in the state of the rollout; the path of its summary, empty if there is none."""
@@ -327,17 +431,18 @@ class CallbackModule(CallbackBase):
             return ""
         hosts = [host for document in documents if document["run"]["kind"] == "rollout" for host in document["hosts"]]
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
-        evidence = str(self._folders.get("rollout", ""))
+        evidence, run = str(self._folders.get("rollout", "")), self._rollout["run"]
         try:
-            return closing.close(self._rollout["results"], self._rollout["change"], lost, evidence, ended)
+            return closing.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
         except (OSError, ValueError) as error:
-            self._display.warning(f"the end of the rollout cannot be noted: {error}")
+            self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""
 
     def _document(self, recording: Recording, ended: str | None, real: Collection[Loss]) -> Document:
         run = run_of(recording, ended, recording.stopped(real))
         results = recording.results(real, {host: loss for loss in real for host in loss.hosts})
-        return build(run, recording.planned, results, recording.waived([*known_tunings(), "platform"]))
+        waived = recording.waived([*known_tunings(), "platform"])
+        return build(run, recording.planned, results, waived, waiving.DAY)
 
     def _write(self, document: Document) -> str:
         """Write the files; the path of the page, empty if they cannot be written. If slices cannot be united, the path
@@ -360,7 +465,7 @@ class CallbackModule(CallbackBase):
     def _cannot_write(self, kind: str, error: Exception) -> None:
         self._folders.pop(kind, None)
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
-        self._display.warning(f"the evidence of {kind} cannot be written: {said}")
+        self._refuse(f"the evidence of {kind} cannot be written: {said}")
 
     def _print_json(self, recordings: Iterable[Recording]) -> None:
         found = {}

@@ -6,6 +6,8 @@
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+author:
+  - The zpower.sap_tuning authors (@zpower)
 options:
   results:
     description: The results folder on the controller, relative to the working directory of the playbook run.

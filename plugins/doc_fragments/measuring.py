@@ -177,7 +177,7 @@ attributes:
     description: Shows no diff.
     support: none
   platform:
-    description: Runs on these systems.
+    description: On AIX the network counters and the interface are recorded as null.
     support: full
     platforms: posix
 notes:

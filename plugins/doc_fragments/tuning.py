@@ -6,6 +6,8 @@
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+author:
+  - The zpower.sap_tuning authors (@zpower)
 options:
   state:
     description:
@@ -57,6 +59,14 @@ options:
       - Not with O(checkpoint) and O(lease). Ignored with O(state=confirmed).
     type: str
     version_added: 0.9.0
+  confirm_runs:
+    description:
+      - The runs of a rollout, this one last. Values that another run has set on probation are then neither set nor
+        confirmed nor taken back; the call fails. If empty, values of all runs are.
+    type: list
+    elements: str
+    version_added: 1.0.0
+    default: []
   confirmed_state:
     description: With O(state=confirmed), the state that the values should have.
     type: str

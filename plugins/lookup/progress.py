@@ -52,6 +52,8 @@ from typing import Any
 
 from ansible.plugins.lookup import LookupBase
 
+from ..plugin_utils._sessions.schedules import duration_text
+
 
 def describe(done: int, total: int, elapsed: float, until: int | None = None) -> str:
     """Round and time left; no time before the first round has ended."""
@@ -59,13 +61,8 @@ def describe(done: int, total: int, elapsed: float, until: int | None = None) ->
     text = f"round {done + 1} of {'at most ' if end < total else ''}{total}"
     if done < 1:
         return text
-    seconds = max(0.0, elapsed) / done * (end - done)
-    left = "to the next look" if end < total else "left"
-    if seconds < 90:
-        return f"{text}, about {max(1, round(seconds))} seconds {left}"
-    if seconds < 7200:
-        return f"{text}, about {round(seconds / 60)} minutes {left}"
-    return f"{text}, about {round(seconds / 3600)} hours {left}"
+    left = duration_text(max(0.0, elapsed) / done * (end - done))
+    return f"{text}, about {left} {'to the next look' if end < total else 'left'}"
 
 
 class LookupModule(LookupBase):

@@ -55,7 +55,8 @@ from ansible.plugins.lookup import LookupBase
 
 from ..plugin_utils._actions import shared_profiles
 from ..plugin_utils._actions.role_options import scope
-from .tunings import role_values
+from ..plugin_utils._actions.variables import role_values
+from ..plugin_utils._answers import facts
 
 
 class LookupModule(LookupBase):
@@ -71,6 +72,8 @@ class LookupModule(LookupBase):
         return [shared_profiles.order(asked)]
 
     def _asks(self, variables: Mapping[str, Any], chosen: str | None = None, winning: str = "") -> dict[str, Any]:
+        if facts.deciding(variables):  # its call will fail with this error
+            return {}
         with scope(self._templar, variables) as value_of:
             given = value_of(winning) or {}
         with scope(self._templar, {**variables, **given}) as value_of:

@@ -15,8 +15,6 @@ author:
 description:
   - Checks the names of tunings that an inventory chose and returns each name once, in the given order.
   - Each file in the collection's C(plugins/module_utils/_tunings) is a tuning.
-  - A host variable that is spelled almost like a variable of a chosen tuning's role, or of the role C(platform), such
-    as C(rps_evry), is an error, because Ansible would silently ignore it.
 options:
   _terms:
     description:
@@ -42,70 +40,14 @@ _list:
   elements: str
 """
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.lookup import LookupBase
 
 from ..plugin_utils._actions.role_options import templated
-
-try:
-    from ansible.template import trust_as_template
-except ImportError:  # before ansible-core 2.19
-
-    def trust_as_template(value: str) -> str:
-        return value
-
-
-COLLECTION = Path(__file__).resolve().parents[2]
-
-
-@cache
-def role_variables(name: str) -> tuple[str, ...]:
-    """The variables of a tuning's role (argument_specs.yml) and its deprecated ones (vars/main.yml)."""
-    internal = COLLECTION / "roles" / name / "vars" / "main.yml"
-    deprecated = yaml_load(internal.read_text("utf-8")).get(f"__{name}_deprecated", []) if internal.exists() else []
-    return (*role_specs(name), *deprecated)
-
-
-@cache
-def role_specs(name: str) -> dict[str, dict[str, Any]]:
-    """The variables of a role with their types and choices, from its argument_specs.yml."""
-    specs = yaml_load((COLLECTION / "roles" / name / "meta" / "argument_specs.yml").read_text("utf-8"))
-    return dict(specs["argument_specs"]["main"]["options"])
-
-
-@cache
-def role_values(name: str) -> dict[str, Any]:
-    """The variables that a role has by itself, untemplated: those of defaults/main.yml and of vars/main.yml."""
-    files = (COLLECTION / "roles" / name / folder / "main.yml" for folder in ("defaults", "vars"))
-    found: dict[str, Any] = {}
-    for path in files:
-        found.update(yaml_load(path.read_text("utf-8")) if path.exists() else {})
-    return {name: trusted(value) for name, value in found.items()}
-
-
-def trusted(value: Any) -> Any:
-    """The value with templates that Ansible follows: from 2.19 on, only what it has read itself is a template."""
-    if isinstance(value, str):
-        return trust_as_template(value)
-    if isinstance(value, dict):
-        return {key: trusted(item) for key, item in value.items()}
-    return [trusted(item) for item in value] if isinstance(value, list) else value
-
-
-def check_spelling(name: str, known: Iterable[str], given: Iterable[str]) -> None:
-    """Raises ValueError for a variable that begins with the tuning's name and is spelled almost like a known one."""
-    for variable in sorted(given):
-        if variable.startswith(name + "_") and variable not in known:
-            meant = get_close_matches(variable, known, n=1, cutoff=0.8)
-            if meant:
-                raise ValueError(f"there is no variable '{variable}'; did you mean {meant[0]}?")
+from ..plugin_utils._actions.variables import COLLECTION
 
 
 def known_tunings() -> list[str]:
@@ -138,10 +80,6 @@ class LookupModule(LookupBase):
         # a query() with an empty list may arrive as no term at all
         asked = terms[0] if terms else []
         try:
-            chosen = choose(asked_for(asked, templated(self._templar, variables or {})), known_tunings())
-            # verify shows the rows of the role platform, whatever the tunings
-            for name in [*chosen, "platform"]:
-                check_spelling(name, role_variables(name), variables or {})
-            return chosen
+            return choose(asked_for(asked, templated(self._templar, variables or {})), known_tunings())
         except ValueError as error:
             raise AnsibleError(str(error)) from error

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: aix_device_attributes
 short_description: Set attributes of AIX devices, in the database and in force
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets attributes of devices such as C(sys0) or C(ent0) with one C(chdev) per device, reads them back, and can take
     them back to the values found first.
@@ -86,15 +84,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of aix_device_attributes'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.aix_device_attributes import AixDeviceAttributes
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(AixDeviceAttributes), supports_check_mode=True)
-    run_tuning(module, AixDeviceAttributes)
+    run_tuning(AixDeviceAttributes)
 
 
 if __name__ == "__main__":

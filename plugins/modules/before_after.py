@@ -9,11 +9,11 @@ DOCUMENTATION = r"""
 module: before_after
 short_description: Decide the order and the end of a measurement of two states
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - A part of the role C(before_after), which applies the tunings and measures. Use that role.
   - It reads the results of other tasks of the play, decides, and keeps tuning records. It contacts no host.
+  - Each variable of the role is an option without C(before_after_) in front, and so are C(report_material_pct) and
+    C(report_expected_change). An option that is not given has the value of its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -23,57 +23,17 @@ options:
         hosts ask for different plans, if the change cannot be continued, or if measuring is pointless according to a
         calibration.
       - V(found) returns the tunings that have their first values, after the way back was predicted.
-      - V(planned) returns the steps of this host and the state to go back to, after the tunings were predicted.
-      - V(described) returns the plan of the play in sentences.
-      - V(reached) fails if a peer is not in the state of O(step), and keeps the tuning records of the step.
-      - V(looked) returns what V(begun) returned, and whether the measurement is over after O(step). If the round of a
-        continued change does not fit its earlier rounds, it sets the records of this session aside.
+      - V(planned) returns the session of this host, after the tunings were predicted. M(zpower.sap_tuning.experiment)
+        does its steps and looks.
       - V(ended) returns whether both states were measured, and which tunings are to be taken back and set then.
     type: str
-    choices: [begun, found, planned, described, reached, looked, ended]
+    choices: [begun, found, planned, ended]
     required: true
   tunings:
     description: The tunings of this host, for O(state=found).
     type: list
     elements: str
     default: []
-  design:
-    description: The order of the states, as in the role, for O(state=found).
-    type: str
-    choices: [auto, alternate, blocks]
-    default: auto
-  final:
-    description: The state in which the host is left, as in the role, for O(state=ended).
-    type: str
-    choices: [tuned, restored]
-    default: tuned
-  seed:
-    description: The text from which the order of the states is drawn, for O(state=planned).
-    type: str
-    default: ""
-  continue:
-    description: Whether the change is continued, for O(state=begun).
-    type: bool
-    default: false
-  force:
-    description: Whether a change is continued that needs no more rounds, and measured where it is pointless.
-    type: bool
-    default: false
-  material_pct:
-    description: The smallest change that counts, in percent, as in M(zpower.sap_tuning.report).
-    type: float
-    default: 5
-  expected_change:
-    description: Items that may differ between the states, as in M(zpower.sap_tuning.report).
-    type: list
-    elements: str
-    default: []
-  step:
-    description: The number of the step, from 0, for O(state=reached) and O(state=looked).
-    type: int
-  change:
-    description: The name of the change.
-    type: str
 """
 
 EXAMPLES = r"""
@@ -81,42 +41,29 @@ EXAMPLES = r"""
   zpower.sap_tuning.before_after:
     state: planned
     change: rps-2026-11
-    seed: rps-2026-11
 """
 
 RETURN = r"""
 steps:
-  description: Each round in its turn, and whether the state is set before it.
+  description: Each round in its turn, with the tunings that are set or taken back before it.
   returned: state=planned
   type: list
   elements: dict
   sample:
-    - {phase: after, round: 1, set: true}
-    - {phase: before, round: 1, set: true}
-blocks:
-  description: The steps up to each look, and the rounds per state then.
+    - {phase: after, round: 1, session: 1, label: round 1, hosts: [app1], set: [rps], found: [], vars: {}, probe: {}}
+    - {phase: before, round: 1, session: 1, label: round 2, hosts: [app1], set: [rps], found: [], vars: {}, probe: {}}
+parts:
+  description: The steps up to each look, and the rounds per state then, as in M(zpower.sap_tuning.experiment).
   returned: state=planned
   type: list
   elements: dict
-  sample:
-    - {begin: 0, end: 12, rounds: 6}
-    - {begin: 12, end: 16, rounds: 8}
+  sample: [{rounds: 6, begin: 0, end: 12, next: 4}, {rounds: 8, begin: 12, end: 16, next: 0}]
 lines:
-  description: The plan in sentences.
-  returned: state=described
+  description: The plan of the play in sentences.
+  returned: state=planned
   type: list
   elements: str
   sample: ["At most 8 rounds of each state; it ends after 6 if the verdict is certain then."]
-over:
-  description: Whether the measurement is over.
-  returned: state=begun, state=looked
-  type: bool
-  sample: false
-said:
-  description: The verdict of the look and what follows.
-  returned: state=begun, state=looked
-  type: str
-  sample: "6 rounds of each state: UNCHANGED. The whole interval lies within the material limit of 5 %."
 succeeded:
   description: Whether both states were measured.
   returned: state=ended

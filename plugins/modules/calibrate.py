@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: calibrate
 short_description: What measurements on these hosts can show
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - A part of the role C(calibrate), which measures. Use that role.
   - Reads the rounds of the phase C(calibration) of a change, in which nothing was changed, and says for each host and
@@ -18,6 +16,8 @@ description:
     rounds other changes take, how often a verdict would be false, and why a measurement is pointless.
   - Writes C(calibration.json) and C(calibration.md) into the folder of the change. The same records give the same
     bytes.
+  - C(calibrate_change), C(calibrate_results) and C(calibrate_material_pct) are options without C(calibrate_) in front.
+    One that is not given has the value of its variable.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -29,20 +29,12 @@ options:
     type: str
     choices: [planned, written]
     default: written
-  change:
-    description: The change that holds the calibration, the name of its folder below O(results).
-    type: str
-    default: calibration
   rounds:
     description:
       - With O(state=planned) the rounds to measure, at least 8.
       - With O(state=written) the rounds per state of the measurements that are planned.
     type: int
     default: 6
-  material_pct:
-    description: Differences up to this many percent are not material, as in M(zpower.sap_tuning.report).
-    type: float
-    default: 5.0
 seealso:
   - module: zpower.sap_tuning.report
 """

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: cpu_import
 short_description: CPU seconds of a window from a file of nmon or sysstat
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Reads a file that nmon recorded on AIX (topas_nmon) or Linux, or that sysstat (C(sar), C(mpstat)) recorded on
     Linux, and returns the CPU time of a window, which is elapsed time × utilization. Use it for runs that were

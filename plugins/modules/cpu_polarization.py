@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: cpu_polarization
 short_description: Dispatch the CPUs of an LPAR vertically or horizontally
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets the dispatching mode of an LPAR on IBM Z, as C(chcpu -p) does, now and for the next boot, waits until every
     online CPU shows it, and can take it back to the mode found first.
@@ -78,15 +76,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of cpu_polarization'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.cpu_polarization import CpuPolarization
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(CpuPolarization), supports_check_mode=True)
-    run_tuning(module, CpuPolarization)
+    run_tuning(CpuPolarization)
 
 
 if __name__ == "__main__":

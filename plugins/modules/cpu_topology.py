@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: cpu_topology
 short_description: Let the scheduler of a guest treat all CPUs as cores of one socket
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets the sysctl C(s390.topology) of a guest that gets no topology information from its hypervisor (z/VM, KVM), now
     and for the next boot, checks the topology that the scheduler sees, and can take the sysctl back to the value
@@ -72,15 +70,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of cpu_topology'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.cpu_topology import CpuTopology
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(CpuTopology), supports_check_mode=True)
-    run_tuning(module, CpuTopology)
+    run_tuning(CpuTopology)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: diff
 short_description: What differs between two runs, or between two hosts of a run
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Compares the evidence that playbooks such as C(verify), C(site) and C(rollback) write below the results folder.
   - Two runs show what changed meanwhile, host by host. Two hosts of one run show why one is not like the other.

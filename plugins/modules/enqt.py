@@ -28,10 +28,6 @@ description:
     run become metrics of the run.
 extends_documentation_fragment:
   - zpower.sap_tuning.measuring
-attributes:
-  platform:
-    description: On AIX the network counters and the interface are recorded as null.
-    platforms: posix
 options:
   tool:
     description:
@@ -194,68 +190,21 @@ summary:
   elements: dict
   sample: [{workload: enqt-sd_benchmark, peer: ascs, control: false, ops_per_min_10s: 412944.0, runs_ok: 5,
     runs_failed: 0, error: null, record: results/smc-2026-11/app1/before-1-enqt-sd_benchmark-ascs.json}]
-ansible_facts:
-  description: C(zpower_measurements), the last results of this host by workload and peer, with those of earlier tasks.
-  returned: when something was measured
-  type: dict
-  sample: {zpower_measurements: {enqt-sd_benchmark: {ascs: {ops_per_min_10s: 412944.0, runs_ok: 5,
-    phase: before, round: 1, record: results/smc-2026-11/app1/before-1-enqt-sd_benchmark-ascs.json}}}}
 """
 
-from ..module_utils._measure.errors import MeasureError
 from ..module_utils._measure.locks import enq_request
 from ..module_utils._measure.round import entry_point
-from ..module_utils._measure.workloads import options
 
-ARGUMENTS = dict(
-    tool=dict(type="str", choices=["auto", "enqt", "enq_admin"], default="auto"),
-    load=dict(
-        type="str",
-        choices=["sd_benchmark", "create_locks", "verify_entries", "live_statistics"],
-        default="sd_benchmark",
-    ),
-    users=dict(type="int", default=10),
-    locks_per_user=dict(type="int", default=1000),
-    processes=dict(type="int", default=1),
-    sid=dict(type="str"),
-    instance=dict(type="str"),
-    profile=dict(type="path"),
-    allow_foreign_locks=dict(type="bool", default=False),
-    run_seconds=dict(type="float", default=15.0),
-    timeout=dict(type="float", default=120.0),
-)
+ARGUMENTS = enq_request.OPTIONS
 
 
-def run(params, check_mode):
-    """The result of the module."""
-    enq_request.check(params)
-    if params["side"] == "client":
-        return client(params, check_mode)
-    if params["state"] == "stopped":
-        return entry_point.stop(params, check_mode)
-    server = enq_request.find_server(params)
-    tool = enq_request.choose_tool(params["tool"], server)
-    result = entry_point.start(params, check_mode, tool, "unknown")
-    return dict(result, enqueue=enq_request.described(server, tool))
-
-
-def client(params, check_mode):
-    """Measure one round; the result of the module."""
-    tool = options.session_tool(params["tool"], params["session"])
-    if tool not in enq_request.TOOLS:
-        raise MeasureError("the session is that of %s, which measures no locks" % tool)
-    server = enq_request.find_server(params)
-    enq_request.choose_tool(tool, server)
-    workload, counters = enq_request.workload(params, params["session"], server)
-    result = entry_point.client(params, check_mode, [workload])
-    enqueue = enq_request.described(server, tool)
-    if counters is not None:
-        enqueue["statistics"] = counters.problem or counters.answered or None
-    return dict(result, enqueue=enqueue)
+def chosen(params):
+    """The set of workloads, and its options, which are those of the module."""
+    return enq_request, params
 
 
 def main():
-    entry_point.run_module(ARGUMENTS, run)
+    entry_point.run_module(ARGUMENTS, chosen)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ DOCUMENTATION = r"""
 module: experiment
 short_description: Plan an experiment with several levels of a tuning, go on with it, and tell which level won
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Keeps the plan of an experiment in C(<results>/<change>/experiment.json) on the controller, with its factors,
     their levels, the order in which they are measured and the seed that this order was drawn with.
   - Reads from the records of the change which steps are done, so that an interrupted experiment can be resumed.
   - It changes nothing on any host. The role C(zpower.sap_tuning.experiment) applies the levels, measures them and
     takes them back; use that.
+  - The variables of the role that say what is measured, such as C(experiment_factors), are options without
+    C(experiment_) in front. An option that is not given has the value of its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -29,62 +29,12 @@ options:
         O(max_minutes) of the plan.
       - V(decided) returns the level that won, from the records of the change.
       - V(ended) notes in the plan that the session which V(planned) began is over, and how.
-      - The role calls the others between the steps. V(set) fails if O(level) is not in force, V(held) if it is no
-        longer in force, V(measured) keeps the tuning records of the step, and V(restored) returns the values that
-        were not taken back.
+      - The roles C(experiment) and C(before_after) call the others in each step. V(set) fails if O(level) is not in
+        force, V(held) if it is no longer in force, and V(measured) keeps the tuning records of the step, if the peers
+        are at the same one.
     type: str
-    choices: [planned, set, held, measured, looked, restored, decided, ended]
+    choices: [planned, set, held, measured, looked, decided, ended]
     default: planned
-  change:
-    description: The name of the change, letters, digits, C(.), C(_) and C(-), at most 64 characters.
-    type: str
-    required: true
-  factors:
-    description:
-      - What is varied. With more than one factor, every combination of their levels is
-        measured. Required for O(state=planned).
-    type: list
-    elements: dict
-    suboptions:
-      name:
-        description: The name of the factor.
-        type: str
-        required: true
-      levels:
-        description: At least two levels.
-        type: list
-        elements: dict
-        required: true
-        suboptions:
-          name:
-            description:
-              - The name of the level, a part of the names of records. Quote V('off') and V('on'), which YAML takes
-                for true and false.
-            type: str
-            required: true
-          vars:
-            description:
-              - Variables of tuning roles and their values. All levels of a factor set the same variables.
-            type: dict
-          found:
-            description: This level is the state in which the hosts were found. It has no O(factors[].levels[].vars).
-            type: bool
-            default: false
-  baseline:
-    description:
-      - The level that all others are compared with. With several factors, the names of their levels joined by points,
-        such as V(found.off). By default the first level of each factor.
-    type: str
-  rounds:
-    description: How often each combination of levels is measured before the first look at the records.
-    type: int
-    default: 6
-  max_rounds:
-    description:
-      - How often each combination of levels is measured at most. By default O(rounds). An existing plan keeps its
-        rounds if they are more.
-    type: int
-    version_added: 0.9.0
   max_minutes:
     description:
       - A session begins no rounds that would end after so many minutes; V(0) is no limit. The rounds before the first
@@ -92,28 +42,20 @@ options:
     type: float
     version_added: 0.9.0
     default: 0.0
-  seed:
-    description:
-      - What the order of the levels is drawn with. By default it follows from the name of the change.
-    type: int
   hosts:
     description: The hosts that take part, with O(state=planned). By default those of the play, or of its batch.
     type: list
     elements: str
-  material_pct:
-    description: Differences up to this many percent are not material.
-    type: float
-    default: 5.0
-  failures:
-    description: With O(state=ended) and O(state=restored), by host the reason of a failure. Empty texts say nothing.
-    type: dict
-    default: {}
   kept:
     description: With O(state=ended), the level that the hosts were left with. Nothing where all was taken back.
     type: str
   level:
     description: The step, one of RV(steps), or a cell of RV(plan). For V(set), V(held) and V(measured) of O(state).
     type: dict
+    version_added: 0.9.0
+  step:
+    description: The number of the step, from 0.
+    type: int
     version_added: 0.9.0
   part:
     description: One of RV(parts), for O(state=looked).
@@ -177,8 +119,8 @@ steps:
   type: list
   elements: dict
   sample:
-    - {phase: all, round: 1, session: 1, hosts: [app1], name: all, vars: {rps_state: present}, probe: {}, set: [rps],
-       found: []}
+    - {phase: all, round: 1, session: 1, label: all 1, hosts: [app1], name: all, vars: {rps_state: present}, probe: {},
+       set: [rps], found: []}
 parts:
   description:
     - Which of RV(steps) lie before each look at the records, from RV(ignore:begin) to before RV(ignore:end), counted
@@ -210,11 +152,6 @@ remarks:
   type: list
   elements: str
   sample: ['6 rounds are too few for a winner: 2 levels beside the baseline need 8']
-lost:
-  description: The reasons of values that were not taken back.
-  returned: state=restored
-  type: str
-  sample: ''
 winner:
   description: The level that won, or null.
   returned: state=decided
@@ -230,9 +167,14 @@ progress:
   returned: state=decided
   type: dict
   sample: {done: 24, steps: 24, complete: true}
-failures:
-  description: By host why it did not do all steps.
-  returned: state=ended, when a session was open
+lost:
+  description: By host the reasons of values that were not taken back.
+  returned: state=ended
   type: dict
-  sample: {}
+  sample: {app1: ''}
+errors:
+  description: By host why it did not do all steps, or has no longer what was found.
+  returned: state=ended
+  type: dict
+  sample: {app1: ''}
 """

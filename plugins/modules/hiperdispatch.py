@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: hiperdispatch
 short_description: Let Linux keep work away from CPUs of an LPAR that lose time to other LPARs
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets the sysctl C(s390.hiperdispatch) and, if they are given, its thresholds, now and for the next boot, and can
     take them back to the values found first.
@@ -93,15 +91,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of hiperdispatch'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.hiperdispatch import Hiperdispatch
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(Hiperdispatch), supports_check_mode=True)
-    run_tuning(module, Hiperdispatch)
+    run_tuning(Hiperdispatch)
 
 
 if __name__ == "__main__":

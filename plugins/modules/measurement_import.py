@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: measurement_import
 short_description: Measurement records from figures that were measured elsewhere
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Makes measurement records from elapsed times, units of work, utilizations, latencies and other figures of a batch
     job or a benchmark, with their source. They are compared and reported like what this collection measures itself.

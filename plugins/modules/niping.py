@@ -172,44 +172,21 @@ summary:
   elements: dict
   sample: [{workload: pingpong-1000B, peer: app2, control: false, av2_us: 51.2, runs_ok: 5, runs_failed: 0,
     error: null, record: results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json}]
-ansible_facts:
-  description: C(zpower_measurements), the last results of this host by workload and peer, with those of earlier tasks.
-  returned: when something was measured
-  type: dict
-  sample: {zpower_measurements: {pingpong-1000B: {app2: {av2_us: 51.2, runs_ok: 5, runs_failed: 0,
-    phase: before, round: 1, record: results/rps-2026-11/app1/before-1-pingpong-1000B-app2.json}}}}
 """
 
-import os
-
-from ..module_utils._measure.net import request
+from ..module_utils._measure.net import niping_request
 from ..module_utils._measure.round import entry_point
 
-ARGUMENTS = dict(
-    tool=dict(type="str", choices=["auto", "niping", "pingpong"], default="auto"),
-    transport=request.TRANSPORT,
-    bytes=dict(type="list", elements="int", default=list(request.DEFAULT_BYTES)),
-    loops=dict(type="int", default=0),
-    connections=dict(type="int", default=1),
-)
+ARGUMENTS = niping_request.OPTIONS
 
 
-def run(params, check_mode):
-    """The result of the module."""
-    request.check_niping(params)
-    search_path = os.environ.get("PATH", "")
-    if params["side"] == "client":
-        return entry_point.client(params, check_mode, request.niping_workloads(params, search_path))
-    if params["state"] == "stopped":
-        return entry_point.stop(params, check_mode)
-    kind = params["transport"]
-    tool, binary, warnings = request.choose_niping(params["tool"], params["path"], search_path, kind)
-    how = request.niping_server(tool, binary)
-    return dict(entry_point.start(params, check_mode, tool, kind=kind, **how), warnings=warnings)
+def chosen(params):
+    """The set of workloads, and its options, which are those of the module."""
+    return niping_request, params
 
 
 def main():
-    entry_point.run_module(ARGUMENTS, run)
+    entry_point.run_module(ARGUMENTS, chosen)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: record_tunings
 short_description: Keep the tuning records of a host beside its measurements
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Stores the records that tuning modules such as M(zpower.sap_tuning.rps) returned in
     RV(zpower.sap_tuning.rps#module:tuning) as

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: report
 short_description: Compare the phases of a change and write the report
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Reads all records of a change from the results folder, compares the phase C(before) with the phase C(after), and
     writes the report as JSON, HTML, Markdown, JUnit XML, CSV and OpenMetrics text beside the records.

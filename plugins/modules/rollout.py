@@ -9,12 +9,12 @@ DOCUMENTATION = r"""
 module: rollout
 short_description: Decide the batches of a rollout, and whether it goes on
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - A part of the role C(rollout), which runs the tunings. Use the playbook C(zpower.sap_tuning.rollout).
   - It reads the results of other tasks of the play, decides, and keeps the state of the rollout with its summary in
     C(<results>/rollouts/<change>/). It contacts no host.
+  - Each variable of the role is an option without C(rollout_) in front, and so are C(report_material_pct) and
+    C(report_expected_change). An option that is not given has the value of its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -25,87 +25,25 @@ options:
         C(__rollout_plan).
       - V(begun) begins the batch of the play, and fails outside the change window.
       - V(judged) decides after O(stage) whether the batch goes on, and fails if it does not.
+      - V(owned) tells whether the rollout still belongs to this run, so that it may take the batch back.
       - V(stopped) ends a batch that does not go on, after it was taken back or left, and fails.
+      - All but V(owned) fail if another run has taken the rollout over.
     type: str
-    choices: [planned, begun, judged, stopped]
+    choices: [planned, begun, judged, owned, stopped]
     required: true
   stage:
     description: What the hosts have just done, for O(state=judged).
     type: str
     choices: [preflight, measuring before, applying, verifying, measuring after, confirming]
-  change:
-    description: The name of the rollout, for O(state=planned) and O(state=begun).
-    type: str
-    default: ""
-  tunings:
-    description: The name of the variable with the tunings of a host, for O(state=planned).
-    type: str
-    default: zpower_tunings
-  canaries:
-    description: The hosts of the first batch. A number, a percentage, or names of hosts and groups.
-    type: raw
-    default: 1
-  batches:
-    description: The sizes of the batches behind the canaries, numbers or percentages. The last one repeats.
-    type: raw
-    default: ["25%"]
-  by:
-    description: Groups. No batch has hosts of two of them.
-    type: raw
-    default: []
-  soak:
-    description: The time between applying and verifying, as seconds or such as V(10m).
-    type: raw
-    default: 0
-  not_before:
-    description: No batch begins before this time, such as V(2026-11-28 22:00), or V(22:00) for every day.
-    type: str
-    default: ""
-  not_after:
-    description: No batch begins after this time.
-    type: str
-    default: ""
-  time_zone:
-    description: The time zone of these times, such as V(Europe/Berlin). If empty, UTC.
-    type: str
-    default: ""
-  guard:
-    description: Measure each batch before and after, and stop if it became worse.
-    type: bool
-    default: false
   workloads:
     description: The workloads that the guard measures, for O(state=planned).
     type: list
     elements: str
     default: []
-  guard_cpu_pct:
-    description: By how many percent the CPU time per unit of work may grow.
-    type: float
-    default: 5
-  on_failure:
-    description: Whether the hosts of a batch that stops get back the values they had before it, or keep the new ones.
-    type: str
-    choices: [back, leave]
-    default: back
   reason:
     description: Why the batch stopped if no gate says so, for O(state=stopped).
     type: str
     default: a task failed
-  confirm_within:
-    description:
-      - After this time a host takes its values back by itself, unless its batch was confirmed. V(0) means that it does
-        not. V(auto) is O(soak) and an hour, with O(guard) two hours.
-    type: str
-    default: auto
-  material_pct:
-    description: The smallest change that counts for the guard, in percent, as in M(zpower.sap_tuning.report).
-    type: float
-    default: 5
-  expected_change:
-    description: Items that may differ between the states, as in M(zpower.sap_tuning.report).
-    type: list
-    elements: str
-    default: []
 """
 
 EXAMPLES = r"""
@@ -144,6 +82,11 @@ soak:
 measures:
   description: Whether the guard measures.
   returned: state=begun
+  type: bool
+  sample: true
+own:
+  description: Whether no other run has taken the rollout over.
+  returned: state=owned
   type: bool
   sample: true
 on_failure:

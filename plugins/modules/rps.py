@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: rps
 short_description: Spread received packets over CPUs (Receive Packet Steering)
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets the CPU mask C(rps_cpus) of every receive queue of the chosen interfaces, now and for the next boot, reads it
     back from the kernel, and can take everything back to the exact values it found.
@@ -156,15 +154,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of rps'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.rps import Rps
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(Rps), supports_check_mode=True)
-    run_tuning(module, Rps)
+    run_tuning(Rps)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: sap_profile
 short_description: Set parameters in SAP profiles and compare them with the running instance
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Changes, adds or removes parameters of instance profiles and of the default profile, and keeps every other byte,
     that is comments, order, spacing, line ends and encoding. Directives (C(_NAME), C(SETENV_00), C(Execute_00),
@@ -231,15 +229,12 @@ instances:
       sample: SAPPRD_00.service
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.sap_profile import SapProfile
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(SapProfile), supports_check_mode=True)
-    run_tuning(module, SapProfile)
+    run_tuning(SapProfile)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: scaling
 short_description: One metric over 1 to n connections, jobs or guests
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Reads the records of one change, puts workloads that differ only in O(x) on one curve, and shows each point
     relative to the first one, with its efficiency and the knee of the curve.

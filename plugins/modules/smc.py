@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: smc
 short_description: Let SAP instances on Linux use SMC-R and SMC-D
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Lets the named SAP instances open SMC sockets instead of TCP sockets, by a line
     C(SETENV_nn = LD_PRELOAD=libsmc-preload.so) in their instance profiles, and prepares the kernel. It sets PNET IDs,
@@ -144,15 +142,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of smc'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.smc import Smc
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(Smc), supports_check_mode=True)
-    run_tuning(module, Smc)
+    run_tuning(Smc)
 
 
 if __name__ == "__main__":

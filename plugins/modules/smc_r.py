@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: smc_r
 short_description: Let TCP connections of AIX use RDMA (SMC-R)
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets attributes of AIX's SMC-R device, in one C(chdev), in the database and in force, reads them back, and can
     take them back to the values found first.
@@ -113,15 +111,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of smc_r'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.smc_r import SmcR
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(SmcR), supports_check_mode=True)
-    run_tuning(module, SmcR)
+    run_tuning(SmcR)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: smc_sysctls
 short_description: Set the sysctls of SMC-R and SMC-D on Linux
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sets sysctls C(net.smc.*), now and for the next boot, reads them back, and can restore the values found first.
   - The kernel has them while its module C(smc) is loaded. If it lacks one of the sysctls in O(settings), the verdict
@@ -82,15 +80,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of smc_sysctls'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.smc_sysctls import SmcSysctls
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(SmcSysctls), supports_check_mode=True)
-    run_tuning(module, SmcSysctls)
+    run_tuning(SmcSysctls)
 
 
 if __name__ == "__main__":

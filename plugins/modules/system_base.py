@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: system_base
 short_description: Compare a Linux application server with what SAP asks of the system, or set it
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - By default only compares sysctls and the size of C(/dev/shm) with the values that SAP Notes ask for, as SUSE and
     Red Hat publish them, and names each difference, which is no drift. With O(state=present) it also sets the values,
@@ -26,7 +24,7 @@ options:
     description:
       - V(observe) compares and sets nothing, V(present) sets the values now and for the next boot, V(restored) goes
         back to the first values, V(confirmed) keeps values on probation.
-      - With V(observe) the verdict is V(compliant) also where values differ; the reason names them. Values that an
+      - With V(observe) a value that differs has the verdict V(observed), and the reason names it. Values that an
         earlier call has set stay, and with O(complete), as from the role, are V(drifted) until they are taken back.
       - V(confirmed) makes values that were set with O(confirm_within) normal ones and ends the probation. It sets
         nothing.
@@ -123,15 +121,12 @@ tuning:
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of system_base'
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
-from ..module_utils._engine.entry_point import argument_spec, run_tuning
+from ..module_utils._engine.entry_point import run_tuning
 from ..module_utils._tunings.system_base import SystemBase
 
 
 def main():
-    module = AnsibleModule(argument_spec=argument_spec(SystemBase), supports_check_mode=True)
-    run_tuning(module, SystemBase)
+    run_tuning(SystemBase)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: trend
 short_description: One metric over many changes
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Puts changes into their order. For each host pair and workload it shows the effect of each change on the deciding
     metric, the movement between the changes, and the effect of all changes together.
@@ -94,7 +92,8 @@ headline:
   description: The trend in one sentence.
   returned: success
   type: str
-  sample: 'elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less, better.'
+  sample: >-
+    av2_us went from 100 µs to 80 µs over 1 change: 20.0 % less. The changes alone: 25.0 % better (+22.2 % to +27.8 %).
 changes:
   description: The changes in their order.
   returned: success

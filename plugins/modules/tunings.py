@@ -164,7 +164,8 @@ preflight:
   elements: str
   sample: ['/var/lib/zpower_sap_tuning: the file system is read-only']
 failing:
-  description: The reasons to fail. RV(errors), with O(drift=fail) also RV(drift), and those of O(failing).
+  description: The reasons to fail. RV(errors), with O(drift=fail) also RV(drift), and those of O(failing). Values
+    with a verdict in RV(strict) fail also without O(drift=fail).
   returned: success or failure after the input was accepted
   type: list
   elements: str
@@ -177,6 +178,19 @@ waivers:
   returned: success or failure after the input was accepted
   type: list
   elements: dict
+waiver_limits:
+  description: The last day that a waiver of this host may name, empty for any, and whether it may fit every subject or
+    every host.
+  returned: success or failure after the input was accepted
+  type: list
+  elements: raw
+  sample: ['2027-02-18', true]
+strict:
+  description: The verdicts that count as drift, those for which a variable such as C(zpower_observed) is V(fail).
+  returned: success or failure after the input was accepted
+  type: list
+  elements: str
+  sample: [observed]
 groups:
   description: The groups of the host in the inventory.
   returned: success or failure after the input was accepted

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: unite
 short_description: Write the evidence of a run from its slices
 version_added: 0.9.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Runs of C(verify), C(site), C(rollback) and C(confirm) with the same C(zpower_run) unite their evidence themselves.
     This is needed only if they could not, because their file system has no locks, or because their files were brought

@@ -26,10 +26,6 @@ description:
   - The order of the workloads rotates with O(round).
 extends_documentation_fragment:
   - zpower.sap_tuning.measuring
-attributes:
-  platform:
-    description: On AIX the network counters and the interface are recorded as null.
-    platforms: posix
 options:
   workload:
     description: The set of workloads.
@@ -410,68 +406,28 @@ summary:
   elements: dict
   sample: [{workload: pingpong-strWrite, peer: db1, control: false, kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0,
     error: null, record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}]
-ansible_facts:
-  description: C(zpower_measurements), the last results of this host by workload and peer, with those of earlier tasks.
-  returned: when something was measured
-  type: dict
-  sample: {zpower_measurements: {pingpong-strWrite: {db1: {kib_per_s: 1143217.5, runs_ok: 5, runs_failed: 0,
-    phase: before, round: 1, record: results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json}}}}
 """
 
-import os
-
-from ..module_utils._measure.errors import MeasureError
-from ..module_utils._measure.net import request
-from ..module_utils._measure.round import entry_point, tools
+from ..module_utils._measure.round import entry_point
+from ..module_utils._measure.round.tools import SETS
 
 ARGUMENTS = dict(
-    workload=dict(type="str", choices=["network", "fio", "openssl", "command"], required=True),
-    network=dict(type="dict", options=tools.OPTIONS["network"], apply_defaults=True),
-    fio=dict(type="dict", options=tools.OPTIONS["fio"]),
-    openssl=dict(type="dict", options=tools.OPTIONS["openssl"], apply_defaults=True),
-    command=dict(type="list", elements="dict", options=tools.OPTIONS["command"]),
+    workload=dict(type="str", choices=list(SETS), required=True),
+    network=dict(type="dict", options=SETS["network"].OPTIONS, apply_defaults=True),
+    fio=dict(type="dict", options=SETS["fio"].OPTIONS),
+    openssl=dict(type="dict", options=SETS["openssl"].OPTIONS, apply_defaults=True),
+    command=dict(type="list", elements="dict", options=SETS["command"].OPTIONS),
 )
 
 
-def run(params, check_mode):
-    """The result of the module."""
-    chosen, search_path = params["workload"], os.environ.get("PATH", "")
-    if params["side"] == "client":
-        if chosen == "network":
-            return client(params, check_mode, search_path)
-        return local(params, check_mode, search_path)
-    if chosen not in ("network", "command"):
-        raise MeasureError("workload %s has no server: take side client" % chosen)
-    if params["state"] == "stopped":
-        return entry_point.stop(params, check_mode)
-    if chosen == "command":
-        # it only samples the CPU time of its host
-        return entry_point.start(params, check_mode, "command", "unknown")
-    tool, how = request.network_server(params["network"], params["path"], search_path)
-    return entry_point.start(params, check_mode, tool, **how)
-
-
-def client(params, check_mode, search_path):
-    """Measure one round of network workloads."""
-    if not params["session"] or not params["address"]:
-        raise MeasureError("workload network takes the session of a started server and its address")
-    workloads = request.network_workloads(params["network"], params, search_path)
-    return entry_point.client(params, check_mode, workloads)
-
-
-def local(params, check_mode, search_path):
-    """Measure one round of workloads on this host; only workload command may have a server elsewhere."""
-    chosen = params["workload"]
-    session = params["session"] if chosen == "command" else None
-    if session and not params["address"]:
-        raise MeasureError("address is not set: it is that of the host of the session")
-    workloads = tools.LOCAL[chosen].workloads(params[chosen] or [], params["path"], search_path)
-    return entry_point.client(dict(params, session=session), check_mode, workloads)
+def chosen(params):
+    """The chosen set of workloads, and its options."""
+    return SETS[params["workload"]], params[params["workload"]] or []
 
 
 def main():
     rules = [("state", "stopped", ("session",)), ("workload", "fio", ("fio",))]
-    entry_point.run_module(ARGUMENTS, run, required_if=rules)
+    entry_point.run_module(ARGUMENTS, chosen, required_if=rules)
 
 
 if __name__ == "__main__":

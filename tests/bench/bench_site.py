@@ -38,7 +38,7 @@ PROFILE = "/usr/sap/PRD/SYS/profile/PRD_D00_{{ inventory_hostname }}"
 VARIABLES = {
     "ansible_ssh_args": "-C -o ControlMaster=auto -o ControlPersist=1200s",
     "profile": PROFILE,
-    "rps_mask": f"{(1 << (os.cpu_count() or 1)) - 1:x}",
+    "mask_of_all": f"{(1 << (os.cpu_count() or 1)) - 1:x}",
     "zpower_tunings": ["all"],
     "rps_interfaces": ["hsi0"],
     "sap_profile_profiles": [{"profile": PROFILE, "parameters": {"rdisp/wp_no_btc": "3"}}],

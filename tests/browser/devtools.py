@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 60.0  # seconds for one answer, on a machine that is busy
+PATIENCE = 300.0  # seconds for one answer, on a machine that is busy
 FLAGS = (
     "--headless",
     "--no-sandbox",  # it shows our own page only, and root has no other way

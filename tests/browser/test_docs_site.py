@@ -46,6 +46,13 @@ SEARCHES = {
     "firewall": "codes_files_ports",
     "check mode": "start",
     "python 3.6": "support",
+    "proxy": "start",
+    "air gap": "start",
+    "niping": "workloads",
+    "enqt": "workloads",
+    "SMC": "tunings/smc",
+    "report": "reading_a_report",
+    "how long does it take": "guide/index",
 }
 
 

@@ -66,7 +66,7 @@ def test_the_picture_of_a_page(browser: Browser, tmp_path: Path) -> None:
         [sys.executable, str(SCRIPT), str(page), str(picture), "--height", "700"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

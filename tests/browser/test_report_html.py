@@ -9,7 +9,7 @@ import re
 import pytest
 from devtools import Browser
 from report_samples import HOSTILE, HOSTILE_INVISIBLE
-from site_of_pages import PAGES, REPORTS, Site
+from site_of_pages import EVERYTHING, PAGES, REPORTS, Site
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -48,6 +48,19 @@ def test_the_style_sheet_applies_in_light_and_dark(browser: Browser, site: Site,
         browser.show(scheme=scheme)
         colours.append(browser.value("getComputedStyle(document.body).backgroundColor"))
     assert colours == ["rgb(255, 255, 255)", "rgb(17, 22, 29)"]
+
+
+LINES = "parseFloat(getComputedStyle(h).height) / parseFloat(getComputedStyle(h).lineHeight)"
+"""The lines of the element ``h``."""
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_a_headline_has_at_most_two_lines(browser: Browser, site: Site, name: str) -> None:
+    browser.show(width=1280)
+    browser.open(site.url(name))
+    assert 1 <= round(browser.value(f"(h => {LINES})(document.querySelector('h1'))"), 1) <= 2
+    longest = f"h.textContent = '{'The noise of 8 hosts, measured. ' * 4}'"
+    assert browser.value(f"(h => {{ {longest}; return {LINES} }})(document.querySelector('h1'))") <= 2.1
 
 
 def test_hostile_texts_stay_texts(browser: Browser, site: Site) -> None:

@@ -49,6 +49,7 @@ SHOWN = {
     "docs/published": ("Published figures as data", "published"),
     "docs/schemas": ("Record formats", "schemas"),
     "inventories/example": ("An example inventory", "inventories/example"),
+    "inventories/guide": ("The site of the guide", "inventories/guide"),
 }
 KINDS = {"modules": "module", "callback": "callback", "lookup": "lookup"}
 # What screen readers need and the theme does not write.
@@ -65,6 +66,7 @@ INPUTS = [
     "docs",
     "galaxy.yml",
     "inventories/example",
+    "inventories/guide",
     "meta",
     "plugins",
     "roles",

@@ -7,191 +7,45 @@ They are those of the unit tests, but outlive a process: their state in memory i
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import glob
 import json
-import os
 import platform
 import shutil
-import struct
 import subprocess
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import injection
 import trees
 from aix import AixHost
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.modules import (
     aix_device_attributes,
     cpu_polarization,
     cpu_topology,
     hiperdispatch,
     rps,
-    sap_profile,
     smc_r,
     smc_sysctls,
+    system_base,
 )
-from sapsystem import D00, DEFAULT, PROFILES, SapHost
+from basekernel import BaseHost, base_files
+from planted import MACHINE_ID, OWNER, Machine, OnKernel, call, mark
+from sap_machines import Profiles, Smc, SmcTables, live
 from smckernel import SmcHost
 from zkernel import ZHost
 
-OWNER = 1  # an ordinary user that every Debian has
-# acl(5) as an attribute: a user with read permission beside the owner
-ACL = struct.pack("<I", 2) + b"".join(
-    struct.pack("<HHi", *one) for one in [(1, 6, -1), (2, 4, 4711), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
-)
-MACHINE_ID = "0123456789abcdef0123456789abcdef\n"
 
-
-class Answered(BaseException):
-    """A module has ended. Not an Exception, so that modules do not catch it."""
-
-    def __init__(self, result: dict[str, Any]) -> None:
-        super().__init__()
-        self.result = result
-
-
-class Module:
-    """Replaces AnsibleModule: the real argument spec, and the result instead of an exit."""
-
-    arguments: dict[str, Any] = {}
-    check = False
-
-    def __init__(self, argument_spec: dict[str, Any], supports_check_mode: bool = False, **rules: Any) -> None:
-        try:
-            validated = ArgumentSpecValidator(argument_spec, **rules).validate(dict(self.arguments))
-        except OverflowError as error:  # ansible-core's own, of an infinite number
-            self.fail_json(msg=str(error))
-        self.params = validated.validated_parameters
-        self.check_mode = self.check
-        if validated.error_messages:
-            self.fail_json(msg="; ".join(validated.error_messages))
-
-    def exit_json(self, **result: Any) -> None:
-        raise Answered(result)
-
-    def fail_json(self, **result: Any) -> None:
-        raise Answered({**result, "failed": True})
-
-    def warn(self, text: str) -> None:
-        pass
-
-
-def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-    """Run a module's main() in this process, on this host. Raises the exceptions that the module does not handle."""
-    entry_point.Host = lambda: host
-    module.AnsibleModule = type("Call", (Module,), {"arguments": arguments, "check": check})
-    try:
-        module.main()
-    except Answered as answer:
-        return answer.result
-    raise AssertionError("the module ended without a result")
-
-
-class Machine:
-    """One tuning on one tree. name: of the machine, tuning: its column in the table.
-
-    requests: two requests for different values. places: the folders below which a run writes. fixed: top folders that
-    are mounted and so not part of the tree.
-    """
-
-    name = ""
-    module: ModuleType
-    system = "Linux"
-    requests: tuple[dict[str, Any], dict[str, Any]]
-    places: tuple[str, ...] = ("/etc", "/var")
-    fixed: tuple[str, ...] = ()
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.memory = root.with_name(root.name + ".memory")
-        self.host = self.plant()
-
-    @property
-    def tuning(self) -> str:
-        return self.module.__name__.rpartition(".")[2]
-
-    def plant(self) -> Host:
-        """Create the tree, and return its host."""
-        raise NotImplementedError
-
-    def call(self, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-        platform.system = lambda: self.system
-        return call(self.module, self.host, arguments, check)
-
-    def reset(self) -> None:
-        """A new tree in the same folder."""
-        for path in self.root.iterdir():
-            if "/" + path.name not in self.fixed:
-                clear(path)
-        self.memory.unlink(missing_ok=True)
-        self.host = self.plant()
-
-    def state(self) -> trees.State:
-        found = trees.state(self.root, self.fixed)
-        if self.memory.exists():
-            found["memory"] = json.loads(self.memory.read_text())
-        return found
-
-    def journals(self) -> Path:
-        """The folder of the journals."""
-        return self.root / ("var/adm" if self.system == "AIX" else "var/lib") / "zpower_sap_tuning"
-
-    def add(self, path: str, text: str, mode: int = 0o644, owner: int = 0, marked: bool = False) -> None:
-        """A file of the site; marked: with an access control list and an attribute."""
-        target = self.root / path.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-        mark(target, mode, owner, marked)
-
-
-def clear(path: Path) -> None:
-    """Remove a file or a folder; of a mounted folder, its content."""
-    if path.is_symlink() or not path.is_dir():
-        path.unlink()
-    elif path.is_mount():
-        for inside in path.iterdir():
-            clear(inside)
-    else:
-        for inside in path.iterdir():
-            clear(inside)
-        path.rmdir()
-
-
-def mark(path: Path, mode: int, owner: int, marked: bool) -> None:
-    # the fuzzer creates such trees too, and need not be root
-    if os.geteuid() == 0:
-        os.chown(path, owner, owner)
-    path.chmod(mode)
-    if marked:
-        # on a file system without attributes, a run cannot damage them
-        for name, value in (("system.posix_acl_access", ACL), ("user.note", b"keep me")):
-            with contextlib.suppress(OSError):
-                os.setxattr(path, name, value)
-
-
-class _Kernel:
-    """Writes to a tree's kernel are counted; the reactions of the kernel are not."""
-
-    def put(self, path: str, value: str) -> None:
-        try:
-            injection.step("put", path)
-        except OSError as error:
-            raise refused(f"cannot write {value} to {path}", error) from error
-        with injection.paused():
-            super().put(path, value)  # type: ignore[misc]
-
-
-class KernelTree(_Kernel, ZHost):
+class KernelTree(OnKernel, ZHost):
     pass
 
 
-class SmcTree(_Kernel, SmcHost):
+class SysctlTree(OnKernel, SmcHost):
+    pass
+
+
+class BaseTree(OnKernel, BaseHost):
     pass
 
 
@@ -304,38 +158,25 @@ class SmcSysctls(Machine):
     )
 
     def plant(self) -> Host:
-        host = SmcTree(self.root)
+        host = SysctlTree(self.root)
         self.add("/etc/machine-id", MACHINE_ID)
         return host
 
 
-def profiles(own: dict[str, Any], default: dict[str, Any]) -> dict[str, Any]:
-    """A request for the profile of an instance and the default profile."""
-    entries = (("D00", own), ("DEFAULT", default))
-    return {"profiles": [{"sid": "PRD", "instance": name, "parameters": values} for name, values in entries]}
+class SystemBase(Machine):
+    """A SLES 15 whose fstab has its own owner, mode and attributes."""
 
-
-class Profiles(Machine):
-    """An instance profile and the default profile, both with owner, mode and attributes of their own."""
-
-    name = "sap_profile"
-    module = sap_profile
-    places = ("/sapmnt", "/var")
-
+    name = "system_base"
+    module = system_base
     requests = (
-        profiles({"rdisp/wp_no_btc": 12, "rdisp/wp_no_dia": 40}, {"enque/table_size": 70000}),
-        profiles({"rdisp/wp_no_btc": 14}, {"enque/table_size": 80000, "site/new": "a b"}),
+        {"state": "present", "items": ["vm.max_map_count", "kernel.shm", "/dev/shm"]},
+        {"state": "present", "items": ["vm.dirty", "kernel.pid_max", "/dev/shm"]},
     )
 
     def plant(self) -> Host:
-        host = SapHost(self.root)
-        (self.root / "var/lib").mkdir(parents=True, exist_ok=True)
+        host = BaseTree(self.root)
         self.add("/etc/machine-id", MACHINE_ID)
-        # not through the host: its deputy would outlive this process's search for leftover processes
-        for path in [Path(host.path(PROFILES)), *Path(host.path(PROFILES)).iterdir()]:
-            mark(path, 0o755 if path.is_dir() else 0o644, OWNER, False)
-        mark(Path(host.path(D00)), 0o640, OWNER, True)
-        mark(Path(host.path(DEFAULT)), 0o664, OWNER, True)
+        mark(self.root / "etc/fstab", 0o640, OWNER, True)
         return host
 
 
@@ -396,11 +237,11 @@ class Devices(Aix):
 
 
 class Together(Machine):
-    """Four tunings on one tree, for parallel runs."""
+    """Six tunings on one tree, for parallel runs; the module smc is loaded."""
 
     name = "together"
     places = ("/etc", "/var", "/sapmnt")
-    TUNINGS = (RpsTree, Topology, SmcSysctls, Profiles)
+    TUNINGS = (RpsTree, Topology, SmcSysctls, SystemBase, Profiles, Smc)
 
     def plant(self) -> Host:
         host = RpsTree.plant(self)  # type: ignore[arg-type]
@@ -409,17 +250,22 @@ class Together(Machine):
         for path, text in (("/proc/sysinfo", "LPAR Number: 17\n"), ("/proc/sys/s390/topology", "0")):
             kernel.fill(path, text)
         kernel.siblings(False)
-        smc = SmcTree.__new__(SmcTree)
-        smc.__dict__.update(host.__dict__)
+        sysctls = SysctlTree.__new__(SysctlTree)
+        base = BaseTree.__new__(BaseTree)
+        for one in (sysctls, base):
+            one.__dict__.update(host.__dict__, refuses=None)
         for name, value in SmcHost.values.items():
-            smc.fill("/proc/sys/net/smc/" + name, value)
-        sap = Profiles.plant(self)  # type: ignore[arg-type]
-        self.hosts = {RpsTree: host, Topology: kernel, SmcSysctls: smc, Profiles: sap}
+            sysctls.fill("/proc/sys/net/smc/" + name, value)
+        base_files(base)
+        smc = Smc.plant(self)  # type: ignore[arg-type]
+        smc.run(["modprobe", "smc"])
+        self.hosts = {RpsTree: host, Topology: kernel, SmcSysctls: sysctls, SystemBase: base, Profiles: smc, Smc: smc}
         return host
 
     def one(self, tuning: type[Machine], arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
         """A call of one of the tunings."""
         platform.system = lambda: "Linux"
+        live(self.hosts[Smc])
         return call(tuning.module, self.hosts[tuning], arguments, check)
 
 
@@ -431,7 +277,10 @@ MACHINES: tuple[type[Machine], ...] = (
     PolarizationSysctl,
     Hiperdispatch,
     SmcSysctls,
+    Smc,
+    SmcTables,
     Profiles,
+    SystemBase,
     SmcR,
     Devices,
 )

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import os
 import platform
@@ -25,6 +24,7 @@ import mutation
 import smckernel
 from actions import run_action
 from ansible.errors import AnsibleError
+from ansible.module_utils import basic
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.zpower.sap_tuning.plugins.action import (
     cpu_import,
@@ -404,13 +404,13 @@ def specification(module: Any) -> dict[str, Any]:
         found.update(argument_spec)
         raise Caught
 
-    kept, module.AnsibleModule = module.AnsibleModule, catch
+    kept, basic.AnsibleModule = basic.AnsibleModule, catch
     try:
         module.main()
     except Caught:
         pass
     finally:
-        module.AnsibleModule = kept
+        basic.AnsibleModule = kept
     return found
 
 
@@ -439,13 +439,13 @@ def measure_arguments(chance: random.Random, folder: Path) -> object:
     if tool is command:
         return program_arguments(chance)
     given = mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance)
-    with contextlib.suppress(ValueError):  # a sentence, see options.filled()
-        tool.names(given)
     try:
         validated = ArgumentSpecValidator(tool.OPTIONS).validate(given)
     except OverflowError:
         return None  # ansible-core's own, of an infinite number
-    return None if validated.error_messages else tool.check(validated.validated_parameters)
+    if validated.error_messages:
+        return None
+    return tool.names(validated.validated_parameters, ""), tool.check(validated.validated_parameters)
 
 
 def program_arguments(chance: random.Random) -> object:

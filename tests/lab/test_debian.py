@@ -142,8 +142,11 @@ def a_mirror(debian, monkeypatch, tmp_path, problem, codename="trixie"):
 STALE = "File has unexpected size (1 != 2). Mirror sync in progress?"
 
 
-def test_a_mirror_that_is_half_through_a_point_release_is_asked_for_the_other_name(debian, monkeypatch, tmp_path):
-    asked = a_mirror(debian, monkeypatch, tmp_path, STALE)
+@pytest.mark.parametrize("problem", [STALE, "Failed to fetch http://one/Packages.xz  Hash Sum mismatch"])
+def test_a_mirror_that_is_half_through_a_point_release_is_asked_for_the_other_name(
+    debian, monkeypatch, tmp_path, problem
+):
+    asked = a_mirror(debian, monkeypatch, tmp_path, problem)
     assert debian.packages("trixie", "s390x", ["bash"], tmp_path) == []
     assert asked == ["trixie", "stable"]
 
@@ -157,3 +160,42 @@ def test_no_other_suite_and_no_other_problem_is_taken_for_that(debian, monkeypat
     with pytest.raises(debian.LabError, match=problem.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")):
         debian.packages("trixie", "s390x", ["bash"], tmp_path)
     assert names == asked
+
+
+MISSING = "Failed to fetch http://one/libc6.deb  404  Not Found"
+OTHER = "Failed to fetch http://one/libc6.deb  Hash Sum mismatch"
+
+
+def without_packages(debian, monkeypatch, tmp_path, suite, problem=MISSING):
+    """A mirror whose lists of trixie name a package that is not there; the names under which it was asked."""
+    asked = []
+
+    def fetch(argv, **options):
+        if "indextargets" in argv:
+            return "Debian trixie main http://one/\n"
+        if "update" in argv:
+            asked.append((tmp_path / "sources.list").read_text().split()[-2])
+            release = f"Origin: Debian\nSuite: {suite}\nCodename: trixie\n"
+            (tmp_path / "lists" / "one_InRelease").write_text(release)
+        elif asked[-1] == "trixie":
+            raise debian.LabError(f"'apt-get' failed: E: {problem}")
+        return ""
+
+    monkeypatch.setattr(debian, "run", fetch)
+    return asked
+
+
+@pytest.mark.parametrize("problem", [MISSING, OTHER])
+def test_a_mirror_that_lacks_a_package_of_its_own_lists_is_asked_for_the_other_name(
+    debian, monkeypatch, tmp_path, problem
+):
+    asked = without_packages(debian, monkeypatch, tmp_path, "stable", problem)
+    assert debian.packages("trixie", "s390x", ["bash"], tmp_path) == []
+    assert asked == ["trixie", "stable"]
+
+
+def test_a_suite_of_one_name_has_no_other(debian, monkeypatch, tmp_path):
+    asked = without_packages(debian, monkeypatch, tmp_path, "trixie")
+    with pytest.raises(debian.LabError, match="404  Not Found"):
+        debian.packages("trixie", "s390x", ["bash"], tmp_path)
+    assert asked == ["trixie"]

@@ -144,7 +144,7 @@ def told(site):
     yield "meanwhile", site.play("verify", hosts=[REACHED], within=within)
     yield "ahead of two", site.preflight(REACHED)
     yield "in the way", site.play("site", hosts=[REACHED])
-    yield "taken back", site.play("rollback", "-e", "zpower_confirm_within=0", hosts=[LATER])
+    yield "taken back", site.play("rollback", "-e", "zpower_probation=only", hosts=[LATER])
     yield "confirmed", site.play("confirm")
     until = time.monotonic() + PATIENCE_S
     while any(site.at(host, LOOK) != before[host] for host in CUT) and time.monotonic() < until:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from page_output import lab, told
 
 HERE = Path(__file__).parents[2]
-PROGRAM = HERE / "molecule" / "shared" / "lab"
 NAME = "start"
 PAGE = (HERE / "docs" / "start.md").read_text()
 BLOCKS = re.findall(r"^```(yaml)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -26,27 +26,15 @@ SAID = [block for kind, block in BLOCKS if not kind and not block.startswith("an
 CODES = [2, 0, 0, 0, 0, 0]
 
 
-def told(line):
-    """A line without what differs from machine to machine: times, masks and lists of CPUs, widths of columns."""
-    line = re.sub(r"\d{8}T\d{6}Z", "TIME", line)
-    line = re.sub(r"(mask |rps_cpus=|→ |CPUs )[0-9a-f,-]*[0-9a-f]\b", r"\1N", line)
-    return " ".join(re.sub(r"\b[0-9a-f,]+ →", "N →", line).split())
-
-
-def lab(verb, *options):
-    """What the program of the lab prints."""
-    return subprocess.check_output([str(PROGRAM), verb, "--name", NAME, *options], text=True)
-
-
 @pytest.fixture(scope="module", name="story")
 def fixture_story(tmp_path_factory):
     """The exit code and the output of each command of the page."""
     folder = tmp_path_factory.mktemp("start")
     (inventory,) = [yaml.safe_load(block) for kind, block in BLOCKS if kind]
-    lab("down")
-    lab("up", "--hosts", "1")
+    lab(NAME, "down")
+    lab(NAME, "up", "--hosts", "1")
     try:
-        given = json.loads(lab("inventory"))
+        given = json.loads(lab(NAME, "inventory"))
         host = inventory["all"]["hosts"]["sapapp1"]
         host.update(given["sap_app_servers"]["vars"], ansible_host=given["_meta"]["hostvars"]["app1"]["ansible_host"])
         (folder / "inventory.yml").write_text(json.dumps(inventory))
@@ -64,7 +52,7 @@ def fixture_story(tmp_path_factory):
             ran.append((done.returncode, done.stdout + done.stderr))
         yield ran
     finally:
-        lab("down")
+        lab(NAME, "down")
 
 
 @pytest.mark.parametrize("number", range(len(CODES)))

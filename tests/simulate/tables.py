@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
+import rules as of_rules
 import trials
 from noise import NOISES
 from trials import MOST, Outcome, Site, Together
@@ -409,8 +410,20 @@ def goals(ask: Ask) -> Lines:
     return table(["goal", "limit", "reached in the worst case", "experiments", ""], Goals(ask).rows())
 
 
+def rules(ask: Ask) -> Lines:
+    """The rules that stand beside the verdict on rounds."""
+
+    def rows() -> Iterator[list[str]]:
+        for goal in of_rules.goals(ask):
+            judge = Goals.least if goal.least else Goals.most
+            yield judge(goal.text, goal.limit, goal.cells, *goal.words)
+
+    return table(["rule and case", "limit", "reached in the worst case", "experiments", ""], rows())
+
+
 TABLES: dict[str, Callable[[Ask], Lines]] = {
     "goals": goals,
+    "rules": rules,
     "why": why,
     "unchanged": unchanged,
     "five": five,

@@ -106,6 +106,7 @@ class Host:
     def __init__(self, name: str, order: Sequence[str], values: Sequence[float]) -> None:
         self.name, self.order, self.values = name, order, values
         self.starts: Sequence[str] = ()
+        self.seed = ""
         self.sessions: Sequence[int] = [1] * len(order)
         self.places: Sequence[int] = range(len(order))
         self.rounds: list[Round] = []
@@ -123,7 +124,7 @@ class Host:
                 number=1 + self.order[:place].count(self.order[place]),
                 started=1_000_000 * self.places[place],
                 median=math.exp(-self.values[place]),
-                protocol=RECORD.protocol._replace(session=self.sessions[place]),
+                protocol=RECORD.protocol._replace(session=self.sessions[place], seed=self.seed),
                 ends=(_end(self.starts[place]), None) if self.starts else (None, None),
             )
             self.rounds.append(item)
@@ -137,7 +138,7 @@ def _end(boot_id: str) -> End:
 def until_decided(judge: Callable[[int], str], most: int = MOST) -> tuple[str, int]:
     """Judge at each look until there is a verdict or the budget is spent: the verdict, and the rounds per state."""
     word, used = INCONCLUSIVE, most
-    for look in looks.LOOKS:
+    for look in (*looks.LOOKS, looks.DECLARED):
         if look.rounds <= most and word == INCONCLUSIVE:
             word, used = judge(look.rounds), look.rounds
     return word, used
@@ -440,4 +441,4 @@ def _batch(plan: Batch, number: int) -> tuple[list[str], int]:
     ]
     names = [f"app{host}" for host in range(plan.hosts)]
     found = judge_records(Loaded("batch", records), names, 5.0, Options(max_runs=0))
-    return ["stops"] * bool(found.sentences), rounds
+    return ["stops"] * bool(found["sentences"]), rounds

@@ -1,7 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`ansible-galaxy collection build` in a checkout that was worked in takes nothing along that git ignores."""
+"""The archive: nothing is in it that git ignores, and `make build` installs ansible-core and no test tools."""
 
+import shutil
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
@@ -10,6 +13,9 @@ import yaml
 from shipped import shipped
 
 TOP = Path(__file__).parents[2]
+PIP = """#!/bin/sh
+echo "$@" >>"$0.asked"
+"""
 LINES = (TOP / ".gitignore").read_text(encoding="utf-8").splitlines()
 IGNORED = [line.strip("/") for line in LINES if line and not line.startswith("#")]
 LEFT_OUT = yaml.safe_load((TOP / "galaxy.yml").read_text(encoding="utf-8"))["build_ignore"]
@@ -21,6 +27,57 @@ def test_what_git_ignores_is_not_in_the_archive(path):
     assert [name for name in (path, *folders) for pattern in LEFT_OUT if name == pattern or fnmatch(name, pattern)]
 
 
-def test_of_the_inventories_only_the_example_is_in_the_archive():
+def test_of_the_inventories_only_those_for_users_are_in_the_archive():
     inventories = {name.split("/")[1] for name in shipped() if name.startswith("inventories/")}
-    assert inventories == {"example"}
+    assert inventories == {"example", "guide"}
+
+
+def test_of_the_tests_only_what_ansible_test_asks_for_is_in_the_archive():
+    assert {name for name in shipped() if name.startswith("tests/")} == {"tests/config.yml"}
+
+
+@pytest.mark.parametrize(("level", "dev"), [("build", False), ("demo", False), ("kernels", True)])
+def test_only_tests_install_test_tools(tmp_path, monkeypatch, level, dev):
+    for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt", "tests/setup.sh", "tests/pythons.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(TOP / name, tmp_path / name)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in (
+        "git",
+        "ip",
+        "sshd",
+        "ssh-keygen",
+        "unshare",
+        "hercules",
+        "qemu-system-s390x",
+        "cpio",
+        "depmod",
+        "mkfs.ext4",
+    ):
+        (programs / name).write_text(PIP)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    chosen = subprocess.check_output(["python3", "tests/pythons.py", "3.13", "3.12", "3.11"], cwd=tmp_path, text=True)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PIP)
+    python.chmod(0o755)
+    (tmp_path / ".venv" / ".python").write_text(f"{chosen.strip()} in {tmp_path}\n")
+    subprocess.run(["tests/setup.sh", level], cwd=tmp_path, check=True)
+    asked = python.with_name("python.asked").read_text()
+    assert "-r requirements.txt" in asked and ("requirements-dev.txt" in asked) == dev
+
+
+def test_make_build_needs_no_session():
+    # Without what a `make` that runs these tests hands down: under it, make also says which folder it enters.
+    told = subprocess.check_output(["make", "-n", "build"], cwd=TOP, text=True, env={"PATH": "/usr/bin:/bin"})
+    assert told.splitlines() == ["tests/setup.sh build", ".venv/bin/python tests/archive.py"]
+
+
+def test_the_archive_is_built_with_ansible_core_alone(tmp_path):
+    code = f"import sys; sys.path.insert(0, {str(TOP / 'tests')!r}); import archive; from pathlib import Path"
+    code += f"; print(archive.build(target=Path({str(tmp_path)!r}))); print(*sys.modules)"
+    path, modules = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    assert {"nox", "antsibull_nox", "pytest"}.isdisjoint(modules.split())
+    assert [file.name for file in tmp_path.iterdir()] == [path.rpartition("/")[2]]

@@ -5,13 +5,11 @@ collection takes.
 """
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jinja2
+import playing
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -62,14 +60,8 @@ OF_THE_SITE = [
 
 
 def play(*arguments, **environment):
-    program = Path(sys.executable).with_name("ansible-playbook")
-    done = subprocess.run(
-        [program, *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "false", **environment},
-    )
+    env = playing.environment(ANSIBLE_NOCOLOR="1", ANSIBLE_LOCALHOST_WARNING="false", **environment)
+    done = playing.ansible_playbook(*arguments, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -134,9 +126,8 @@ def test_each_template_has_its_playbook():
     for name, (imported,) in files.items():
         assert imported["ansible.builtin.import_playbook"] == f"zpower.sap_tuning.{name}"
         assert (TOP / "playbooks" / f"{name}.yml").exists()
-    here = {"ANSIBLE_COLLECTIONS_PATH": str(TOP / ".cache" / "collections")}
     complete = [str(AWX / "project" / f"{name}.yml") for name in files]
-    play("--syntax-check", *complete, **here)
+    play("--syntax-check", *complete)
 
 
 @every(QUESTIONS)

@@ -6,6 +6,7 @@ import errno
 import importlib.util
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ for name in ("faults", "fuzz", ""):
     sys.path.append(str(TESTS / name))
 
 import injection  # noqa: E402
+import machines  # noqa: E402
 import processes  # noqa: E402
 import trees  # noqa: E402
 from reliability import write_table  # noqa: E402
@@ -30,6 +32,7 @@ def loaded(path):
 
 
 fuzz = loaded(TESTS / "fuzz" / "run.py")
+faults = loaded(TESTS / "faults" / "run.py")
 
 
 def replace(folder, refused):
@@ -157,3 +160,50 @@ def test_a_table_takes_the_place_of_the_old_one_and_keeps_rows_that_were_not_tri
         "above\n<!-- x: begin -->\nLast run: seed 1.\n\n| | rps | smc_r |\n|---|---|---|\n"
         "| first | 3 of 3 | – |\n| second | – | 6 of 6 |\n<!-- x: end -->\nbelow\n"
     )
+
+
+def test_rows_that_were_not_tried_keep_their_columns_if_there_are_new_ones(tmp_path):
+    document = tmp_path / "reliability.md"
+    document.write_text("<!-- x: begin -->\n<!-- x: end -->\n")
+    rows = {"a": "first", "b": "second"}
+    write_table("x", rows, ["rps", "smc_r"], {"a": {"rps": (3, 3), "smc_r": (4, 2)}, "b": {}}, "seed 1", document)
+    write_table("x", rows, ["rps", "smc", "smc_r"], {"b": {"smc": (6, 6)}}, "seed 2", document)
+    assert document.read_text() == (
+        "<!-- x: begin -->\nLast run: seed 1.\n\n| | rps | smc | smc_r |\n|---|---|---|---|\n"
+        "| first | 3 of 3 | – | 2 of 4 |\n| second | – | 6 of 6 | – |\n<!-- x: end -->\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "sample, words, fills",
+    [(0, [], True), (0, ["reboot"], True), (5, [], False), (0, ["smc"], False), (0, ["kill"], False)],
+)
+def test_only_a_complete_run_fills_the_table(sample, words, fills):
+    tried = [faults.Case("smc", "killed", "apply call 1", "left /x")]
+    assert faults.fills_table(sample, words, tried) is fills
+    assert not faults.fills_table(sample, words, [*tried, faults.Case("smc", "error", faults.ITSELF, "OSError: x")])
+
+
+def test_every_tuning_is_part_of_the_campaign():
+    tunings = {path.stem for path in (TESTS.parent / "plugins/module_utils/_tunings").glob("[a-z]*.py")}
+    assert set(faults.TUNINGS) == tunings
+
+
+@pytest.mark.parametrize("kind", machines.MACHINES[1:], ids=lambda kind: kind.name)
+def test_a_machine_can_be_tuned_and_taken_back(kind):
+    # other users may look into it, unlike into a folder of pytest
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        outcome = processes.run(lambda: there_and_back(machines.make(kind, Path(folder))))
+    assert outcome.raised is None
+    assert outcome.result["back"] == "" != outcome.result["there"], outcome.result
+
+
+def there_and_back(machine):
+    """The differences after a tuning, and after the rollback."""
+    before = machine.state()
+    done = [machine.call(machine.requests[0])]
+    there = trees.difference(before, machine.state())
+    done.append(machine.call({"state": "restored"}))
+    failed = [result["msg"] for result in done if result.get("failed")]
+    return {"there": there, "back": "; ".join([*failed, trees.difference(before, machine.state())]).strip("; ")}

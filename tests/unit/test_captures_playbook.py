@@ -5,17 +5,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import captured
 import captures
+import playing
 import pytest
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 VERTICAL, HORIZONTAL = (f"lpar-linux-6.12-{mode}" for mode in ("vertical", "horizontal"))
 INVENTORY = {
     "all": {
@@ -32,13 +29,10 @@ BROKEN = "sosreport-app4-2026-11-20-abcdefg.tar.xz"
 
 class Run:
     def __init__(self, folder: Path, *options: str) -> None:
-        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
         # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout may lie
         interpreter = ("-e", "ansible_python_interpreter=/usr/bin/python3")
-        command = [program, "-i", "hosts.json", "zpower.sap_tuning.captures", *interpreter, *options]
-        collections = str(CHECKOUT / ".cache" / "collections")
-        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": collections, "ANSIBLE_NOCOLOR": "1"}
-        done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+        command = ["-i", "hosts.json", "zpower.sap_tuning.captures", *interpreter, *options]
+        done = playing.ansible_playbook(*command, cwd=folder, env=playing.environment(ANSIBLE_NOCOLOR="1"))
         self.code, self.said = done.returncode, done.stdout + done.stderr
         files = sorted((folder / "results" / "verify").glob("*/verify.json"))
         self.evidence: dict[str, Any] = json.loads(files[-1].read_text()) if files else {}

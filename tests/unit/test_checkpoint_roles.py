@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import role_specs
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import module_options
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import role_specs
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 TUNINGS = sorted(
@@ -50,6 +50,9 @@ def test_every_tuning_hands_them_on(role: str) -> None:
     [
         ({"zpower_confirm_within": "10m"}, {"confirm_within": "10m"}),
         ({"zpower_confirm_within": 0, "zpower_rollback": True}, {"confirm_within": "0", "state": "restored"}),
+        ({"zpower_confirm_within": "unlimited"}, {"confirm_within": "0"}),
+        ({"zpower_probation": "only", "zpower_rollback": True}, {"confirm_within": "0", "state": "restored"}),
+        ({"zpower_probation": "compare", "zpower_confirm_within": "10m"}, {"confirm_within": "0"}),
         ({"zpower_confirm": True, "zpower_confirm_within": "10m"}, {"state": "confirmed"}),
         ({"zpower_confirm": False, "zpower_confirm_within": ""}, {}),
     ],

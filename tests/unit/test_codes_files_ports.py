@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sysctls
 import yaml
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import places
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point, places
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, serving
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import KINDS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import KINDS
 from kernel import KernelHost
 
 TOP = Path(__file__).parents[2]
@@ -36,11 +36,14 @@ def nodes() -> Iterator[ast.AST]:
 
 
 def own_files(tmp_path: Path) -> set[str]:
-    """The paths of drop-in files that the code names."""
+    """The paths of drop-in files that tunings declare, or that the code names."""
     texts = {node.value for node in nodes() if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    network = SmcSysctls(KernelHost(tmp_path), {"settings": {}, "state": "present", "force": False})
-    computed = {drop_in.path for drop_in in network.drop_ins}
-    return {text for text in texts if OWN.fullmatch(text)} | computed | {f"{places.UNITS}/{places.OWN_UNIT}smc.service"}
+    host, declared = KernelHost(tmp_path), set()
+    for kind in sysctls.KINDS:
+        params = {name: option.get("default") for name, option in entry_point.argument_spec(kind).items()}
+        declared |= {drop_in.path for drop_in in kind(host, params).drop_ins}
+    # the page says of the link only in which folder it is
+    return {text for text in declared | texts if OWN.fullmatch(text) and not text.startswith(places.WANTS)}
 
 
 def test_the_page_names_the_files_of_tunings_and_no_others(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path, PurePosixPath
@@ -101,3 +102,31 @@ def test_a_broken_link_of_the_site_is_found(tmp_path: Path, name: str, more: str
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         (site / path).write_text(text + (more if path == name else ""))
     assert links.broken(site) == why
+
+
+WAYS = ["git+https://github.com/zpower/sap_tuning`", "https://github.com/zpower/sap_tuning/releases", "`make build`"]
+
+
+def test_the_first_pages_say_where_the_collection_comes_from() -> None:
+    assert make_site.FORGE == "https://github.com/zpower/sap_tuning/blob/main/"
+    for page in ("README.md", "docs/start.md"):
+        text = (TOP / page).read_text("utf-8").replace("sap_tuning\n", "sap_tuning`\n")
+        assert [way for way in WAYS if way not in text] == [], page
+    assert "--offline" in (TOP / "docs" / "start.md").read_text("utf-8")
+
+
+def test_the_first_picture_stands_on_the_first_screen_and_says_that_its_figures_are_made_up() -> None:
+    lines = (TOP / "README.md").read_text("utf-8").splitlines()
+    (place,) = (number for number, line in enumerate(lines) if line.startswith("!["))
+    assert place < lines.index("## Start") and "made up" in lines[place + 1]
+    assert "made up" in (TOP / "tests" / "docs" / "index.md").read_text("utf-8")
+
+
+PROMISE = r"(?:[Hh]ow often (?:verdicts are|a verdict is) right is |\[rarely )[^.]*?\]\(([^)]*)\)"
+
+
+def test_a_promise_about_right_verdicts_leads_to_their_figures() -> None:
+    pages = [TOP / "README.md", *(TOP / "docs").rglob("*.md")]
+    links = [link for page in pages for link in re.findall(PROMISE, page.read_text("utf-8"))]
+    assert len(links) == 3
+    assert [link for link in links if not link.endswith("verdicts.md#how-often-is-a-verdict-right")] == []

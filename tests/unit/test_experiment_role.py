@@ -80,19 +80,13 @@ def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -
     """The calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
     linked_collection(folder, "tunings", NOTING)
     tunings = [*level["set"], *level["found"]]
-    facts = {"__experiment_plan": {"tunings": tunings, "plan": {"cells": [{"vars": {}}, level]}}}
-    facts |= {"experiment_tunings": tunings, "experiment_change": "c1"}
-    facts |= {"experiment_lease": 900, "experiment_results": str(folder)}
+    session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
+    facts = {"__session": session, "__session_mine": tunings, "experiment_lease": 900}
     tasks = [
-        {"ansible.builtin.include_vars": str(EXPERIMENT / "vars" / "main.yml")},
-        {"ansible.builtin.set_fact": facts},
+        {"ansible.builtin.set_fact": {**facts, "__measure_ready": {"workloads": []}}},
         {
-            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "step.yml"),
-            "vars": {
-                "__experiment_level": {**level, **STEP},
-                "__experiment_part": {"begin": 0, "end": 1},
-                "__experiment_index": 0,
-            },
+            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "level.yml"),
+            "vars": {"__session_step": {**level, **STEP}, "__session_index": 0},
         },
         # for a later play of the same run, such as site
         {"ansible.builtin.assert": {"that": LATER}, "when": "'-e' not in more", "vars": {"more": list(arguments)}},
@@ -143,16 +137,16 @@ def test_no_part_is_measured_after_the_look_at_which_every_level_is_decided(
     write_change(tmp_path / "results", make_records(plan, {"every-4": -0.2}, done, noise), make_tunings(plan, done))
     plan_files.write(tmp_path / "results", plan)
     shutil.copy(EXPERIMENT / "tasks" / "part.yml", tmp_path)
-    stub = {"ansible.builtin.debug": {"msg": "measured {{ __experiment_level.phase }}; {{ __experiment_part.rounds }}"}}
-    (tmp_path / "step.yml").write_text(json.dumps([stub]))
+    stub = {"ansible.builtin.debug": {"msg": "measured {{ __session_step.phase }}; {{ __session_part.rounds }}"}}
+    (tmp_path / "level.yml").write_text(json.dumps([stub]))
     names = {8: "one", 10: "two", 12: "three"}
     parts = [{"rounds": rounds, "begin": at, "end": at + 1, "next": int(at < 2)} for at, rounds in enumerate(names)]
-    left = [{"phase": name, "round": rounds} for rounds, name in names.items()]
+    left = [{"phase": name, "round": rounds, "label": name, "session": 1} for rounds, name in names.items()]
     tasks = [
         {
             "ansible.builtin.set_fact": {
-                "__experiment_plan": {"steps": left, "parts": parts},
-                "__experiment_looked": {"over": False},
+                "__session": {"kind": "level", "steps": left, "parts": parts},
+                "__session_looked": {"over": False},
                 "experiment_change": CHANGE,
                 "experiment_results": str(tmp_path / "results"),
                 "experiment_material_pct": 5.0,
@@ -160,8 +154,8 @@ def test_no_part_is_measured_after_the_look_at_which_every_level_is_decided(
         },
         {
             "ansible.builtin.include_tasks": str(tmp_path / "part.yml"),
-            "loop": "{{ __experiment_plan.parts }}",
-            "loop_control": {"loop_var": "__experiment_part"},
+            "loop": "{{ __session.parts }}",
+            "loop_control": {"loop_var": "__session_part"},
         },
     ]
     passed, text = play(tmp_path, tasks, hosts={"app1": {}, "app2": {}})
@@ -171,25 +165,11 @@ def test_no_part_is_measured_after_the_look_at_which_every_level_is_decided(
 
 
 READY = {"measures": True, "peers": ["app2"]}
-SESSION = {"session": 1, "rounds": 6, "most": 16, "minutes": 0, "done": 0, "last": 0}
-PLAN = {"steps": [{"phase": "after", "round": 2, "set": False}], "tunings": []}
-LEVEL_2 = {"phase": "every-4", "round": 2}
-# role: the facts of a host at the place of the step, and before it; the call of the action
-ASTRAY: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "experiment": (
-        {"__experiment_held": {"at": "every-4 2", "found": []}},
-        {"__experiment_held": {"at": "every-4 1", "found": []}},
-        {"zpower.sap_tuning.experiment": {"state": "measured", "level": LEVEL_2, "change": "c1"}},
-    ),
-    "before_after": (
-        {"__before_after_at": 0, "__before_after_session": SESSION},
-        {"__before_after_at": -1, "__before_after_session": SESSION},
-        {"zpower.sap_tuning.before_after": {"state": "reached", "step": 0, "change": "c1"}},
-    ),
-}
+BEGUN = {"session": 1, "rounds": 6, "most": 16, "minutes": 0, "done": 0, "last": 0}
+STEP_2 = {"phase": "every-4", "round": 2}
 
 
-@pytest.mark.parametrize("role", list(ASTRAY))
+@pytest.mark.parametrize("kind", ["level", "state"])
 @pytest.mark.parametrize(
     ("at", "together", "astray"),
     [
@@ -200,15 +180,14 @@ ASTRAY: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     ],
 )
 def test_a_peer_that_did_not_get_as_far_is_known(
-    tmp_path: Path, role: str, at: str, together: list[str], astray: list[str]
+    tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]
 ) -> None:
     """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
-    here, elsewhere, call = ASTRAY[role]
-    (options,) = call.values()
-    options["results"] = str(tmp_path / "results")
-    facts = {"__before_after_plan": {**PLAN, "together": together}, "__experiment_together": together}
-    facts |= {"__measure_ready": READY, "__experiment_tuned": {"records": []}}
+    session = {"kind": kind, "change": "c1", "results": str(tmp_path / "results")}
+    facts = {"__session": session, "__session_together": together, "__measure_ready": READY}
+    here, elsewhere = ({"__session_held": {"step": step, "records": []}} for step in (1, 0))
     hosts = {"app1": {**facts, **here}, "app2": {**facts, **(here if at == "here" else elsewhere)}}
+    call = {"zpower.sap_tuning.experiment": {"state": "measured", "level": STEP_2, "step": 1}}
     passed, text = play(tmp_path, [{**call, "when": "inventory_hostname == 'app1'"}], hosts=hosts)
     assert passed == (not astray), text
     assert (f"{', '.join(astray)}, which app1 measures against, " in text) == bool(astray)
@@ -240,7 +219,11 @@ def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is
 def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
     """The order that before_after chooses for hosts whose tunings say this."""
     found = {"tunings": ["rps", "sap_profile"], "untouched": ["rps", "sap_profile"], "design": "auto"}
-    known = {"__before_after_found": found, "__measure_ready": READY, "__before_after_session": SESSION}
+    known = {
+        "__before_after_found": found,
+        "__measure_ready": {**READY, "host": "app1", "seconds": 1.0, "throttle": 1, "calibration": "none"},
+        "__session": BEGUN,
+    }
     hosts = {
         f"app{at}": {**known, "__tunings_result": {"tunings": {"rps": {"tuning": rows}}}}
         for at, rows in enumerate(restarts)

@@ -30,6 +30,10 @@ def test_every_tuning_has_its_tables(role: str) -> None:
     )
 
 
+def test_the_actions_of_modules_are_up_to_date() -> None:
+    assert generate.ROUTING.read_text("utf-8") == generate.routing(), "run make generate"
+
+
 def test_the_call_imports_every_tuning() -> None:
     assert generate.CALL.read_text("utf-8") == generate.call(), "run make generate"
 

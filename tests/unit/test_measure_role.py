@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import playing
 import pytest
+from measuring import free_port
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {"measure_rounds": 1, "measure_runs": 1, "measure_warmup": 0, "measure_idle_seconds": 0}
@@ -43,10 +42,9 @@ def measure(
     play = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
     play |= {"zpower_results": str(folder / "results"), "measure_run_seconds": 0.1, "measure_control": False}
     play |= {"measure_workloads": [*workloads]} if workloads else {}
-    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(inventory)]
+    command = ["-i", str(inventory)]
     command += ["-l", ",".join(measuring), "zpower.sap_tuning.measure", "-e", json.dumps(play), *options]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
-    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    return playing.ansible_playbook(*command)
 
 
 @needs_programs
@@ -127,9 +125,9 @@ def about(host: str, text: str) -> str:
     return "\n".join(line for line in text.splitlines() if f"[{host}" in line)
 
 
-def test_a_host_without_peer_is_not_measured(tmp_path: Path) -> None:
+def test_hosts_without_a_peer_are_not_measured_and_that_is_said(tmp_path: Path) -> None:
     done = measure(tmp_path, hosts={name: {"measure_workloads": [name]} for name in PEERED})
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 2 and "no host of this play has a measure_peer" in done.stdout
     assert not (tmp_path / "results").exists()
 
 
@@ -158,6 +156,7 @@ def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
         assert f"measure_rounds is {cases[name][1]} and measure_workloads" in about(name, done.stdout)
 
 
+HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
 LISTENING: dict[str, tuple[str, dict[str, str], str]] = {
     # host: its workload, the variables of its peer, and the address that the server listens on
     "app1": ("niping", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
@@ -186,8 +185,23 @@ def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
         assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", done.stdout)
 
 
+def test_the_server_has_the_path_and_transport_of_its_own_host(tmp_path: Path) -> None:
+    standin = str(CHECKOUT / "tests" / "standins" / "niping")
+    done = measure(
+        tmp_path,
+        "niping",
+        hosts={"app1": {"measure_peer": "peer1"}, "app2": {"measure_peer": "peer2", "measure_transport": "smc"}},
+        peers={
+            "peer1": {**HERE, "measure_path": standin},
+            "peer2": {**HERE, "measure_path": standin, "measure_transport": "tcp"},
+        },
+        options=("--check", "-v"),
+    )
+    for host in ("app1 -> peer1", "app2 -> peer2"):
+        assert '"tool": "niping"' in about(host, done.stdout), done.stdout + done.stderr
+
+
 PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
-HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
 
 
 def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
@@ -210,12 +224,6 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
     ]
 
 
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
-
-
 def test_servers_that_share_a_fixed_port_run_one_after_another(tmp_path: Path) -> None:
     shape = {"measure_network_kinds": ["latency"], "measure_network_connections": [1], "measure_port": free_port()}
     done = measure(tmp_path, "niping", "network", peers={"peer": HERE}, measure_peer="peer", **PINGPONG, **shape)
@@ -234,24 +242,41 @@ LOSE_SERVER = [
     }
     for part in ("ready", "start", "rounds", "stop")
 ]
-LOSE_SERVER.insert(2, {"ansible.builtin.command": "kill -9 {{ __measure_server_niping.session.pid }}"})
+# a killed process may still answer: its port is refused only once the kernel has ended it
+KILL_AND_WAIT = """\
+import os, signal, socket, sys, time
+pid, port = map(int, sys.argv[1:])
+os.kill(pid, signal.SIGKILL)
+until = time.monotonic() + 300
+while time.monotonic() < until:
+    with socket.socket() as client:
+        refused = client.connect_ex(("127.0.0.1", port)) != 0
+    try:
+        state = open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        state = "Z"
+    if refused and state == "Z":
+        break
+    time.sleep(0.02)
+else:
+    sys.exit("it is still there")
+"""
+SESSION = "{{ __measure_sessions.niping.%s }}"
+KILL = {"argv": ["/usr/bin/python3", "-c", KILL_AND_WAIT, SESSION % "pid", SESSION % "port"]}
+LOSE_SERVER.insert(2, {"ansible.builtin.command": KILL})
 
 
 def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
     variables = {"zpower_change": "c1", "zpower_results": str(tmp_path / "results"), "measure_peer": "peer"}
-    variables |= {**QUICK, **PINGPONG, "measure_run_seconds": 0.1, "measure_control": False}
+    # Another test that runs here at the same time would at once take a port of the default range that becomes free.
+    variables |= {**QUICK, **PINGPONG, "measure_port": free_port(), "measure_run_seconds": 0.1}
+    variables |= {"measure_control": False}
     hosts = {"app1": {**local, **variables}, "peer": {**local, **HERE}}
     (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
     (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "app1", "gather_facts": False, "tasks": LOSE_SERVER}]))
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    command = [program, "-i", str(tmp_path / "hosts.json"), str(tmp_path / "play.yml")]
-    environment = {
-        **os.environ,
-        "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections"),
-        "COLUMNS": "1000",
-    }
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    env = playing.environment(COLUMNS="1000")
+    done = playing.ansible_playbook("-i", tmp_path / "hosts.json", tmp_path / "play.yml", env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "nothing was measured: the server is gone" in done.stdout + done.stderr
     assert done.stdout.count("Start the server for round trips]") == 2 and "rescued=1" in done.stdout

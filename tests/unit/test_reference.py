@@ -5,11 +5,19 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.action import (
+    before_after,
+    calibrate,
+    experiment,
+    measurement_check,
+    rollout,
+)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -33,8 +41,9 @@ NO_VARIABLES = {
     "sap_profile",
     "system_base",
     "platform_check",
+    "platform_info",
     "smc_peers",
-    "zpower_measurements",
+    "zpower_platform",
 }
 METRICS = ("to_prom.py", "to_openmetrics.py")
 
@@ -52,6 +61,16 @@ def read_by_code() -> dict[str, set[str]]:
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):
                     found.setdefault(node.value, set()).add(str(path.relative_to(TOP)))
     return {name: files for name, files in found.items() if name not in NO_VARIABLES}
+
+
+def read_by_options() -> set[str]:
+    """The variables of roles that their actions read by the names of options, such as ``options["rounds"]``."""
+    found = set()
+    for action in (before_after, calibrate, experiment, measurement_check, rollout):
+        tree = ast.parse(inspect.getsource(action))
+        words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        found |= {name for option, name in action.ActionModule.VARIABLES.items() if option in words}
+    return found
 
 
 def on_the_page() -> set[str]:
@@ -76,6 +95,7 @@ def test_every_variable_on_the_page_is_read() -> None:
     options = {f"{role}_{name}" for role in generate.TUNINGS for name in generate.options_of(role)}
     reads = {name for name, files in read_by_code().items() if any("/defaults/" not in one for one in files)}
     reads |= {name for path in YAML for name in NAME.findall(path.read_text("utf-8")) if name.startswith("zpower_")}
+    reads |= read_by_options()
     assert on_the_page() - reads - options == set()
 
 

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -165,7 +166,22 @@ def test_the_workflows_call_targets_of_the_makefile() -> None:
     called: set[str] = set()
     for path in sorted((TOP / ".github" / "workflows").glob("*.yml")):
         for job in yaml.safe_load(path.read_text())["jobs"].values():
-            chosen = job.get("strategy", {}).get("matrix", {}).get("target", [])
             runs = "\n".join(step.get("run", "") for step in job["steps"])
-            called.update(re.findall(r"^make ([a-z-]+)", runs, re.MULTILINE), chosen)
-    assert called == {"lint", "test", "release-check"} and called <= targets
+            called.update(re.findall(r"^make ([a-z-]+)", runs, re.MULTILINE))
+    assert called == {"test", "test-all", "core", "release-check"} and called <= targets
+
+
+def test_the_workflow_proves_every_core_and_python_of_a_release_and_lets_no_session_be_skipped() -> None:
+    workflow = yaml.safe_load((TOP / ".github" / "workflows" / "tests.yml").read_text())
+    listed = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "nox", "--session", "cores", "--list", "--json"],
+            cwd=TOP,
+            check=True,
+            stdout=subprocess.PIPE,
+        ).stdout
+    )
+    tried = {session["session"].partition("(")[2].rstrip(")") for session in listed}
+    assert set(workflow["jobs"]["cores"]["strategy"]["matrix"]["core"]) == tried and len(tried) > 1
+    assert workflow["env"] == {"CI": "true"}
+    assert all("env" not in job for job in workflow["jobs"].values())

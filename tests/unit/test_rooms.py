@@ -72,3 +72,42 @@ def test_a_file_outside_of_all_rooms_is_named():
 def test_what_leads_up_is_named():
     up = {("_host", "_engine"): ["one imports two"], ("_tunings", "_host"): ["fine"]}
     assert rooms.against(up) == ["one imports two"]
+
+
+LOCAL = {"About", "Budget", "Command", "Found", "Line", "Loaded", "Piece", "Reader", "Row", "Totals"}
+"""Names of classes in several rooms that mean something only in their own file. No name may be added."""
+
+
+def glossary():
+    """The words of the page, each with its classes and their rooms."""
+    section = rooms.PAGE.read_text("utf-8").partition("## Words\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| .+ \| (.*) \|$", section, re.MULTILINE)
+    named = r"`(\w+)`: ((?:`_[\w/]+`(?:, )?)+)"
+    return {
+        word: {name: set(re.findall(r"`(.+?)`", where)) for name, where in re.findall(named, told)}
+        for word, told in rows
+    }
+
+
+def classes():
+    """The names of all classes below the faces, each with its rooms."""
+    found = {}
+    for parts in rooms.files():
+        if parts[0] in ("module_utils", "plugin_utils"):
+            for name in re.findall(r"^class (\w+)", rooms.text_of(parts), re.MULTILINE):
+                found.setdefault(name, set()).add(rooms.room_of(parts))
+    return found
+
+
+def test_the_glossary_has_at_most_forty_words_and_each_class_with_such_a_name():
+    words = glossary()
+    assert 30 <= len(words) <= 40
+    named = {name: where for told in words.values() for name, where in told.items()}
+    single = {part.strip().title().replace(" ", "") for word in words for part in word.split(",")}
+    known = classes()
+    assert named == {name: where for name, where in known.items() if name in single | set(named)}
+
+
+def test_a_name_of_a_class_in_two_rooms_is_a_word_of_the_glossary():
+    named = {name for told in glossary().values() for name in told}
+    assert {name for name, where in classes().items() if len(where) > 1} - named == LOCAL

@@ -26,7 +26,7 @@ OWN: Entry = {"sid": "PRD", "instance": "D*", "presets": ["realtime_scheduler"],
 KEEP = """
 import json
 from ansible.plugins.action import ActionBase
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import role_specs, role_values
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import role_specs, role_values
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import module_options, scope
 
 class ActionModule(ActionBase):

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import check_spelling, role_variables
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import mistakes
+from playing import ansible_playbook
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ROLE = CHECKOUT / "roles" / "smc_sysctls"
@@ -22,6 +20,7 @@ HOSTS: dict[str, dict[str, Any]] = {
         "smc_sysctls_rmem": None,
         "smc_sysctls_smcr_buf_type": 0,
         "smc_sysctls_hosts_by_kernel": {},
+        "zpower_own_variables": ["smc_sysctls_hosts_by_kernel"],
     },
     "both": {"smc_sysctls_wmem": 262144, "smc_sysctls_rmem": 65536, "smc_sysctls_settings": {"rmem": 131072}},
     "neither": {},
@@ -39,10 +38,10 @@ def test_deprecated_variables_are_merged_into_the_settings(tmp_path: Path) -> No
     play = {"hosts": "all", "gather_facts": False, "vars_files": variables, "tasks": [{"ansible.builtin.copy": keep}]}
     (tmp_path / "hosts.yml").write_text(json.dumps({"all": {"hosts": HOSTS, "vars": defaults}}))
     (tmp_path / "play.yml").write_text(json.dumps([play]))
-    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-c", "local"]
+    command = ["-c", "local"]
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
     command += ["-i", str(tmp_path / "hosts.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3"]
-    done = subprocess.run([*command, str(tmp_path / "play.yml")], check=False, capture_output=True, text=True)
+    done = ansible_playbook(*command, tmp_path / "play.yml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {host: json.loads((tmp_path / f"{host}.json").read_text()) for host in HOSTS} == {
         "new": {"rmem": 131072},
@@ -53,4 +52,4 @@ def test_deprecated_variables_are_merged_into_the_settings(tmp_path: Path) -> No
 
 
 def test_deprecated_variables_are_no_mistakes_in_spelling() -> None:
-    check_spelling("smc_sysctls", role_variables("smc_sysctls"), HOSTS["old"])
+    assert not list(mistakes(HOSTS["old"]))

@@ -5,7 +5,7 @@
 import re
 from pathlib import Path
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, table
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import shapes, table
 from ansible_collections.zpower.sap_tuning.tests.unit.support.messages import GAP, everything, messages
 
 PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
@@ -29,7 +29,7 @@ def pattern(span):
 
 
 def test_every_verdict_and_outcome_has_a_row():
-    words = {table.word(name) for name in (*table.ORDER, *document.OUTCOMES)} - {"ok"}
+    words = {table.word(name) for name in (*table.ORDER, *shapes.OUTCOMES)} - {"ok"}
     assert set(rows("verdict")) == words
 
 

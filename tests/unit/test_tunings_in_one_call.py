@@ -5,17 +5,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import re
 from pathlib import Path
 from typing import Any
 
+import playing
 import pytest
 from ansible.release import __version__
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 COMMON = {
     # the other interfaces of this machine come and go with the labs of other tests
     "rps_interfaces": ["lo"],
@@ -62,18 +60,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("play")
     (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"app1": {}, "app2": {}}, "vars": COMMON}}))
     (folder / "play.yml").write_text(json.dumps(play(folder)))
-    collections = CHECKOUT / ".cache" / "collections"
-    environment = {
-        **os.environ,
-        "ANSIBLE_COLLECTIONS_PATH": str(collections),
-        "ANSIBLE_INJECT_INVOCATION": "true",
-    }
-    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-i", str(folder / "hosts.yml")]
-    done = subprocess.run(
-        [*command, str(folder / "play.yml")], check=False, capture_output=True, text=True, env=environment
-    )
+    kept = {"ANSIBLE_KEEP_REMOTE_FILES": "true", "ANSIBLE_REMOTE_TMP": str(folder / "sent")}
+    env = playing.environment(ANSIBLE_INJECT_INVOCATION="true", **kept)
+    done = playing.ansible_playbook("-i", folder / "hosts.yml", folder / "play.yml", env=env)
     assert done.returncode == 0, done.stdout + done.stderr
-    return {path.name: json.loads(path.read_text()) for path in folder.glob("app?.*")}
+    sent = {str(path): path.stat().st_size for path in folder.glob("sent/*/AnsiballZ_tunings.py")}
+    return {path.name: json.loads(path.read_text()) for path in folder.glob("app?.*")} | {"sent": sent}
 
 
 def meant(result: dict[str, Any]) -> dict[str, Any]:
@@ -110,3 +102,10 @@ def test_the_host_that_comes_second_leaves_a_shared_profile_to_the_first(found: 
 
 def version_info() -> tuple[int, ...]:
     return tuple(int(number) for number in __version__.split(".")[:2])
+
+
+def test_a_call_sends_what_the_page_says(found: dict[str, Any]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text("utf-8")
+    said = re.search(r"bytes sent to a host; ping \| (\d+) kB", page)
+    assert said and len(found["sent"]) == 4
+    assert [size for size in found["sent"].values() if not 0.9 < size / 1000 / int(said[1]) < 1.1] == []

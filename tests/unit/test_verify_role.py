@@ -5,9 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import captured
@@ -16,6 +13,7 @@ import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from jsonschema import Draft202012Validator
+from playing import ansible_playbook, environment
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -26,14 +24,9 @@ def verify(folder: Path, *arguments: str, tunings: tuple[str, ...] = ()) -> tupl
     variables = {"zpower_tunings": list(tunings), "ansible_python_interpreter": "/usr/bin/python3"}
     play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "roles": ["zpower.sap_tuning.verify"]}
     (folder / "play.yml").write_text(json.dumps([play]))
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    command = [program, "-i", "localhost,", "-c", "local", str(folder / "play.yml"), *arguments]
-    collections = str(CHECKOUT / ".cache" / "collections")
-    environment = {
-        **{**os.environ, "ANSIBLE_COLLECTIONS_PATH": collections, "ZPOWER_TUNINGS_FORMAT": "json"},
-        "ANSIBLE_CALLBACKS_ENABLED": "zpower.sap_tuning.tunings",
-    }
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    command = ["-i", "localhost,", "-c", "local", folder / "play.yml", *arguments]
+    env = environment(ZPOWER_TUNINGS_FORMAT="json", ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
+    done = ansible_playbook(*command, env=env)
     last = done.stdout.rstrip().rpartition("\n")[2]
     names = [record["name"] for record in json.loads(last)] if last.startswith("[") else []
     return done.returncode == 0, done.stdout + done.stderr, names
@@ -83,12 +76,10 @@ def test_a_misspelt_tag_is_an_error(tmp_path: Path) -> None:
 def test_tags_that_name_no_tuning_are_an_error_of_every_playbook_that_takes_them(
     tmp_path: Path, playbook: str, tags: str
 ) -> None:
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
     given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_tunings": ["smc_r"]}
-    command = [program, "-i", "localhost,", "-c", "local", f"zpower.sap_tuning.{playbook}", "-e", json.dumps(given)]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
+    command = ["-i", "localhost,", "-c", "local", f"zpower.sap_tuning.{playbook}", "-e", json.dumps(given)]
     command += ["--tags", tags]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True)
+    done = ansible_playbook(*command, cwd=tmp_path)
     assert done.returncode == 2
     assert f"nothing was done: {NO_TAG.replace('rsp', tags)}" in done.stdout
 

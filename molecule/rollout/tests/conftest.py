@@ -3,6 +3,7 @@
 """The twelve hosts, read and disturbed as if on their consoles, and playbooks that are started and watched."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -64,11 +65,14 @@ class Run:
 
     def kill(self):
         """End it and its workers at once, as if the controller had lost its power."""
-        pids = self._family()
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self.signal(signal.SIGKILL)
         self._process.wait()
+
+    def signal(self, number):
+        """Send a signal to it and its workers."""
+        for pid in self._family():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def _family(self):
         """Its process, and all that descend from it: workers are in sessions of their own."""
@@ -144,6 +148,18 @@ class Site:
             ),
             lambda: run.ended,
         )
+
+    def pause(self, run, change):
+        """Let a playbook stand still, without the lock of its rollout; on a slow machine it would soon end."""
+        while True:
+            run.signal(signal.SIGSTOP)
+            with self.file(change).with_name(".lock").open("r+") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    run.signal(signal.SIGCONT)
+            time.sleep(0.1)
 
     @staticmethod
     def eventually(true, given_up=lambda: False):

@@ -150,12 +150,10 @@ def holdings(tree, release, values, refused, sysfs):
     # all of /etc/*.conf, and no folder of that name
     found.holds("/etc/*.conf", "/etc/os-release", "/etc/redhat-release", "/etc/SuSE-release")
     found.lacks(values, "/proc/sys")
-    for path in refused:
-        found.lacks("sysctl could not read it when the capture was taken", path)
+    found.lacks("sysctl could not read it when the capture was taken", *refused)
     found.lacks(sysfs, "/sys")
     if not sysfs:
-        for path in ("/sys/kernel/debug/tracing", "/sys/kernel/tracing"):
-            found.lacks("dump2tar leaves out a part of it", path)
+        found.lacks("dump2tar leaves out a part of it", "/sys/kernel/debug/tracing", "/sys/kernel/tracing")
     for since, paths in (
         ((2, 12), ("/usr/lib/systemd/system",)),
         ((2, 18), ("/boot/loader/entries", "/run/udev/rules.d")),
@@ -166,9 +164,8 @@ def holdings(tree, release, values, refused, sysfs):
         ((2, 31), ("/lib/udev/rules.d", "/usr/lib/udev/rules.d")),
         ((2, 40), ("/etc/netplan", "/etc/NetworkManager", "/proc/net")),
     ):
+        copied = release is not None and release >= since
         for path in paths:
-            if tree.resolve(path)[1] is not None or (release is not None and release >= since):
-                found.holds(path)
-            else:
-                found.lacks("dbginfo.sh copies it since s390-tools %d.%d" % since, path)
+            there = copied or tree.resolve(path)[1] is not None
+            found.lacks("" if there else "dbginfo.sh copies it since s390-tools %d.%d" % since, path)
     return found

@@ -15,12 +15,11 @@ class Holdings:
         self._rows = {"/": default}
 
     def holds(self, *paths):
-        for path in paths:
-            self._rows[path] = ""
+        self.lacks("", *paths)
 
     def lacks(self, sentence, *paths):
-        for path in paths:
-            self._rows[path] = sentence
+        """sentence: "" if the capture holds these paths as a whole."""
+        self._rows.update(dict.fromkeys(paths, sentence))
 
     def why(self, path):
         """The sentence for a path, or ""."""

@@ -96,7 +96,7 @@ class CapturedHost(Host):
             raise HostError("cannot read %s: it is not a regular file" % path)
         if entry.kind != FILE:
             raise HostError("%s is a link now and was not read: put the file itself there" % path)
-        data = entry.value()
+        data = self._tree.read(entry, self.capture.path)
         if len(data) > LARGEST:
             raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
         return data

@@ -6,6 +6,7 @@ import functools
 import os
 import posixpath
 
+from .._host import temporary
 from .._host.errors import HostError, refused
 from . import dbginfo, plain, reading, sections, sos, supportconfig
 from .host import Capture, CapturedHost
@@ -45,6 +46,7 @@ def open_capture(path):
 def _open(path, dummy_identity):
     if os.path.realpath(path) == "/":
         raise HostError("/ is the running machine: %s" % _RIGHT)
+    temporary.hold_payload()
     budget = Budget(path)
     whole = _Whole(path, budget, Spool(budget))
     if os.path.isdir(path):
@@ -52,6 +54,7 @@ def _open(path, dummy_identity):
         outer = os.path.basename(os.path.realpath(path))
     else:
         source, descriptor = reading.opened_file(path)
+        budget.packed = os.fstat(descriptor).st_size
         try:
             raw = _read(whole, source, path)
         finally:
@@ -139,14 +142,12 @@ def _captured(whole, kind, tree, found, hostname, taken):
         below = whole.cut_below.rstrip("/")
         return found.why(path) or (whole.cut if whole.cut and (path + "/").startswith(below + "/") else "")
 
-    host = CapturedHost(Capture(kind, whole.path, "", "", []), tree, why)
     for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
         entry = tree.resolve(path)[1]
         if entry is not None and entry.kind == FILE:
             hostname = entry.value().decode("utf-8", "replace").strip() or hostname
             break
-    host.capture = Capture(kind, whole.path, shown(hostname), taken, whole.notes)
-    return host
+    return CapturedHost(Capture(kind, whole.path, shown(hostname), taken, whole.notes), tree, why)
 
 
 def _plain(whole, raw, folder, name):
@@ -207,7 +208,7 @@ def _add_sysfs(whole, raw, folder, tree):
 
 
 def _sos(whole, raw, folder, name):
-    tree = raw.below(folder, sos.TOPS)
+    tree = raw.below(folder, dbginfo.TOPS)
     manifest = sos.Manifest(_text(raw, folder, "sos_reports/manifest.json"))
     match = sos.VERSION.match(_text(raw, folder, "version.txt"))
     sos.mark_unreadable(tree)

@@ -98,6 +98,7 @@ def read_folder(top, budget):
                     budget.count()
                     path = folder + "/" + one.name
                     entry = _file_entry(top, path, one)
+                    budget.packed += entry.size if is_archive(path) else 0
                     found.add(path, entry, top)
                     if entry.kind == tree.FOLDER:
                         waiting.append(path)

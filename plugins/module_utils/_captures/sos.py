@@ -12,7 +12,6 @@ from .._host import cpu_lists
 from .holdings import Holdings
 from .tree import FILE, UNREADABLE, Entry
 
-TOPS = ("proc", "sys", "etc", "usr", "lib", "run", "boot", "var")
 VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
 _DATE = re.compile(r"(?:^|-)([0-9]{4})-([0-9]{2})-([0-9]{2})(?:-|$)")
 _LEGACY = re.compile(r"[.-]([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$")
@@ -107,8 +106,7 @@ def holdings(tree, manifest, version, sysctls):
     found.holds("/dev/null")
     for plugin, paths in _COPIED:
         ran = manifest.ran(plugin)
-        for path in paths:
-            found.lacks("" if ran else "the plugin %s of sos, which copies it, did not run" % plugin, path)
+        found.lacks("" if ran else "the plugin %s of sos, which copies it, did not run" % plugin, *paths)
     for name in tree.names("/sys/class/net"):
         found.lacks("a sos report copies only flags and statistics of an interface", "/sys/class/net/" + name)
     found.lacks("sos kept only its end, in sos_strings", "/sos_strings")

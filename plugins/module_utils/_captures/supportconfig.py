@@ -152,25 +152,12 @@ def holdings(texts, reader):
         ("tuned.txt", ("/etc/tuned", "/usr/lib/tuned")),
         ("plugin-ha_sap.txt", ("/usr/sap/sapservices",)),
     ):
-        for path in paths:
-            if text in texts:
-                found.holds(path)
-            else:
-                found.lacks("the supportconfig was taken without %s" % text, path)
-    if not reader.sysctls:
-        found.lacks("the supportconfig has no output of sysctl -a", "/proc/sys")
-    else:
-        found.holds("/proc/sys")
-    for path in reader.refused:
-        found.lacks("sysctl could not read it, or supportconfig removed its value", path)
+        found.lacks("" if text in texts else "the supportconfig was taken without %s" % text, *paths)
+    found.lacks("" if reader.sysctls else "the supportconfig has no output of sysctl -a", "/proc/sys")
+    found.lacks("sysctl could not read it, or supportconfig removed its value", *reader.refused)
     for top in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"):
-        if reader.units:
-            found.holds(top)
-        else:
-            found.lacks("supportconfig has the text of units since 3.2.14", top)
-        for folder in ("*.wants", "*.requires"):
-            found.lacks("a supportconfig has no links of systemd", "%s/%s" % (top, folder))
+        found.lacks("" if reader.units else "supportconfig has the text of units since 3.2.14", top)
+        found.lacks("a supportconfig has no links of systemd", top + "/*.wants", top + "/*.requires")
     found.holds(*reader.absent)
-    for path in reader.parts:
-        found.lacks("the supportconfig has only the end of this file", path)
+    found.lacks("the supportconfig has only the end of this file", *reader.parts)
     return found

@@ -44,6 +44,7 @@ class Tree:
     def __init__(self):
         self._entries = {"/": _A_FOLDER, "/dev": _A_FOLDER, "/dev/null": Entry(NOTHING, None, 0, None)}
         self._names = {"/": {"dev"}, "/dev": {"null"}}
+        self._read = 0
 
     def __contains__(self, path):
         return path in self._entries
@@ -80,9 +81,12 @@ class Tree:
                 count()
             self.put(one, _A_FOLDER)
 
-    def add_text(self, path, text, archive):
-        """Add a file that the capture holds in another form. Raises HostError as add()."""
-        self.add(path, text_entry(text), archive)
+    def read(self, entry, archive):
+        """The content of a FILE. Raises Exceeded if so much of this Tree was read that no capture needs it."""
+        self._read += min(entry.size, limits.MOST_FILE)
+        if self._read > limits.MOST_READ:
+            raise limits.Exceeded("more than %d MiB of %s were read" % (limits.MOST_READ >> 20, archive))
+        return entry.value()
 
     def names(self, path):
         """The names in a folder, given by its path with all links followed."""

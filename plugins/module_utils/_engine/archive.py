@@ -32,14 +32,14 @@ def packed(main, names=None):
     """
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        for path, text in sorted(_sources(names).items()):
-            archive.writestr(zipfile.ZipInfo(path), text.encode("utf-8"))
+        for path, content in sorted(_sources(names).items()):
+            archive.writestr(zipfile.ZipInfo(path), content)
         archive.writestr(zipfile.ZipInfo("__main__.py"), main)
     return data.getvalue()
 
 
 def _sources(names):
-    """{path in the archive: text} of the collection's imported files for targets, and an empty file per package."""
+    """{path in the archive: bytes} of the collection's imported files for targets, and an empty file per package."""
     found = {}
     for name, module in list(sys.modules.items()):
         if not name.startswith(PACKAGE + ".") or hasattr(module, "__path__"):
@@ -47,7 +47,9 @@ def _sources(names):
         if names is not None and name[len(PACKAGE) + 1 :] not in names:
             continue
         parts = name.split(".")
-        found["/".join(parts) + ".py"] = module.__spec__.loader.get_source(name)
+        # text of the loaders of Python, bytes of the one of Ansible's collections
+        text = module.__spec__.loader.get_source(name)
+        found["/".join(parts) + ".py"] = text.encode("utf-8") if isinstance(text, str) else text
         for number in range(1, len(parts)):
-            found["/".join(parts[:number]) + "/__init__.py"] = ""
+            found["/".join(parts[:number]) + "/__init__.py"] = b""
     return found

@@ -21,6 +21,7 @@ STATE_ARGUMENTS = dict(
     checkpoint=dict(type="str"),
     lease=dict(type="int"),
     confirm_within=dict(type="str"),
+    confirm_runs=dict(type="list", elements="str", default=[]),
     confirmed_state=dict(type="str", choices=["present", "off", "restored"], default="present"),
     complete=dict(type="bool", default=False),
     root=dict(type="path"),
@@ -32,8 +33,12 @@ def argument_spec(tuning_class):
     return copy.deepcopy(dict(STATE_ARGUMENTS, **tuning_class.options))
 
 
-def run_tuning(module, tuning_class):
-    """Run one state module: tuning_class(host, params) is a Tuning. Ends the module."""
+def run_tuning(tuning_class):
+    """The main() of a tuning's module: tuning_class(host, params) is a Tuning."""
+    # the service of a probation imports this file where there is no Ansible
+    from ansible.module_utils.basic import AnsibleModule  # noqa: PLC0415
+
+    module = AnsibleModule(argument_spec=argument_spec(tuning_class), supports_check_mode=True)
     result = outcome(tuning_class, module.params, module.check_mode)
     if result["failed"]:
         module.fail_json(**result)
@@ -53,7 +58,7 @@ def outcome(tuning_class, params, check_mode):
         tuning = tuning_class(host, params)
         return Run(
             tuning,
-            Journal(host, tuning.name, checkpoint=checkpoint),
+            Journal(host, tuning.name, checkpoint=checkpoint, runs=params["confirm_runs"]),
             params["state"],
             check_mode,
             params["force"],
@@ -84,7 +89,7 @@ def host_of(root, check_mode):
 def _confirmed(host, tuning_class, params, check_mode):
     state = params["confirmed_state"]
     tuning = tuning_class(host, dict(params, state=state))
-    journal = Journal(host, tuning.name)
+    journal = Journal(host, tuning.name, runs=params["confirm_runs"])
     return Confirmation(tuning, journal, state, check_mode, params["force"], params["complete"]).run()
 
 

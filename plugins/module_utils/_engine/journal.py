@@ -63,6 +63,7 @@ def parse(text, name):
     _check(data.get("tuning") == name, "tuning %r" % (data.get("tuning"),))
     machine, folders, knobs = data.get("machine"), data.get("folders", []), data.get("knobs")
     _check(machine is None or _is_text(machine), "machine %r" % (machine,))
+    _check(_is_text(data.get("run", "")), "run %r" % (data.get("run"),))
     absolute = isinstance(folders, list) and all(_is_text(path) and path.startswith("/") for path in folders)
     _check(absolute, "folders %r" % (folders,))
     _check(isinstance(knobs, dict), "no knobs")
@@ -109,9 +110,12 @@ class Journal:
 
     checkpoint: its name, empty for the main journal; lease: that of the checkpoint. Raises InputError for an invalid
     name.
+
+    run: the run of a rollout that set these values on probation, empty if set by hand; runs: those whose values this
+    call may change, its own last; if empty, all.
     """
 
-    def __init__(self, host, name, folder=None, checkpoint=None):
+    def __init__(self, host, name, folder=None, checkpoint=None, runs=()):
         self._host = host
         self._base = folder or folder_of(platform.system())
         self.name = name
@@ -127,14 +131,15 @@ class Journal:
         self._lock_path = os.path.join(self._base, name + ".lock")
         self._lock = Lock(host, self._lock_path)
         self.lease = Lease(host, self.folder, name)
-        self.machine, self.made, self.entries = None, [], {}
+        self._runs = runs
+        self.machine, self.made, self.entries, self.run = None, [], {}, ""
         # the names of the checkpoints that are part of this journal
         self._merged = set()
         self._load()
 
     def probation(self):
         """The journal of this tuning's values on probation, as it is now."""
-        return Journal(self._host, self.name, self._base, PROBATION)
+        return Journal(self._host, self.name, self._base, PROBATION, self._runs)
 
     def checkpoints(self):
         """The journals of this tuning's checkpoints that have not been taken back, the newest first."""
@@ -153,12 +158,14 @@ class Journal:
         """A sentence why nothing may be set with this journal now; empty if there is no other checkpoint."""
         for other in self.checkpoints():
             if other.checkpoint != self.checkpoint and other.checkpoint not in self._merged:
+                if other.foreign():
+                    return other.foreign()
                 ends = other.lease.ends()
                 until = ", which the host takes back by itself at %s" % ends if ends else ""
                 if other.checkpoint == PROBATION:
                     return (
                         "%s has values on probation since %s%s; ansible-playbook zpower.sap_tuning.confirm keeps them, "
-                        "zpower.sap_tuning.rollback -e zpower_confirm_within=0 takes back only those, and rollback "
+                        "zpower.sap_tuning.rollback -e zpower_probation=only takes back only those, and rollback "
                         "without it everything" % (self.name, other.since(), until)
                     )
                 return (
@@ -199,7 +206,7 @@ class Journal:
 
     def _load(self):
         text = self._host.read(self.path)
-        self.machine, self.made, self.entries = None, [], {}
+        self.machine, self.made, self.entries, self.run = None, [], {}, ""
         if text is None:
             return
         try:
@@ -207,6 +214,14 @@ class Journal:
         except ValueError as error:
             raise self.broken(error) from error
         self.machine, self.made, self.entries = data.get("machine"), data.get("folders", []), data["knobs"]
+        self.run = data.get("run", "")
+        if self._runs and self.entries and self.run and self.run not in self._runs:
+            raise HostError(
+                "nothing was changed: the values of %s on probation were set by the run %s of another rollout, or of a "
+                "controller that took this one over; if that run is over, zpower.sap_tuning.confirm keeps them, and "
+                "zpower.sap_tuning.rollback -e zpower_probation=only takes them back" % (self.name, self.run),
+                errno.EPERM,
+            )
 
     def lock(self):
         """Lock out other runs until close(), and make the folder if it is missing.
@@ -229,7 +244,11 @@ class Journal:
                 if error.errno != errno.ENOENT or self._host.exists(self._base):
                     raise HostError("nothing was changed: %s" % error, error.errno) from error
         # another run may have ended between the first look and the lock
-        self._load()
+        try:
+            self._load()
+        except HostError:
+            self._lock.release(keep=True)
+            raise
 
     def _make_folder(self, path):
         folder = self._host.path(path)
@@ -323,6 +342,8 @@ class Journal:
             if entry["subject"] in (identities or {}):
                 entry.setdefault("identity", identities[entry["subject"]])
         self.made += self._to_make([folder for folder in folders if folder not in self.made])
+        if self.checkpoint == PROBATION:
+            self.run = self._runs[-1] if self._runs else ""  # set by hand
         self.keep()
 
     def adopt(self, subject, knob):
@@ -361,8 +382,10 @@ class Journal:
 
     def _to_make(self, folders):
         """Those of these folders that this collection makes, or has made for another tuning."""
-        noted = set()
-        for folder in self._folders():
+        # looked for twice: another tuning that makes or removes it meanwhile notes it before that, and until after that
+        noted = {folder for folder in folders if not self._host.exists(folder)}
+        # values on probation go from their checkpoint's journal to the main one
+        for folder in self._folders()[::-1]:
             for path in self._host.glob(folder, "*.json"):
                 with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                     noted.update(json.loads(self._host.read(path) or "{}")["folders"])
@@ -387,6 +410,8 @@ class Journal:
             data["machine"] = self.machine
         if self.made:
             data["folders"] = self.made
+        if self.run:
+            data["run"] = self.run
         self._host.write(self.path, json.dumps(data, indent=1, sort_keys=True) + "\n", mode=0o600)
 
 

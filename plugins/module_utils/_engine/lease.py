@@ -28,12 +28,14 @@ LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
 # a service starts another Python, which takes a while in an emulated machine
 SERVICE_TIMEOUT_S = 120.0
-_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # a guardian checks its lease this often, in case it became shorter; a check takes a few 100 µs
 LOOK_S = 15.0
 BUSY_S = 1.0
 RETRY_S = 15.0
 _SUFFIX = ".guardian"
+# from this difference on the clock of the host was set since the lease was granted
+_CLOCK_SET_S = 60
 # verdicts of values that a guardian leaves alone, because it neither forces nor restarts
 _LEFT = ("drifted", "pending_restart")
 
@@ -59,10 +61,17 @@ class Lease:
         self._guardian_path = os.path.join(folder, name + _SUFFIX)
         # the service of a probation, None for other checkpoints
         self._service = Service(host, folder, name) if os.path.basename(folder) == CHECKPOINT + PROBATION else None
+        # the last sentence of the guardian, which tries again every few seconds
+        self._said = ""
 
     def ends(self):
         """When the host itself takes the tuning back (UTC), or None if no guardian waits for that."""
-        return (self._load() or {}).get("ends") if self.guardian() else None
+        left = self._left() if self.guardian() else None
+        if left is None:
+            return None
+        wall = time.time() + max(left, 0)
+        granted = (self._load() or {"wall": wall})["wall"]
+        return _stamp(granted if abs(wall - granted) < _CLOCK_SET_S else wall)
 
     def grant(self, terms):
         """Start or renew the lease for the seconds of the terms, with a guardian that waits for its end.
@@ -73,7 +82,7 @@ class Lease:
             self.end()
             return
         wall = time.time() + terms.seconds
-        ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall))
+        ends = _stamp(wall)
         lease = {"until": time.monotonic() + terms.seconds, "ends": ends}
         # for a guardian that goes on after a reboot
         lease.update(boot=self._boot(), wall=wall, seconds=terms.seconds)
@@ -148,14 +157,14 @@ class Lease:
         try:
             lease = json.loads(text)
             numbers = {key: float(lease.get(key) or 0) for key in ("wall", "seconds")}
-            return dict(numbers, until=float(lease["until"]), ends=str(lease["ends"]), boot=lease.get("boot"))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return dict(numbers, until=float(lease["until"]), boot=lease.get("boot"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             # it is damaged: taking back is the safe choice
-            return {"until": 0.0, "ends": "once", "boot": None}
+            return {"until": 0.0, "wall": 0.0, "boot": None}
 
     def _boot(self):
         """The id of this boot, None if the system has none."""
-        return self._host.value(_BOOT_ID)
+        return self._host.value(BOOT_ID)
 
     def guardian(self):
         """The process id of the living guardian, or None. Leaves no file behind."""
@@ -185,13 +194,13 @@ class Lease:
         Lock(self._host, self._guardian_path).take("%d" % os.getpid(), READY_TIMEOUT_S / 2)
         say_ready({})
         while True:
-            left = self._left()
-            if left is None:
-                return
-            if left > 0:
-                time.sleep(min(left, LOOK_S))
-                continue
             try:
+                left = self._left()
+                if left is None:
+                    return
+                if left > 0:
+                    time.sleep(min(left, LOOK_S))
+                    continue
                 result = take_back(self._due)
             except HostError as error:
                 busy = error.errno == errno.EAGAIN
@@ -218,16 +227,26 @@ class Lease:
         if lease is None:
             return None
         if lease["boot"] is None or lease["boot"] == self._boot():
-            return lease["until"] - time.monotonic()
-        # after a reboot the clock decides; one that was set back does not prolong the lease
-        return min(lease["wall"] - time.time(), lease["seconds"] - time.monotonic())
+            left = lease["until"] - time.monotonic()
+        else:
+            # after a reboot the clock decides; one that was set back does not prolong the lease
+            left = min(lease["wall"] - time.time(), lease["seconds"] - time.monotonic())
+        # more, or no number, was never granted
+        return left if left <= LONGEST else 0.0
 
     def _due(self):
         left = self._left()
         return left is not None and left <= 0
 
     def _say(self, level, text):
+        if text == self._said:
+            return
+        self._said = text
         syslog.openlog("zpower_sap_tuning", syslog.LOG_PID)
         name = os.path.basename(self._folder)
         syslog.syslog(level, "the lease of %s of %s %s" % (name, self._name, text))
         syslog.closelog()
+
+
+def _stamp(wall):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall))

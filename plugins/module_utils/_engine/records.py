@@ -87,7 +87,7 @@ class Recorder:
             return "pending_restart", "; ".join(waiting)
         if changes:
             return "changed", "%d value%s set and read back" % (len(changes), "" if len(changes) == 1 else "s")
-        return "compliant", subject.reason
+        return "observed" if subject.observed else "compliant", subject.reason
 
     def diff(self, subjects, after, acted):
         """Values before and after, one line per changing knob, in the user's terms."""

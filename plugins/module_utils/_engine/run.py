@@ -123,7 +123,7 @@ class Run:
             return subjects
         self._unwritten = bool(foreign or self._adopted)
         for subject in subjects:
-            if subject.knobs:
+            if subject.knobs or subject.verdict == "unsupported":  # the record says what was asked for
                 self.tuning.want(subject)
                 self.tuning.follow(subject)
         if self.tuning.host.capture:

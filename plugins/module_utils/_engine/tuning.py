@@ -64,6 +64,8 @@ class Subject:
 
     unknown: of a capture, {key of a knob: a sentence why it does not hold its value}; these are not judged.
 
+    observed: values differ that this call only observes; reason names them.
+
     identity: stays the same when the subject is renamed, None if it has only its name. gone: on the way back, a
     sentence that the subject no longer exists, so the journal keeps the values that cannot be taken back.
     """
@@ -79,6 +81,7 @@ class Subject:
         self.remarks = []
         self.restart = None
         self.unknown = {}
+        self.observed = False
         self.identity = None
         self.gone = ""
 

@@ -18,6 +18,17 @@ from .descriptors import keep_only
 from .errors import HostError
 
 
+def fork(work, *arguments):
+    """A new process that calls work and ends with it; its process id."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work(*arguments)
+        finally:
+            os._exit(0)
+    return pid
+
+
 def stand_apart(descriptors):
     """Call right after a fork: outlive the session of the parent, and hold only these descriptors."""
     os.setsid()
@@ -34,14 +45,13 @@ def guard(act, keep=()):
     keeps. Returns its process id and that write end; closing the write end makes it act.
     """
     read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            stand_apart({read_end} | set(keep))
-            os.read(read_end, 1)
-            act()
-        finally:
-            os._exit(0)
+
+    def wait():
+        stand_apart({read_end} | set(keep))
+        os.read(read_end, 1)
+        act()
+
+    pid = fork(wait)
     os.close(read_end)
     return pid, write_end
 
@@ -61,14 +71,12 @@ def spawn(main, keep, timeout):
     before it is ready, and if that takes longer than timeout seconds.
     """
     answer, write_end = os.pipe()
-    first = os.fork()
-    if first == 0:
-        try:
-            os.setsid()
-            if os.fork() == 0:
-                _grandchild(main, set(keep) | {write_end}, write_end)
-        finally:
-            os._exit(0)
+
+    def leave():
+        os.setsid()
+        fork(_grandchild, main, set(keep) | {write_end}, write_end)
+
+    first = fork(leave)
     os.close(write_end)
     os.waitpid(first, 0)
     try:
@@ -88,8 +96,6 @@ def _grandchild(main, keep, write_end):
     except Exception as error:
         with contextlib.suppress(OSError):  # after say_ready(), nobody listens
             os.write(write_end, json.dumps({"error": str(error)}).encode("utf-8") + b"\n")
-    finally:
-        os._exit(0)
 
 
 def _read_answer(descriptor, timeout):

@@ -69,6 +69,11 @@ class DropIn:
         return lines[:start], lines[start + 1 : end], lines[end + 1 :]
 
 
+def own_path(folder, tuning):
+    """The path of a tuning's file in a folder such as sysctl.d, in which all files have the same ending."""
+    return "/etc/%s/%s%s.conf" % (folder, PREFIX, tuning.replace("_", "-"))
+
+
 def own_files(host):
     """{tuning: the paths of its drop-in files} for all drop-in files of this collection on the host."""
     found = {}
@@ -101,18 +106,15 @@ def effective_files(host, kind, suffix):
 
 def numbered_lines(host, path):
     """(line number, text) of all lines but comments and empty ones; a backslash at the end joins the next line."""
-    pending, start = "", 0
-    for number, line in enumerate((host.read(path) or "").splitlines(), 1):
-        if pending:
-            pending += line.strip()
-        else:
-            pending, start = line.strip(), number
-        if pending.endswith("\\"):
-            pending = pending[:-1]
-        else:
-            if pending and pending[0] not in "#;":
-                yield start, pending
-            pending = ""
+    pieces, start = [], 0
+    for number, line in enumerate(map(str.strip, (host.read(path) or "").splitlines()), 1):
+        start = start if pieces else number
+        joined = line.endswith("\\")
+        pieces += filter(None, [line[:-1] if joined else line])
+        if pieces and not joined:
+            text, pieces = "".join(pieces), []
+            if text[0] not in "#;":
+                yield start, text
 
 
 def assignments(host, path):

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 from collections import namedtuple
 
-from . import file_attributes, identities
+from . import commands, file_attributes, identities
 from .descriptors import NO_FOLLOW
 from .errors import HostError, refused
 
@@ -29,6 +29,7 @@ LARGEST = 64 * 1024 * 1024
 _PIECE = 256 * 1024
 # no such file; a sysfs file of a device that disappears or has no such value; a process that ends while its files in
 # /proc are read
+_ATTEMPTS = 10
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.EINVAL, errno.EISDIR, errno.ESRCH)
 
 # The exit code, standard output and standard error of a command.
@@ -187,6 +188,14 @@ class Host:
             return None
 
     @as_owner
+    def user_of(self, path):
+        """The id of the user to whom a file or link belongs; None if absent."""
+        try:
+            return os.lstat(self.path(path)).st_uid
+        except OSError:
+            return None
+
+    @as_owner
     def listdir(self, path):
         """The sorted names in a folder; empty if the folder is absent."""
         try:
@@ -235,9 +244,8 @@ class Host:
         folder = os.path.dirname(target)
         temporary = None
         try:
-            # another tuning may make it at the same time
-            os.makedirs(folder, 0o755, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(prefix="%s%s." % (TEMPORARY, os.path.basename(target)), dir=folder)
+            prefix = "%s%s." % (TEMPORARY, os.path.basename(target))
+            descriptor, temporary = _in_folder(folder, lambda: tempfile.mkstemp(prefix=prefix, dir=folder))
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
                 stream.flush()
@@ -260,8 +268,7 @@ class Host:
         """Make a link durably, in a folder of root. One that is there stays."""
         link = self.path(path)
         try:
-            os.makedirs(os.path.dirname(link), 0o755, exist_ok=True)
-            os.symlink(to, link)
+            _in_folder(os.path.dirname(link), lambda: os.symlink(to, link))
             sync_folder(os.path.dirname(link))
         except OSError as error:
             if error.errno != errno.EEXIST:
@@ -284,7 +291,7 @@ class Host:
         user: run it with the ids, groups and home of this user. Of this environment, it gets only PATH and TZ; no login
         file is read. env: variables to add.
         Raises HostError if the command or the user does not exist (ENOENT; also for a captured root), if the command
-        takes too long (ETIMEDOUT), and if this process may not become the user (EPERM).
+        takes too long (ETIMEDOUT) or prints too much (EFBIG), and if this process may not become the user (EPERM).
         """
         if self.root != "/":
             raise HostError("cannot run %s: %s is not the running machine" % (argv[0], self.root), errno.ENOENT)
@@ -297,28 +304,23 @@ class Host:
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
         environment.update(env or {}, LC_ALL="C")
         try:
-            # not AnsibleModule.run_command(): a Host has no AnsibleModule
-            done = subprocess.run(  # pylint: disable=ansible-bad-function,subprocess-popen-preexec-fn
+            process = commands.start(
                 argv,
-                check=False,
-                stdin=subprocess.DEVNULL,
+                become,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                timeout=timeout,
                 env=environment,
                 # the user may not have access to root's working directory
                 cwd=None if become is None else "/",
-                preexec_fn=become,
             )
-        except subprocess.TimeoutExpired as error:
-            raise HostError("%s did not answer within %g s" % (argv[0], timeout), errno.ETIMEDOUT) from error
         except OSError as error:
             raise refused("cannot run %s" % argv[0], error) from error
         except subprocess.SubprocessError as error:
             raise HostError(
                 "cannot run %s as %s: this process may not become another user" % (argv[0], user), errno.EPERM
             ) from error
-        return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+        out, err = (output.decode("utf-8", "replace") for output in commands.finish(process, timeout))
+        return Result(process.returncode, out, err)
 
     @staticmethod
     def _become(identity):
@@ -341,3 +343,13 @@ def sync_folder(folder):
             raise
     finally:
         os.close(descriptor)
+
+
+def _in_folder(folder, act):
+    """What act() returns in a folder, made if absent; another tuning may make or remove it at the same time."""
+    for _attempt in range(_ATTEMPTS):
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
+            os.makedirs(folder, 0o755, exist_ok=True)
+            return act()
+    os.makedirs(folder, 0o755, exist_ok=True)
+    return act()

@@ -21,17 +21,19 @@ import sys
 import time
 from collections import namedtuple
 
-from .descriptors import keep_only
+from . import access_lists, daemon
 from .errors import HostError
 
 # Users and groups that belong to the system. On AIX, /usr and /var belong to bin.
 _SYSTEM = (0, 2, 3, 4) if sys.platform.startswith("aix") else (0,)
-_SYSTEM_GROUPS = (0, 1, 2, 3, 4, 7) if sys.platform.startswith("aix") else (0,)
+_SYSTEM_GROUPS = (0, 2, 3, 4, 7) if sys.platform.startswith("aix") else (0,)
 # The kernel follows as many links.
 _LINKS = 40
 # A group without rights, for a user without an entry in passwd.
 _NOBODY = 65534
 TIMEOUT_S = 60
+# More than the largest file, in hexadecimal digits.
+_MOST_ANSWER = 160 * 1024 * 1024
 # This protocol needs no further module, whose file the user may not be allowed to read.
 _PICKLE = 4
 
@@ -66,7 +68,7 @@ def way(path, top="/"):
             if found.st_uid not in _SYSTEM:
                 return Way(found.st_uid, path, loose)
             if target is None:
-                at, loose = here, loose or (here if _is_loose(found) else None)
+                at, loose = here, loose or (here if _is_loose(here, found) else None)
             else:
                 links += 1
                 if links > _LINKS:
@@ -76,11 +78,16 @@ def way(path, top="/"):
     return Way(None, at, loose)
 
 
-def _is_loose(found):
-    """Whether others may replace files in this folder of root. The sticky bit (/tmp) prevents it."""
+def _is_loose(path, found):
+    """Whether others may write to this program of root, or replace files in this folder of root.
+
+    The sticky bit of a folder (/tmp) prevents the latter. path: without links.
+    """
     mode = found.st_mode
+    if stat.S_ISDIR(mode) and mode & stat.S_ISVTX:
+        return False
     by_group = mode & stat.S_IWGRP and found.st_gid not in _SYSTEM_GROUPS
-    return bool((by_group or mode & stat.S_IWOTH) and not mode & stat.S_ISVTX)
+    return bool(by_group or mode & stat.S_IWOTH or access_lists.lets_others_write(path, mode, _SYSTEM, _SYSTEM_GROUPS))
 
 
 def owner_of_program(path):
@@ -99,7 +106,7 @@ def owner_of_program(path):
         return None
     if file.st_uid not in _SYSTEM:
         return file.st_uid
-    loose = found.loose or (found.target if _is_loose(file) else None)
+    loose = found.loose or (found.target if _is_loose(found.target, file) else None)
     if loose is not None:
         raise HostError("%s does not run as root: %s" % (path, too_open(loose)), errno.EPERM)
     return None
@@ -108,8 +115,8 @@ def owner_of_program(path):
 def too_open(loose):
     """The message for a folder or program of root to which others may write."""
     return (
-        "%s belongs to root, but others may write to it: remove their write permission (chmod go-w), or give it to the "
-        "user who works there (chown)" % loose
+        "%s belongs to root, but others may write to it: remove their write permission (chmod go-w; setfacl -b for an "
+        "access list), or give it to the user who works there (chown)" % loose
     )
 
 
@@ -155,7 +162,7 @@ def uid_of(name):
     """The id of a user; None if there is no user of this name."""
     try:
         return pwd.getpwnam(name).pw_uid
-    except KeyError:
+    except (KeyError, ValueError):  # no name has a zero byte
         return None
 
 
@@ -166,12 +173,9 @@ class Deputy:
         self._identity = identity
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                self._serve(requests, answers)
-            finally:
-                os._exit(0)
+        # the user may stop the process, which then reads nothing
+        os.set_blocking(self._requests, False)
+        self.pid = daemon.fork(self._serve, requests, answers)
         os.close(requests)
         os.close(answers)
         self.call(TIMEOUT_S, os.getuid)
@@ -182,25 +186,28 @@ class Deputy:
         act is a function of a module that was imported before the fork. Raises the HostError of act, and HostError
         (ETIMEDOUT) if act takes longer than timeout seconds, for example because a file server does not answer.
         """
+        until = time.monotonic() + timeout
         try:
-            _send(self._requests, pickle.dumps((act, arguments), _PICKLE))
-            answer = json.loads(_receive(self._answers, time.monotonic() + timeout).decode("ascii"))
+            _send(self._requests, pickle.dumps((act, arguments), _PICKLE), until)
+            answer = json.loads(_receive(self._answers, until).decode("ascii"))
+            message, number = answer.get("refused") or (None, None)
+            value = bytes.fromhex(answer["bytes"]) if "bytes" in answer else answer.get("value")
         except TimeoutError as error:
             self.end()
             raise HostError(
                 "the work as %s was not finished within %d s" % (self._identity.name, timeout), errno.ETIMEDOUT
             ) from error
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            # also if its user got hold of it, and it answers what no deputy answers
             self.end()
             raise HostError("the process that worked as %s ended" % self._identity.name, errno.ECHILD) from error
-        if "refused" in answer:
-            message, number = answer["refused"]
+        if message is not None:
             if number == errno.EACCES:
                 message += " (as %s, the owner of the folder)" % self._identity.name
             raise HostError(message, number)
         if "failed" in answer:
             raise RuntimeError(answer["failed"])
-        return bytes.fromhex(answer["bytes"]) if "bytes" in answer else answer["value"]
+        return value
 
     def end(self):
         """Kill the process."""
@@ -213,11 +220,8 @@ class Deputy:
             os.waitpid(self.pid, os.WNOHANG)
 
     def _serve(self, requests, answers):
-        # the end of the session does not interrupt work in progress
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_IGN)
-        keep_only({requests, answers})
+        # so that the end of the session does not interrupt work in progress, and the user has no part in its terminal
+        daemon.stand_apart({requests, answers})
         os.chdir("/")
         refusal = None
         try:
@@ -229,7 +233,7 @@ class Deputy:
                 request = _receive(requests, None)
             except EOFError:
                 return
-            _send(answers, json.dumps(refusal or _answer(request)).encode("ascii"))
+            _send(answers, json.dumps(refusal or _answer(request)).encode("ascii"), None)
 
     def _refusal(self, error):
         name, why = self._identity.name, os.strerror(error.errno)
@@ -260,14 +264,22 @@ def _where(trace):
     return " > ".join(places)
 
 
-def _send(descriptor, data):
+def _send(descriptor, data, until):
     data = memoryview(struct.pack("!Q", len(data)) + data)
     while data:
-        data = data[os.write(descriptor, data) :]
+        if until is not None and not select.select([], [descriptor], [], max(0.0, until - time.monotonic()))[1]:
+            raise TimeoutError
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:
+            time.sleep(0.01)  # AIX: less room than one write of this size needs
 
 
 def _receive(descriptor, until):
-    return _exactly(descriptor, struct.unpack("!Q", _exactly(descriptor, 8, until))[0], until)
+    size = struct.unpack("!Q", _exactly(descriptor, 8, until))[0]
+    if size > _MOST_ANSWER:
+        raise EOFError
+    return _exactly(descriptor, size, until)
 
 
 def _exactly(descriptor, size, until):

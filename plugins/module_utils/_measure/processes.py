@@ -11,6 +11,7 @@ import subprocess
 import time
 from datetime import datetime, timezone
 
+from .._host import commands
 from .._host.errors import HostError
 from .._host.identities import Identity, owner_of_program
 from .errors import MeasureError
@@ -19,13 +20,14 @@ _PS_SLACK_S = 3
 _LIBRARIES = ("LC_ALL", "LD_LIBRARY_PATH", "LIBPATH")
 
 
-def start(argv, identity=None, variables=None, directory=None, **options):
-    """A Popen of argv. AnsibleModule.run_command waits for its command; these run beside the code that starts them.
+def start(argv, identity=None, variables=None, directory=None, begin=None, **options):
+    """A Popen of argv as of commands.start(): it runs beside the code that starts it.
 
     identity: the Identity that it runs with, by default that of this process. As root, a program that another user may
     replace (SAP's kernel belongs to <sid>adm) runs as that user, who gets PATH, TZ and the folders of libraries of
     root's environment. variables: environment variables that the program gets in any case. directory: where it works,
-    entered with its own rights; if that fails, it says so on its standard error and ends with 126.
+    entered with its own rights; if that fails, it says so on its standard error and ends with 126. begin: called first
+    in the new process, with the rights of this one.
     MeasureError if the identity cannot be found out or taken, OSError as Popen.
     """
     try:
@@ -40,8 +42,8 @@ def start(argv, identity=None, variables=None, directory=None, **options):
         if variables:
             options["env"] = dict(options.get("env", os.environ), **variables)
         if identity is not None or directory is not None:
-            options["preexec_fn"] = functools.partial(_begin, options.get("preexec_fn"), identity, directory)
-        return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
+            begin = functools.partial(_begin, begin, identity, directory)
+        return commands.start(argv, begin, **options)
     except HostError as error:
         raise MeasureError(str(error)) from error
     except subprocess.SubprocessError as error:
@@ -101,18 +103,12 @@ def _ps_start(pid):
     try:
         process = start(
             ["ps", "-o", "etime=", "-o", "args=", "-p", str(pid)],
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
         )
-    except OSError:
-        return None
-    try:
-        output = process.communicate(timeout=10)[0]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        (output,) = commands.finish(process, 10)
+    except (OSError, HostError):
         return None
     words = output.decode("utf-8", "replace").split()
     elapsed = parse_etime(words[0]) if words else None

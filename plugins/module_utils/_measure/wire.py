@@ -8,7 +8,7 @@ import socket
 import time
 from collections import namedtuple
 
-from . import transport
+from . import replies, transport
 from .errors import MeasureError, ServerGone, explain
 
 # Sockets load the codec of host names only when they need it; a server outlives the files it was started from.
@@ -24,10 +24,13 @@ Target.__new__.__defaults__ = (transport.TCP,)
 
 
 class Lines:
-    """Reads and writes the lines of one connected socket. pending: bytes that were read already."""
+    """Reads and writes the lines of one connected socket.
 
-    def __init__(self, sock, pending=b""):
-        self.sock = sock
+    pending: bytes that were read already. peer: the other end, in sentences.
+    """
+
+    def __init__(self, sock, pending=b"", peer="the other end"):
+        self.sock, self.peer = sock, peer
         self._pending = pending
 
     def read(self, limit=MAX_LINE):
@@ -40,7 +43,7 @@ class Lines:
         try:
             while b"\n" not in self._pending:
                 if len(self._pending) > limit:
-                    raise MeasureError("the other end sent a line of more than %d bytes" % limit)
+                    raise MeasureError("%s sent a line of more than %d bytes" % (self.peer, limit))
                 if deadline is not None:
                     self.sock.settimeout(max(0.001, deadline - time.monotonic()))
                 data = self.sock.recv(4096)
@@ -59,7 +62,7 @@ class Lines:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise MeasureError("the other end does not speak the control protocol of zpower.sap_tuning.niping")
+            raise MeasureError("%s does not speak the control protocol of zpower.sap_tuning.niping" % self.peer)
         return value
 
     def write(self, text):
@@ -74,7 +77,7 @@ def open_lines(target, timeout=CONTROL_TIMEOUT):
     sock = transport.connect(target.transport, target.address, target.port, timeout)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        lines = Lines(sock)
+        lines = Lines(sock, peer="the server at %s port %s" % (target.address, target.port))
         lines.write(target.token)
     except Exception:
         sock.close()
@@ -83,12 +86,9 @@ def open_lines(target, timeout=CONTROL_TIMEOUT):
 
 
 def ask(lines, operation, **details):
-    """Send one request and return its answer; MeasureError with the server's sentence if it refuses."""
+    """Send one request and return the fields of its reply (replies.heard())."""
     lines.write_object(dict(details, op=operation))
-    answer = lines.read_object()
-    if not answer.get("ok"):
-        raise MeasureError("the server refused: %s" % (answer.get("error") or "no reason given"))
-    return answer
+    return replies.heard(lines.read_object(), operation, lines.peer)
 
 
 class Channel:

@@ -1,12 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processes of SAP instances in /proc. A process may end meanwhile; then its files count as empty."""
+"""The processes of SAP instances in /proc. A process may end meanwhile; then its files count as empty.
+
+Any user can start a process with any name and arguments. Those of an instance belong to <sid>adm, or to root, as
+sapstartsrv does until it has become <sid>adm, and as the effective user of a setuid program.
+"""
 
 import os
 import re
 from collections import namedtuple
 
 from .._host.host import HostError
+from .._host.identities import uid_of
 
 # program: the file name of the first argument. policy: the kernel's number. priority: 0 if not real-time.
 Process = namedtuple("Process", "pid parent program arguments policy priority")
@@ -16,9 +21,9 @@ Process = namedtuple("Process", "pid parent program arguments policy priority")
 _HELPERS = ("sapcontrol", "sapcpe", "sappfpar", "sapstart", "sapstartsrv")
 
 
-def running(host, programs):
-    """The running Processes whose program is one of these, sorted by process id."""
-    return _running(host, lambda arguments: os.path.basename(arguments[0]) in programs)
+def running(host, programs, sid):
+    """The running Processes of a system whose program is one of these, sorted by process id."""
+    return _running(host, sid, lambda arguments: os.path.basename(arguments[0]) in programs)
 
 
 def of_instance(host, instance):
@@ -30,23 +35,45 @@ def of_instance(host, instance):
     def wanted(arguments):
         return os.path.basename(arguments[0]) not in _HELPERS and _names(arguments, instance)
 
-    return _running(host, wanted)
+    return _running(host, instance.sid, wanted)
 
 
-def _running(host, wanted):
-    """The running Processes whose list of arguments is wanted, sorted by process id."""
-    found = []
+def _running(host, sid, wanted):
+    """The running Processes of a system whose list of arguments is wanted, sorted by process id."""
+    found, allowed = [], owners(host, sid)
     for pid in sorted(int(name) for name in host.listdir("/proc") if re.match(r"^[0-9]{1,9}$", name)):
         # a process that overwrites its arguments with a title separates them with blanks
         arguments = read_text(host, "/proc/%d/cmdline" % pid).replace("\0", " ").split()
         if arguments and wanted(arguments):
             # from the state on, because the name in parentheses may contain anything; numbers of fields as in proc(5)
             fields = read_text(host, "/proc/%d/stat" % pid).rpartition(")")[2].split()
-            if len(fields) >= 39 and fields[0] not in ("Z", "X"):
+            if len(fields) >= 39 and fields[0] not in ("Z", "X") and _belongs(host, pid, allowed):
                 policy, priority = int(fields[41 - 3]), int(fields[40 - 3])
                 program = os.path.basename(arguments[0])
                 found.append(Process(pid, int(fields[4 - 3]), program, arguments, policy, priority))
     return found
+
+
+def owners(host, sid):
+    """The ids of the users to whom processes and sockets of a system can belong; None if a capture does not tell."""
+    name = sid.lower() + "adm"
+    if host.root == "/":
+        own = uid_of(name)
+    else:
+        found = re.search(r"(?m)^%s:[^:]*:([0-9]{1,10}):" % re.escape(name), read_text(host, "/etc/passwd"))
+        if found is None:
+            return None
+        own = int(found.group(1))
+    return (0,) if own is None else (0, own)
+
+
+def _belongs(host, pid, allowed):
+    """Whether real and effective user of a process are among the allowed ones."""
+    ids = re.search(r"(?m)^Uid:\s+([0-9]+)\s+([0-9]+)", read_text(host, "/proc/%d/status" % pid))
+    if allowed is None or ids is None:
+        # a capture may lack the file; of a process that runs, everybody may read it
+        return host.root != "/"
+    return all(int(one) in allowed for one in ids.groups())
 
 
 def serves(server, instance):

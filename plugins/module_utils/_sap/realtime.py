@@ -79,7 +79,7 @@ def _wanted(priority):
 def _processes(host, instance):
     """(the process whose limit the next dispatcher inherits, or None; all processes with the dispatcher's name)."""
     program = _program(instance.sid, instance.name)
-    found = running(host, ("sapstartsrv", program))
+    found = running(host, ("sapstartsrv", program), instance.sid)
     servers = [process for process in found if process.program == "sapstartsrv" and serves(process, instance)]
     dispatchers = [process for process in found if process.program == program]
     return (servers + dispatchers + [None])[0], dispatchers
@@ -182,7 +182,7 @@ def work_processes(host, sid, name):
 
     A dispatcher with the same name as its work processes is left out.
     """
-    found = running(host, (_program(sid, name),))
+    found = running(host, (_program(sid, name),), sid)
     pids = {process.pid for process in found}
     children = [process for process in found if process.parent in pids]
     return [

@@ -71,7 +71,7 @@ def parse_processes(answer):
         parts = row.rstrip().split(", ")
         parts += [""] * (7 - len(parts))
         if parts[:2] != ["name", "description"]:
-            runs = parts[2] != "GRAY" and parts[-1].isdigit() and parts[-1] != "0"
+            runs = parts[2] != "GRAY" and re.match(r"[1-9][0-9]{0,9}\Z", parts[-1])
             pid = int(parts[-1]) if runs else None
             found.append(ListedProcess(parts[0], parts[1], parts[2], ", ".join(parts[3:-3]), parts[-3], parts[-2], pid))
     return found
@@ -108,7 +108,7 @@ def parse_check(rc, out):
     if _NO_PROFILE in out:
         return [NOT_READ]
     problems = [line.lstrip("* ") for line in lines if re.match(r"\*+\s*ERROR", line, re.I)]
-    count = re.search(r"(?im)^[* \t]*errors? detected[ .:]*([0-9]+)[ \t\r]*$", out)
+    count = re.search(r"(?im)^[* \t]*errors? detected[ .:]*([0-9]{1,9})[ \t\r]*$", out)
     if problems or (count and not int(count.group(1))) or (rc == 0 and not count):
         return problems
     told = count.group(0).strip() if count else "exit code %d" % rc
@@ -187,7 +187,9 @@ class SapControl:
 
     def _service_pids(self):
         """The process ids of the instance's sapstartsrv."""
-        return {one.pid for one in running(self.host, ("sapstartsrv",)) if serves(one, self.instance)}
+        return {
+            one.pid for one in running(self.host, ("sapstartsrv",), self.instance.sid) if serves(one, self.instance)
+        }
 
     def _call(self, function):
         self._check(function, *self._ask(function))

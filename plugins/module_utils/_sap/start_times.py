@@ -27,7 +27,7 @@ import re
 import time
 
 from .._host.host import HostError
-from .processes import read_text, running, serves
+from .processes import owners, read_text, running, serves
 
 ANSWER, STORED, UNPROVED = "answer", "stored", "unproved"
 
@@ -85,11 +85,13 @@ def _age(host, pid):
 def _service_started(host, instance):
     """When the sapstartsrv of an instance was started, or None.
 
-    It creates its socket at each start; its process may be older, because it can replace itself.
+    It creates its socket at each start; its process may be older, because it can replace itself. In /tmp, anybody could
+    create a socket while there is none.
     """
-    made = host.changed("/tmp/.sapstream5%s13" % instance.number)
-    if made is not None:
+    socket = "/tmp/.sapstream5%s13" % instance.number
+    made, allowed = host.changed(socket), owners(host, instance.sid)
+    if made is not None and (allowed is None or host.user_of(socket) in allowed):
         return made
-    servers = [one for one in running(host, ("sapstartsrv",)) if serves(one, instance)]
+    servers = [one for one in running(host, ("sapstartsrv",), instance.sid) if serves(one, instance)]
     ages = [age for age in (_age(host, one.pid) for one in servers) if age is not None]
     return time.time() - min(ages) if ages else None

@@ -43,3 +43,14 @@ SOURCES = {
 }
 # {tuning: Tuning.restart}, if it is not none
 RESTART = {"aix_device_attributes": "device", "sap_profile": "instance", "smc": "instance", "smc_r": "device"}
+# (folder, pattern of names, tuning) of files whose names do not tell the tuning; a folder's name may be a pattern too
+FILES = (
+    ("/etc/security/limits.d", "zpower-sap-tuning-*adm.conf", "sap_profile"),
+    ("/etc/systemd/system/SAP*.service.d", "zpower-sap-tuning.conf", "sap_profile"),
+)
+# the same for files of others in which a tuning replaces a line
+REPLACED = (("/etc", "fstab", "system_base"),)
+# {tuning: the program of its service, beside the journals}
+PROGRAMS = {"smc": "smc.pyz"}
+# {tuning: what its module returns beside its records}, if it has nothing to take back
+RESULTS = {"sap_profile": {"instances": []}}

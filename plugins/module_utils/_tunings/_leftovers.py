@@ -6,29 +6,27 @@ Only looks. Values without a journal and without a file of the collection cannot
 AIX and lines of /etc/fstab.
 """
 
+import fnmatch
 import os
 import re
 
 from .._engine.journal import Journal
-from .._engine.places import CHECKPOINT, LEASE, OWN_UNIT, PROBATION, SERVICE, UNITS, WANTS, folder_of, journals
+from .._engine.places import CHECKPOINT, LEASE, PROBATION, folder_of, journals
 from .._engine.records import observed
 from .._engine.tuning import InputError
-from .._host.drop_ins import FOLDERS, PREFIX, DropIn, own_files
+from .._host.drop_ins import FOLDERS, DropIn
 from .._host.host import TEMPORARY, HostError
 from .._host.lock import Busy, Lock
 from .._sap.instances import instances, profile_folder
 from .._sap.profile import MARKER
 from .._sap.writing import leftovers as profile_leftovers
 from . import _sap_limits
-from ._about import SOURCES
+from ._about import FILES, PROGRAMS, SOURCES
+from ._own_files import own_files, stem
 
 # the name of records that belong to no tuning
 NAME = "leftovers"
 _ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s"
-# part of the names of the files that sap_profile writes beside profiles
-_LIMIT = "zpower-sap-tuning"
-# the program of the service of smc, beside the journals: see _smc_boot.py
-PROGRAM = "smc.pyz"
 # copies of a profile that SAP or an editor has made
 _COPY = re.compile(r"[~.]")
 
@@ -122,20 +120,20 @@ def _remains(host, base, known):
         killed = [name for name in host.listdir(folder) if not _expected(name, folder == base, mine, known)]
         for name in killed:
             # the lease is that of all tunings of the checkpoint
-            others = [_stem(one) for one in killed if name == LEASE and _stem(one) in SOURCES]
-            tuning = (others or [_stem(name)])[0]
+            others = [stem(one) for one in killed if name == LEASE and stem(one) in SOURCES]
+            tuning = (others or [stem(name)])[0]
             found.setdefault(tuning if tuning in SOURCES else NAME, []).append(os.path.join(folder, name))
     return [_of_remains(name, paths) for name, paths in sorted(found.items())]
 
 
 def _expected(name, in_base, mine, known):
     """Whether a file belongs to a journal that stands. mine: the tunings with a journal in the same folder."""
-    tuning = _stem(name)
+    tuning = stem(name)
     if tuning in mine and not name.startswith(TEMPORARY):
         return True
     if in_base:
         locks = tuning in known and name == tuning + ".lock"
-        return locks or name.startswith(CHECKPOINT) or name == PROGRAM
+        return locks or name.startswith(CHECKPOINT) or name in PROGRAMS.values()
     return name == LEASE and bool(mine)
 
 
@@ -149,52 +147,17 @@ def _of_remains(name, paths):
     return _record(name, "remains", "drifted", reason, stored=stored, undo=command)
 
 
-def _stem(name):
-    """The name of a file, or of the file that a temporary one was to replace, up to the first dot."""
-    return (name[len(TEMPORARY) :] if name.startswith(TEMPORARY) else name).split(".")[0]
-
-
 # stored values of the tunings
 
 
 def _files(host, base, known):
     """One record per tuning for its files outside of the folder of journals, with or without a journal."""
-    found = {}
-    for name, paths in own_files(host).items():
+    found = own_files(host)
+    for name, program in PROGRAMS.items():
+        found.setdefault(name, []).extend(host.glob(base, program))
+    for name, paths in own_files(host, killed=True).items():
         found.setdefault(name, []).extend(paths)
-    for folder in (UNITS, WANTS):
-        for path in host.glob(folder, OWN_UNIT + "*.service"):
-            unit = os.path.basename(path)
-            start = SERVICE if unit.startswith(SERVICE) else OWN_UNIT
-            found.setdefault(_stem(unit[len(start) :]), []).append(path)
-    if host.exists(os.path.join(base, PROGRAM)):
-        found.setdefault("smc", []).append(os.path.join(base, PROGRAM))
-    limits = [path for folder in host.glob(UNITS, "SAP*.service.d") for path in host.glob(folder, _LIMIT + ".conf")]
-    limits += host.glob(_sap_limits.LIMITS, _LIMIT + "-*adm.conf")
-    if limits:
-        found.setdefault("sap_profile", []).extend(limits)
-    for name, paths in _temporaries(host).items():
-        found.setdefault(name, []).extend(paths)
-    return [_of_files(host, name, paths, name in known) for name, paths in sorted(found.items())]
-
-
-def _temporaries(host):
-    """{tuning: temporary files of killed runs beside its stored values}."""
-    found = {}
-    for folder in FOLDERS:
-        for path in host.glob(folder, TEMPORARY + PREFIX + "*"):
-            name = _stem(os.path.basename(path))[len(PREFIX) :].replace("-", "_")
-            found.setdefault(name, []).append(path)
-    for folder, start in ((UNITS, SERVICE), (WANTS, SERVICE), (UNITS, OWN_UNIT + "smc"), (WANTS, OWN_UNIT + "smc")):
-        for path in host.glob(folder, TEMPORARY + start + "*"):
-            name = _stem(os.path.basename(path))
-            found.setdefault(name[len(SERVICE) :] if start == SERVICE else "smc", []).append(path)
-    for folder in [_sap_limits.LIMITS] + host.glob(UNITS, "SAP*.service.d"):
-        for path in host.glob(folder, TEMPORARY + _LIMIT + "*"):
-            found.setdefault("sap_profile", []).append(path)
-    for path in host.glob("/etc", TEMPORARY + "fstab.*"):
-        found.setdefault("system_base", []).append(path)
-    return found
+    return [_of_files(host, name, paths, name in known) for name, paths in sorted(found.items()) if paths]
 
 
 def _of_files(host, name, paths, has_journal):
@@ -217,7 +180,7 @@ def _has_marks(host, path):
     folder, name = os.path.split(path)
     if folder in FOLDERS and not name.startswith(TEMPORARY):
         return bool(DropIn(host, path, "").blocks())
-    if name.startswith(_LIMIT + ".") or folder == _sap_limits.LIMITS:
+    if any(fnmatch.fnmatchcase(name, pattern) for _folder, pattern, _tuning in FILES):
         return any(path == marked for marked, _knob in _sap_limits.marked(host))
     return True
 

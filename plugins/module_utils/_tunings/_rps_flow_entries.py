@@ -5,20 +5,19 @@
 import re
 
 from .._engine.tuning import RUNNING, Knob
-from .._host.drop_ins import DropIn
-from .._machine.other_settings import SystemKnob, of_system
-from ._system import SystemTuning, sysctl_path
+from .._host.drop_ins import own_path
+from .._machine.other_settings import SystemKnob
+from ._sysctls import SysctlTuning
+from ._system import sysctl_path
 
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
-_SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
-_HEADER = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
 FLOW_KNOB = SystemKnob(
     FLOW_ENTRIES,
     sysctl_path(FLOW_ENTRIES),
     re.compile(
         r"""echo\s+["']?(\d+)["']?\s*>\s*\S*rps_sock_flow_entries|rps_sock_flow_entries\b(?:\s*[=:]\s*["']?(\d+)\b)?"""
     ),
-    _SYSCTL,
+    own_path("sysctl.d", "rps"),
 )
 
 
@@ -35,13 +34,19 @@ def same_parsed(parse, one, other):
         return one == other
 
 
-class FlowEntries(SystemTuning):
+class FlowEntries(SysctlTuning):
     """A part of the tuning rps. params: its parameters."""
 
+    name = "rps"
     subject = FLOW_ENTRIES
+    paths = {FLOW_ENTRIES: FLOW_KNOB.path}
+    defaults = {FLOW_ENTRIES: "0"}
+    stored_as = "sysctl.d"
+    header = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
 
-    def __init__(self, host, params):
-        super().__init__(host, params, {"sysctl.d": (DropIn(host, _SYSCTL, _HEADER), FLOW_ENTRIES)})
+    def requested(self):
+        number = self.params["sock_flow_entries"]
+        return {} if number is None else {FLOW_ENTRIES: str(rounded(number))}
 
     def refusal(self):
         if self.host.value(FLOW_KNOB.path) is None:
@@ -51,14 +56,15 @@ class FlowEntries(SystemTuning):
     def running_knobs(self):
         return [Knob(FLOW_KNOB.path, RUNNING, "value", FLOW_ENTRIES, self.host.value(FLOW_KNOB.path))]
 
-    def find_conflicts(self):
-        return of_system(self.once, FLOW_KNOB)
+    def system_knob(self, item):
+        return FLOW_KNOB
 
     def want(self, subject):
-        number = str(rounded(self.params["sock_flow_entries"]))
-        subject.wanted = {"state": self.params["state"], FLOW_ENTRIES: number}
-        for knob in subject.knobs:
-            knob.wanted = number if knob.place == RUNNING else "%s = %s" % (FLOW_ENTRIES, number)
+        super().want(subject)
+        subject.wanted["state"] = self.params["state"]
 
-    def boot(self, subject, stored):
-        return self.boots(subject, stored.get("sysctl.d"), "0", lambda one, other: same_parsed(int, one, other))
+    def needless(self, subject, knob, item, value):
+        return False
+
+    def alike(self, item, one, other):
+        return same_parsed(int, one, other)

@@ -18,6 +18,7 @@ from .._host.drop_ins import DropIn, temporaries
 from .._host.host import HostError
 from .._machine.boot_sources import runs_systemd
 from .._machine.smc_tables import ENTRY
+from ._about import PROGRAMS
 
 SERVICE = OWN_UNIT + "smc.service"
 UNIT = "%s/%s" % (UNITS, SERVICE)
@@ -55,7 +56,7 @@ class BootService:
         self.unit = DropIn(host, UNIT, _HEADER)
         # the link has no blocks, but its folder may have to be made
         self.drop_ins = (self.unit, DropIn(host, LINK, ""))
-        self._archive = os.path.join(folder_of(platform.system()), "smc.pyz")
+        self._archive = os.path.join(folder_of(platform.system()), PROGRAMS["smc"])
         self._bytes = None
 
     def usable(self):

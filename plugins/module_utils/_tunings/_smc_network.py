@@ -5,10 +5,14 @@
 Kernel: net/smc/smc_pnet.c (PNET IDs), net/smc/smc_clc.c (UEIDs). Each entry is a knob, so that entries of others stay.
 """
 
+import contextlib
 import errno
+import os
+import platform
 import re
 
-from .._engine.places import UNITS
+from .._engine.lease import BOOT_ID
+from .._engine.places import UNITS, folder_of
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, UnsupportedError, explained
 from .._host import kernel
 from .._host.drop_ins import DropIn, temporaries
@@ -78,6 +82,8 @@ class Network:
         self.entries = {} if self.restoring else parse_pnet_ids(params["pnet_ids"] or [])
         self.ueids = [] if self.restoring else parse_ueids(params["ueids"] or [])
         self.preconditions = Preconditions(host, self.entries)
+        # the entries that a change takes away for a moment
+        self._taken_path = os.path.join(folder_of(platform.system()), "smc.pnet_ids")
 
     # which subjects and knobs
 
@@ -106,13 +112,14 @@ class Network:
         return found + [(UEIDS if _is_ueid(block) else PNET_IDS, self._line(block)) for block in blocks]
 
     def temporaries(self):
-        return temporaries(self.host, MODULES) + self.service.temporaries()
+        return temporaries(self.host, MODULES) + temporaries(self.host, self._taken_path) + self.service.temporaries()
 
     # observe
 
     def subject(self, name):
         """One subject as it is now."""
         subject = Subject(name)
+        subject.wanted = {} if self.restoring else self._request(name)
         unknown = unknown_kernel(self.host)
         if unknown:
             subject.verdict, subject.reason = "unknown", "whether the kernel has SMC is not known: %s" % unknown
@@ -121,8 +128,6 @@ class Network:
         if reason:
             subject.verdict, subject.reason = "unsupported", reason
             return subject
-        if not self.restoring:
-            subject.wanted = self._request(name)
         {KERNEL: self._observe_kernel, PNET_IDS: self._observe_pnet_ids, UEIDS: self._observe_ueids}[name](subject)
         return subject
 
@@ -154,7 +159,9 @@ class Network:
         if not is_live(self.host) or not smc_sockets.kernel_has_smc(self.host):
             return {}
         try:
-            return smc_tables.pnet_ids()
+            found = self._taken() if self.restoring else {}
+            found.update(smc_tables.pnet_ids())
+            return found
         except OSError as error:
             raise refused("cannot read the kernel's PNET IDs", error) from error
 
@@ -291,13 +298,62 @@ class Network:
             if ueid:
                 smc_tables.set_ueid(ueid, knob.wanted is not None)
             else:
-                smc_tables.set_pnet_id(kind, name, parse_entry(kind, knob.wanted))
+                self._set_pnet_id(kind, name, parse_entry(kind, knob.wanted))
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
                 raise UnsupportedError(_NO_UEIDS if ueid else _NO_PNET_IDS, error.errno) from error
             words = "UEID %s" % ueid if ueid else "PNET ID of %s %s" % (kind, name)
             failed = refused("cannot set the %s to %s" % (words, knob.wanted or "none"), error)
             raise explained(failed, _UEID_ERRORS if ueid else _PNET_ERRORS) from error
+
+    def _set_pnet_id(self, kind, name, wanted):
+        """The kernel takes away all entries of a PNET ID at once: they are noted first, see recover()."""
+        self.recover()
+        table = smc_tables.pnet_ids()
+        now = table.get((kind, name), ("",))
+        taken = {key: entry for key, entry in table.items() if entry[0] == now[0]}
+        noted = len(taken) + (wanted is not None) > 1
+        if noted:
+            lines = ["%s %s %s %d" % (key + taken[key]) for key in sorted(taken)]
+            self.host.write(self._taken_path, "\n".join([self._boot()] + lines) + "\n", mode=0o600)
+        try:
+            smc_tables.set_pnet_id(kind, name, wanted)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self.recover()
+            raise
+        if noted:
+            self.host.remove(self._taken_path)
+
+    def interrupted(self):
+        """Whether a run has taken entries away and not added them again, because it was killed for example."""
+        return self.host.exists(self._taken_path)
+
+    def recover(self):
+        """Add the entries again that such a run has taken away, as far as possible. Raises OSError and HostError."""
+        if not self.interrupted():
+            return
+        if smc_sockets.kernel_has_smc(self.host):
+            table, taken = smc_tables.pnet_ids(), self._taken()
+            refusals = []
+            for key in sorted(set(taken) - set(table)):
+                try:
+                    smc_tables.set_pnet_id(*key, taken[key])
+                except OSError as error:
+                    # the hardware has given it a PNET ID meanwhile, which wins
+                    refusals += [error] if error.errno != errno.EEXIST else []
+            if refusals:
+                raise refusals[0]
+        self.host.remove(self._taken_path)
+
+    def _taken(self):
+        """{(kind, name): (PNET ID, port)} of the entries that were taken away; none of an earlier boot."""
+        boot, *lines = (self.host.read(self._taken_path) or "").splitlines() or [""]
+        words = [line.split() for line in lines if boot == self._boot()]
+        return {(one[0], one[1]): (one[2], int(one[3])) for one in words if len(one) == 4 and one[3].isdigit()}
+
+    def _boot(self):
+        return self.host.value(BOOT_ID) or ""
 
     # words
 

@@ -3,11 +3,12 @@
 """The base classes of tunings whose knobs are sysctls or files in /sys."""
 
 import errno
-import operator
+import functools
 import re
 from abc import abstractmethod
 
-from .._engine.tuning import STORED, Knob, Subject, Tuning, UnsupportedError, explained
+from .._engine.tuning import RUNNING, STORED, Knob, Subject, Tuning, UnsupportedError, explained
+from .._host import kernel
 from .._host.host import HostError
 from .._machine.other_settings import Once, SystemKnob, at_boot, of_system
 
@@ -31,14 +32,20 @@ def sysctl_knob(name, own):
     return SystemKnob(name, path, re.compile(pattern), own)
 
 
+def stored_line(name, path, value):
+    """The line of sysctl.d that gives a sysctl a value, or that of tmpfiles.d for another file of the kernel."""
+    return "%s = %s" % (name, value) if path.startswith("/proc/sys/") else "w %s - - - - %s" % (path, value)
+
+
 class KernelTuning(Tuning):
     """A Tuning whose running knobs are sysctls or files in /sys, and whose stored ones are blocks of drop-in files.
 
     words: the names of the kernel's "0" and "1". files: {item of a stored knob: (DropIn, block)}; an item with its
-    block's name shares the file with others.
+    block's name shares the file with others. defaults: {item: the kernel's own value at boot}, as far as it is known.
     """
 
     words = ("0", "1")
+    defaults = {}
 
     def __init__(self, host, params, files):
         self.host = host
@@ -59,6 +66,12 @@ class KernelTuning(Tuning):
             found.append(Knob(key, STORED, item, key, drop_in.block(block)))
         return found
 
+    def lacks(self, paths):
+        """A sentence about the knobs of {item: path} that the kernel does not have; empty if it has all."""
+        names = [item for item, path in paths.items() if not self.host.exists(path)]
+        release = kernel.release(self.host) or "of this host" if names else ""
+        return "the kernel %s has no %s" % (release, ", ".join(names)) if names else ""
+
     def word(self, text):
         """The word for a value of the kernel or of a user, such as vertical for 1; other texts stay the same."""
         return {"0": self.words[0], "1": self.words[1]}.get(text, text)
@@ -66,6 +79,31 @@ class KernelTuning(Tuning):
     def others(self, knob):
         """Other settings of a SystemKnob, with their values in the words of this tuning."""
         return [dict(other, value=self.word(other["value"])) for other in of_system(self.once, knob)]
+
+    def default(self, item):
+        """The kernel's own value of an item at boot; None if it is not known."""
+        return self.defaults.get(item)
+
+    def alike(self, item, one, other):
+        """Whether two values of an item at boot are the same; one: the last one that is set."""
+        return one == other
+
+    def boot_value(self, subject, item, text):
+        """(value of an item after the next boot or None, [why it differs from the text of its stored knob])."""
+        others = [other for other in subject.conflicts if other.get("item", item) == item]
+        stored = self.value(None, text) if text else None
+        value, lost = at_boot(subject.name, item, stored, others, functools.partial(self.alike, item))
+        return self.default(item) if value is None else value, lost
+
+    def boots(self, subject, stored):
+        """As boot(). stored: {item: text of its stored knob}."""
+        values, lost = {}, []
+        for item, text in stored.items():
+            value, why = self.boot_value(subject, item, text)
+            if value is not None:
+                values[item] = value
+            lost += why
+        return values, lost
 
     def set(self, subject, knob):
         if knob.place == STORED:
@@ -88,16 +126,22 @@ class KernelTuning(Tuning):
             raise explained(error, _ERRORS) from error
 
     def value(self, knob, text):
-        return text.split("=")[-1].strip()
+        return text.split()[-1] if text.startswith("w ") else text.split("=")[-1].strip()
 
     def show(self, knob, text):
         return "absent" if text is None else self.value(knob, text)
 
 
 class SystemTuning(KernelTuning):
-    """A KernelTuning with one subject; subject: its name."""
+    """A KernelTuning with one subject.
+
+    subject: its name. paths: {item: file of the kernel} of all running knobs. wanted: {item: value} of the request;
+    other knobs of paths are of interest on the way back only.
+    """
 
     subject = ""
+    paths = {}
+    wanted = {}
 
     def __init__(self, host, params, files):
         super().__init__(host, params, files)
@@ -113,9 +157,10 @@ class SystemTuning(KernelTuning):
     def refusal(self):
         """(verdict, reason) if nothing can be set on this machine, else (None, "")."""
 
-    @abstractmethod
     def running_knobs(self):
         """The running knobs of a machine that does not refuse."""
+        there = [(item, path) for item, path in self.paths.items() if self.host.exists(path)]
+        return [Knob(path, RUNNING, item, path, self.host.value(path)) for item, path in there]
 
     def remark(self, subject):  # noqa: B027  (most tunings have nothing to remark)
         """Add remarks and notes to a subject of a machine that does not refuse."""
@@ -139,15 +184,12 @@ class SystemTuning(KernelTuning):
     def find_conflicts(self):
         """Other settings of the knob, as conflict(). Reads many files, so it is called only once."""
 
-    @staticmethod
-    def needless(subject, knob, value, default):
-        """Whether value needs no stored knob: the kernel starts with it, and nothing on the host sets another."""
-        others = [other for other in subject.conflicts if other["value"] not in (None, value)]
-        return knob.now is None and not others and default == value
+    def needless(self, subject, knob, item, value):
+        """Whether a value needs no stored knob: the kernel starts with it, and nothing on the host sets another."""
+        return knob.now is None and self.default(item) == value and not self.contradicted(subject, item, value)
 
-    def boots(self, subject, text, default, same=operator.eq):
-        """As boot() for one knob; text: of the stored knob, default: the kernel's value, None if unknown."""
-        stored = self.value(None, text) if text else None
-        value, lost = at_boot(subject.name, subject.name, stored, subject.conflicts, same)
-        value = default if value is None else value
-        return {} if value is None else {subject.name: value}, lost
+    @staticmethod
+    def contradicted(subject, item, value):
+        """Whether something on the host sets an item to another value."""
+        others = [other for other in subject.conflicts if other.get("item", item) == item]
+        return any(other["value"] not in (None, value) for other in others)

@@ -5,17 +5,11 @@
 import os
 import platform
 
-from .._engine.places import CHECKPOINT, LEASE, OWN_UNIT, SERVICE, UNITS, WANTS, folder_of
+from .._engine.places import CHECKPOINT, LEASE, folder_of
 from .._engine.records import NoKnobs, Recorder, nothing_to_take_back
-from .._host.drop_ins import FOLDERS, PREFIX
-from .._host.host import TEMPORARY, Host, HostError
-from ._about import RESTART, SOURCES
-from ._sap_limits import LIMITS
-
-# part of the names of the files that sap_profile writes beside profiles
-_LIMIT_FILE = "zpower-sap-tuning"
-# what a tuning's module returns beside its records
-_RESULTS = {"sap_profile": {"instances": []}}
+from .._host.host import Host, HostError
+from ._about import FILES, RESTART, RESULTS, SOURCES
+from ._own_files import folders, own_files, stem
 
 
 def unused(names):
@@ -34,21 +28,17 @@ def result(name):
     """The result of an unused tuning's module for state: restored."""
     subjects = [nothing_to_take_back()]
     recorder = Recorder(NoKnobs(name, SOURCES[name], RESTART.get(name, "none")), check_mode=False, restoring=True)
-    return dict(recorder.result(subjects, subjects, {}), **_RESULTS.get(name, {}))
+    return dict(recorder.result(subjects, subjects, {}), **RESULTS.get(name, {}))
 
 
 def _left(host):
     """The names of all tunings of which the host has files, and some other names. Raises HostError in doubt."""
-    found = {_stem(name) for name in _journals(host)}
-    for stem in [_stem(name) for folder in FOLDERS for name in _names(host, folder)]:
-        if stem.startswith(PREFIX):
-            found.add(stem[len(PREFIX) :].replace("-", "_"))
-    for stem in [_stem(name) for folder in (UNITS, WANTS) for name in _names(host, folder)]:
-        found.update(stem[len(start) :] for start in (SERVICE, OWN_UNIT) if stem.startswith(start))
-    units = [os.path.join(UNITS, name) for name in _names(host, UNITS) if name.startswith("SAP")]
-    if any(_LIMIT_FILE in name for folder in [LIMITS] + units for name in _names(host, folder)):
-        found.add("sap_profile")
-    return found
+    found = {stem(name) for name in _journals(host)}
+    for folder in [os.path.dirname(folder) for folder, _pattern, _tuning in FILES if "*" in folder]:
+        _check(host, folder)  # before names in it are looked up
+    for folder in folders(host):
+        _check(host, folder)
+    return found | set(own_files(host)) | set(own_files(host, killed=True))
 
 
 def _journals(host):
@@ -65,12 +55,11 @@ def _journals(host):
 
 def _names(host, folder):
     """The names in a folder of root; none if it is absent."""
-    # a process with the rights of another user could not import the tunings any more: see Deputy
-    if host.owner(folder) is not None:
-        raise HostError("%s is under the control of another user" % folder)
+    _check(host, folder)
     return host.listdir(folder)
 
 
-def _stem(name):
-    """The name of a file, or of the file that a temporary one was to replace, up to the first dot."""
-    return (name[len(TEMPORARY) :] if name.startswith(TEMPORARY) else name).split(".")[0]
+def _check(host, folder):
+    # a process with the rights of another user could not import the tunings any more: see Deputy
+    if host.owner(folder) is not None:
+        raise HostError("%s is under the control of another user" % folder)

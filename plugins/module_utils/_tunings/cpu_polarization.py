@@ -18,7 +18,7 @@ from .._machine import entitlement, hardware
 from .._machine.other_settings import SystemKnob
 from ._about import SOURCES
 from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
-from ._system import SystemTuning
+from ._system import SystemTuning, stored_line
 
 SUBJECT = "dispatching"
 DISPATCHING = "/sys/devices/system/cpu/dispatching"
@@ -155,22 +155,18 @@ class CpuPolarization(SystemTuning):
                 knob.wanted = mode
             elif knob.item != self.place:
                 knob.wanted = None
-            elif not self.needless(subject, knob, mode, self._kernel_default()):
-                knob.wanted = self._line(mode)
+            elif not self.needless(subject, knob, SUBJECT, mode):
+                path = FILE if self.has_sysctl else DISPATCHING
+                knob.wanted = stored_line(KEY, path, self.words.index(mode))
 
-    def _line(self, mode):
-        digit = self.words.index(mode)
-        return "%s = %d" % (KEY, digit) if self.has_sysctl else "w %s - - - - %d" % (DISPATCHING, digit)
-
-    def _kernel_default(self):
-        """The kernel's own mode at boot; None if its configuration cannot be read."""
+    def default(self, item):
         if not self.has_sysctl:
             return "horizontal"  # CONFIG_SCHED_TOPOLOGY_VERTICAL came with the sysctl
         option = kernel.kernel_option(self.host, "CONFIG_SCHED_TOPOLOGY_VERTICAL")
         return None if option is None else "vertical" if option == "y" else "horizontal"
 
     def boot(self, subject, stored):
-        return self.boots(subject, stored.get(self.place), self._kernel_default())
+        return self.boots(subject, {SUBJECT: stored.get(self.place)})
 
     # act
 
@@ -218,7 +214,7 @@ class CpuPolarization(SystemTuning):
     # words
 
     def value(self, knob, text):
-        return self.word(re.split(r"[\s=]+", text)[-1])
+        return self.word(super().value(knob, text))
 
     def explain(self, knob, now):
         return "the kernel switched back" if knob.place == RUNNING else ""

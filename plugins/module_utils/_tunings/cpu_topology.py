@@ -7,37 +7,41 @@ machine with topology information 1, the default there, uses it, and 0 or topolo
 """
 
 from .._engine.tuning import RUNNING, Knob
-from .._host import cpu_lists, kernel
-from .._host.drop_ins import DropIn
+from .._host import cpu_lists
 from .._machine import hardware
 from .._machine.other_settings import command_line, conflict
 from ._about import SOURCES
-from ._system import SystemTuning, sysctl_knob, sysctl_path
+from ._sysctls import SysctlTuning
+from ._system import sysctl_path
 
 KEY = "s390.topology"
 FILE = sysctl_path(KEY)
 # the journal's name of the running value on a machine with topology information
 REAL = FILE + " (real topology)"
-SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"
-SYSCTL_HEADER = "# CPU topology of a guest, kept by zpower.sap_tuning.cpu_topology: change it there, not here.\n"
 FIRST_KERNELS = (
     "the first kernels known to have it are Linux 4.14 and 4.4.92 of SLES 12 SP3, and by their versions those of "
     "RHEL 8 and SLES 15 SP2"
 )
 
 
-class CpuTopology(SystemTuning):
+class CpuTopology(SysctlTuning):
     """s390.topology of one host. params: the module's, see plugins/modules/cpu_topology.py."""
 
     name = "cpu_topology"
     subject = KEY
     sources = SOURCES["cpu_topology"]
+    paths = {KEY: FILE}
+    stored_as = "sysctl.d"
+    header = "# CPU topology of a guest, kept by zpower.sap_tuning.cpu_topology: change it there, not here.\n"
     options = dict(sw_siblings=dict(type="bool", default=True))
 
     def __init__(self, host, params):
-        super().__init__(host, params, {"sysctl.d": (DropIn(host, SYSCTL, SYSCTL_HEADER), KEY)})
+        super().__init__(host, params)
         # whether the machine has topology information, with which 1 does not make all CPUs siblings
         self.informed = hardware.has_topology_facility(host)
+
+    def requested(self):
+        return {KEY: str(int(self.params["sw_siblings"]))}
 
     def running_knobs(self):
         # the 0 of a guest is no value to go back to after it has moved to an LPAR
@@ -47,28 +51,22 @@ class CpuTopology(SystemTuning):
     def legible(self, key, text):
         return key not in (FILE, REAL) or text is not None and text[:1] in self.words
 
-    def find_conflicts(self):
-        return self.others(sysctl_knob(KEY, SYSCTL))
-
     def refusal(self):
         if not self.host.exists("/proc/sysinfo"):
             return "not_applicable", "s390.topology exists on Linux on Z only"
         if self.informed and not self._hides():
             where = "an LPAR" if hardware.virtualization(self.host) == "lpar" else "a guest with ctop=on"
             return "not_applicable", "the machine tells this Linux its real topology (%s), which is better" % where
-        if not self.host.exists(FILE):
+        lacks = self.lacks({KEY: FILE})
+        if lacks:
             hidden = "topology=off hides the real topology: remove it from the kernel command line, and reboot; "
-            return "unsupported", "%sthe kernel %s has no s390.topology; %s" % (
-                hidden if self.informed else "",
-                kernel.release(self.host) or "of this host",
-                FIRST_KERNELS,
-            )
+            return "unsupported", "%s%s; %s" % (hidden if self.informed else "", lacks, FIRST_KERNELS)
         return None, ""
 
     def _hides(self):
         """Whether something hides the real topology from the scheduler, or this tuning was needed against that."""
         stored = any(knob.now is not None for knob in self.stored_knobs())
-        return self.host.value(FILE) == "0" or self._at_start() == "0" or stored
+        return self.host.value(FILE) == "0" or self.default(KEY) == "0" or stored
 
     def _siblings(self):
         """{online CPU: the CPUs that share its socket for the scheduler}; without CPUs that do not show it."""
@@ -106,29 +104,28 @@ class CpuTopology(SystemTuning):
         elif len(siblings) > 1:
             subject.remarks.append("the scheduler takes CPUs %s for cores of one socket" % groups[0])
 
-    def want(self, subject):
-        value = "1" if self.params["sw_siblings"] else "0"
-        subject.wanted = {"state": "present", "sw_siblings": self.params["sw_siblings"], KEY: value}
+    def find_conflicts(self):
+        found = super().find_conflicts()
         parameter = command_line(self.host, "topology")
-        if parameter is not None and self._at_start() != value:
+        if parameter is not None and not self.restoring and self.default(KEY) != self.wanted[KEY]:
             # it acts early in the boot, so sysctl.d wins
-            setting = parameter._replace(value=self._at_start())
-            subject.conflicts.insert(0, conflict("kernel command line", setting, "no"))
-        for knob in subject.knobs:
-            if knob.place == RUNNING:
-                knob.wanted = value
-            elif self.informed or not self.needless(subject, knob, value, self._at_start()):
-                knob.wanted = "%s = %s" % (KEY, value)
+            setting = parameter._replace(value=self.default(KEY))
+            found.insert(0, conflict("kernel command line", setting, "no"))
+        return found
 
-    def _at_start(self):
+    def want(self, subject):
+        super().want(subject)
+        subject.wanted = dict(state="present", sw_siblings=self.params["sw_siblings"], **self.wanted)
+
+    def needless(self, subject, knob, item, value):
+        return not self.informed and super().needless(subject, knob, item, value)
+
+    def default(self, item):
         """The value at the kernel's start: topology= of its command line, else whether the machine has information."""
         parameter = command_line(self.host, "topology")
         if parameter is not None and parameter.value in ("on", "off"):
             return "1" if parameter.value == "on" else "0"
         return "1" if self.informed else "0"
-
-    def boot(self, subject, stored):
-        return self.boots(subject, stored.get("sysctl.d"), self._at_start())
 
     def set_running(self, knob):
         # exactly one digit: kernels before 4.19 take "12" for 1
@@ -145,6 +142,5 @@ class CpuTopology(SystemTuning):
         return meaning.get(value, value)
 
     def explain(self, knob, now):
-        if now is None:
-            return "the kernel's file is gone"
-        return "the siblings that the scheduler sees did not follow" if "siblings" in now else "someone else wrote it"
+        odd = now is not None and "siblings" in now
+        return "the siblings that the scheduler sees did not follow" if odd else super().explain(knob, now)

@@ -216,6 +216,9 @@ class Rps(Tuning):
             self.flow_entries.want(subject)
             return
         values = {"rps_cpus": cpu_lists.format_mask(self.mask, self.width)}
+        subject.wanted = dict(values, state=self.params["state"])
+        if subject.verdict is not None:
+            return
         numbers = {int(knob.item.split()[0][len("rx-") :]) for knob in subject.at(RUNNING)}
         if not numbers:
             raise self.interfaces.missing(subject.name)

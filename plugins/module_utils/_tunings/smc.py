@@ -6,6 +6,7 @@ Subjects: the profile of each named instance (_smc_instances.py), and the kernel
 EIDs (_smc_network.py).
 """
 
+import contextlib
 import platform
 import time
 
@@ -117,6 +118,15 @@ class Smc(ProfileTuning):
 
     def _temporaries(self):
         return sorted(set(super()._temporaries()) | set(self.network.temporaries()))
+
+    def littered(self):
+        return super().littered() or self.network.interrupted()
+
+    def clean(self):
+        super().clean()
+        # if that is refused, the next run tries again
+        with contextlib.suppress(OSError, HostError):
+            self.network.recover()
 
     def profiles(self):
         return set(self._profiles) | {key.split(" ")[0] for key in self.remembered if not self.network.owns_key(key)}

@@ -18,7 +18,6 @@ class SmcSysctls(SysctlTuning):
     name = "smc_sysctls"
     subject = "net.smc"
     sources = SOURCES["smc_sysctls"]
-    options = dict(settings=dict(type="dict", default={}))
     header = "# Settings of SMC, kept by zpower.sap_tuning.smc_sysctls: change them there, not here.\n"
     elsewhere = "net.smc exists on Linux only; AIX has the tuning smc_r"
     module = "smc"

@@ -9,10 +9,8 @@ import re
 
 from .._engine import captured
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject
-from .._host import kernel
 from .._host.drop_ins import DropIn, temporaries
 from .._machine.distribution import distribution
-from .._machine.other_settings import at_boot
 from ._about import SOURCES
 from ._base_others import HUGE, HUGE_FILE, RATIO, OtherSettings, is_ratio, ratio_of
 from ._base_shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields
@@ -85,10 +83,9 @@ class SystemBase(KernelTuning):
             return "unknown", "the capture does not tell the release: it has no os-release"
         if row is None:
             return "not_applicable", "no public source names a value for %s" % self.release
-        missing = [asked.name for asked in row.asked if not self.host.exists(sysctl_path(asked.name))]
-        if missing:
-            version = kernel.release(self.host) or "of this host"
-            return "unsupported", "the kernel %s has no %s" % (version, ", ".join(missing))
+        lacks = self.lacks({asked.name: sysctl_path(asked.name) for asked in row.asked})
+        if lacks:
+            return "unsupported", lacks
         memory, limit = self.shared_memory.memory * 1024, row.asked[0].value
         if name == DIRTY and memory * 20 // 100 < int(limit):
             return "not_applicable", (
@@ -246,18 +243,18 @@ class SystemBase(KernelTuning):
             if running is not None and not self.met(running):
                 wrong.append("%s is %s, %s" % (item, self.show(running, running.now), sentence))
             else:
-                boot = None if self._places else self._boot_value(subject, item, stored.now)[0]
+                boot = None if self._places else self.boot_value(subject, item, stored.now)[0]
                 if boot is not None and not boot.startswith(_SET_BY) and not self._boot_met(item, boot):
                     wrong.append("%s is %s after the next boot, %s" % (item, self._shown(item, boot), sentence))
+        subject.observed = bool(seen)
         subject.reason = "only observed: %s" % "; ".join(seen) if seen else ""
 
     # plan
 
     def want(self, subject):
-        subject.wanted = {"state": self.params["state"]}
         if subject.name == HUGE:
-            return
-        subject.wanted["source"] = self._source(subject.name)
+            return  # nothing is asked for
+        subject.wanted = {"state": self.params["state"], "source": self._source(subject.name)}
         for item in self._items(subject.name):
             subject.wanted[item] = self.asked_for(item)
             if self._sets(item):
@@ -287,30 +284,26 @@ class SystemBase(KernelTuning):
 
     def _needless(self, subject, item):
         """Whether the value after the next boot is right without a stored one."""
-        boot = self._boot_value(subject, item, None)[0]
+        boot = self.boot_value(subject, item, None)[0]
         unclear = [other for other in subject.conflicts if other["item"] == item and other["wins"] == "possible"]
         return boot is not None and self._boot_met(item, boot) and not unclear
 
     # the next boot
 
     def boot(self, subject, stored):
-        values, lost = {}, []
-        for item in self._items(subject.name):
-            value, why = self._boot_value(subject, item, stored.get(item))
-            if value is not None:
-                values[item] = value
-            lost += why
-        return values, lost
+        return self.boots(subject, {item: stored.get(item) for item in self._items(subject.name)})
 
-    def _boot_value(self, subject, item, text):
-        """(value of a knob after the next boot or None, [sentence if it replaces a stored value that is right])."""
+    def boot_value(self, subject, item, text):
+        if item != POINT:
+            return super().boot_value(subject, item, text)
         others = [other for other in subject.conflicts if other["item"] == item]
-        if item == POINT:
-            value = "%dk" % self.shared_memory.stored(text)
-            return (_SET_BY + others[0]["what"] if others else value), []
-        stored = _LINE.match(text).group(2) if text and _LINE.match(text) else None
-        value, lost = at_boot(subject.name, item, stored, others, lambda one, _other: self._boot_met(item, one))
-        return (self._asked(item).default if value is None else value), lost
+        return _SET_BY + others[0]["what"] if others else "%dk" % self.shared_memory.stored(text), []
+
+    def default(self, item):
+        return self._asked(item).default
+
+    def alike(self, item, one, other):
+        return self._boot_met(item, one)
 
     def _boot_met(self, item, value):
         if item == POINT:
@@ -331,7 +324,7 @@ class SystemBase(KernelTuning):
     # words
 
     def value(self, knob, text):
-        if knob.item == POINT:
+        if knob is not None and knob.item == POINT:
             return text if knob.place == STORED else text + "k"
         return super().value(knob, text)
 

@@ -80,6 +80,7 @@ def _named(path: Path, hosts: Mapping[str, str]) -> CaptureFile:
     stem = path.name if path.is_dir() else ENDINGS.sub("", path.name)
     match = next(filter(None, (pattern.fullmatch(stem) for pattern in NAMES)), None)
     host, day = (match["host"], re.sub(r"\D", "", match["day"])) if match else (stem, "")
+    day = day if len(day) != len("YYMMDDhhmm") else "20" + day
     # behind the host, sos puts a label and a case
     parts = host.split("-")
     for count in range(len(parts), 0, -1):

@@ -1,14 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shared by the actions that run only on the controller: their options and attributes."""
+"""Shared by actions: their options and attributes, and their one way to ask a host."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import yaml
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+from .._answers import facts
+from .._answers.answers import Answer, Parser, heard
+from .._answers.text import clean_json, one_line
+from . import variables
+from .role_options import ZERO, common_options, templated
+
+# read where Ansible loads an action, before it forks the process of each host
+variables.known()
+variables.defaults()
+PARTS = ("type", "elements", "choices", "default", "required")
 RESULTS = {"type": "path", "default": "results"}
 """The option that all these modules have from the documentation fragment ``controller``."""
 
@@ -21,24 +33,105 @@ def argument_spec(documentation: str) -> dict[str, dict[str, Any]]:
 def documented(documentation: str) -> dict[str, dict[str, Any]]:
     """The argument spec from the documentation of a module; suboptions are left to checks with better sentences."""
     options = yaml.load(documentation, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))["options"]
-    parts = ("type", "elements", "choices", "default", "required")
-    return {name: {part: option[part] for part in parts if part in option} for name, option in options.items()}
+    return {name: {part: option[part] for part in PARTS if part in option} for name, option in options.items()}
 
 
-class ControllerAction(ActionBase):
-    """An action that checks its options, then acts; a subclass has the argument spec, further rules, and ``act``."""
+def of_role(role: str, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The argument spec of the variables of a role, without its name in front, from its argument_specs.yml.
+
+    A default that is a template belongs to the role alone.
+    """
+    return {
+        variable.removeprefix(f"{role}_"): {
+            part: spec[part] for part in PARTS if part in spec and "{{" not in str(spec[part])
+        }
+        for variable, spec in specs.items()
+    }
+
+
+class HonestAction(ActionBase):
+    """An action of which a host decides nothing: facts with names of its variables are refused, answers are parsed.
+
+    It also refuses variables that are misspelt or of a wrong type. The callback does so for all hosts at once, before a
+    playbook of the collection begins; this is for plays of the user's own, and for variables of roles and tasks.
+    """
 
     TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        try:
+            facts.check(task_vars or {})
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None
+        value_of = templated(self._templar, task_vars or {})
+        # other templates are left to the task that uses them
+        wrong = variables.mistakes(task_vars or {}, lambda name: value_of(name) if name == variables.OWN else None)
+        if found := dict.fromkeys(wrong, ()):
+            raise AnsibleActionFail(variables.refusal(found, 0))
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        return result
+
+    def check_common(self, value_of: Callable[[str], Any]) -> None:
+        """ValueError for variables that no tuning of this call can use; a warning for a deprecated one."""
+        common_options(value_of)
+        if value_of("zpower_probation") == "compare" and not self._task.check_mode:
+            raise ValueError("zpower_probation=compare is for verify")
+        if str(value_of("zpower_confirm_within")).strip() == "0":
+            self._display.warning(ZERO)
+
+    def _parse_returned_data(self, res: dict[str, Any], *more: Any) -> Any:
+        # ansible-core prints what follows an answer, and from 2.19 on keeps its warnings where no action sees them
+        return super()._parse_returned_data({**res, "stdout": clean_json(res["stdout"])}, *more)
+
+    def ask(
+        self, module: str, options: dict[str, Any], variables: dict[str, Any], fields: Mapping[str, Parser]
+    ) -> Answer:
+        """The answer of a module on the host, with these fields beside those of every module."""
+        answer = heard(self._execute_module(module_name=module, module_args=options, task_vars=variables), fields)
+        if self._discovered_interpreter_key:  # found by the controller; without it each task would look again
+            answer["ansible_facts"] = {self._discovered_interpreter_key: self._discovered_interpreter}
+        return answer
+
+
+class ControllerAction(HonestAction):
+    """An action that checks its options, then acts; a subclass has the argument spec, further rules, and ``act``.
+
+    OSError and ValueError of ``act`` fail the task with their sentence.
+
+    As a part of a role it also has ``VARIABLES``: an option that the task leaves out has the value of its variable.
+    """
+
     ARGUMENTS: dict[str, dict[str, Any]] = {}
     RULES: dict[str, Any] = {}
-    _supports_check_mode = True
+    VARIABLES: Mapping[str, str] = {}
     _requires_connection = False
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """The result for checked options and the variables of the task."""
         raise NotImplementedError
 
+    def say(self, lines: Iterable[str]) -> None:
+        """Print lines of one sentence each."""
+        for line in lines:
+            self._display.display(one_line(line))
+
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
+        self._task.args = {**self._from_variables(task_vars or {}), **self._task.args}
         _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
-        return {**result, **self.act(options, task_vars or {})}
+        try:
+            return {**result, **self.act(options, task_vars or {})}
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise AnsibleActionFail(f"{where}{error.strerror or error}") from None
+        except ValueError as error:
+            raise AnsibleActionFail(one_line(error)) from None
+
+    def _from_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        value_of = templated(self._templar, variables)
+        asked = {option: name for option, name in self.VARIABLES.items() if option not in self._task.args}
+        try:
+            return {option: value for option, name in asked.items() if (value := value_of(name)) is not None}
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None

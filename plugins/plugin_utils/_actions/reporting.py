@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 
-from .._report.files import Written
-from .._report.text import Report, one_line
+from .._pages.text import one_line
+from .._pages.writing import Written
 
 PROBLEMS_SHOWN = 5
 
@@ -42,7 +42,7 @@ def writing(what: str, folder: Path) -> Iterator[None]:
         raise AnsibleActionFail(f"{what} cannot be written: {error}") from None
 
 
-def report_result(report: Report, written: Written) -> dict[str, Any]:
+def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]:
     """The result of the task; control characters are removed, because its texts go to a terminal."""
     problems = [one_line(problem) for problem in report["problems"]]
     shown = problems[:PROBLEMS_SHOWN]

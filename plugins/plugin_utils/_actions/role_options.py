@@ -17,6 +17,11 @@ from . import shared_profiles
 _seconds: Callable[[Any, str], int] = durations.seconds
 
 # Options that name subjects. A rollback leaves them out, so that it takes back the whole journal.
+UNLIMITED = "unlimited"  # of zpower_confirm_within: on probation until somebody ends it
+ZERO = (
+    "zpower_confirm_within=0 has three meanings and is deprecated: write zpower_probation=only with rollback, "
+    "zpower_probation=compare with verify, and zpower_confirm_within=unlimited otherwise"
+)
 SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances"}
 
 
@@ -53,10 +58,14 @@ def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
     """
     rollback, confirm = (boolean(value_of(name), strict=False) for name in ("zpower_rollback", "zpower_confirm"))
     checkpoint, lease = value_of("zpower_checkpoint"), value_of("zpower_lease")
-    within = _confirm_within(value_of("zpower_confirm_within"))
+    only, compare = (value_of("zpower_probation") == word for word in ("only", "compare"))
+    within = "0" if only or compare else _confirm_within(value_of("zpower_confirm_within"))
     if confirm and rollback:
         raise ValueError("zpower_confirm keeps values and zpower_rollback takes them back; give only one of them")
-    probation = "zpower_confirm" if confirm else "zpower_confirm_within" if within is not None else ""
+    if (only and not rollback) or (compare and (rollback or confirm)):
+        raise ValueError(f"zpower_probation={'only' if only else 'compare'} is for {'rollback' if only else 'verify'}")
+    probation = "zpower_probation" if only or compare else "zpower_confirm_within" if within is not None else ""
+    probation = "zpower_confirm" if confirm else probation
     if probation and (checkpoint or lease is not None):
         other = "zpower_checkpoint" if checkpoint else "zpower_lease"
         raise ValueError(f"{probation} is for values on probation, which have their own checkpoint; leave out {other}")
@@ -64,11 +73,14 @@ def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
     if root and (rollback or probation or checkpoint):
         other = "zpower_rollback" if rollback else probation or "zpower_checkpoint"
         raise ValueError(f"zpower_root names a capture, which can only be checked; leave out {other}")
-    found = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
+    found: dict[str, Any] = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
     found |= {"checkpoint": checkpoint} if checkpoint else {}
     found |= {"lease": lease} if lease is not None else {}
     # a confirmation ends the probation, whatever time the inventory gives
     found |= {"confirm_within": within} if within is not None and not confirm else {}
+    # the runs of a rollout, this one last
+    runs = value_of("__rollout_runs")
+    found |= {"confirm_runs": [str(run) for run in runs]} if runs else {}
     found |= {"root": root} if root else {}
     return found
 
@@ -82,6 +94,8 @@ def _confirm_within(value: Any) -> str | None:
     """The duration as the option takes it; None if it is not given, as an empty field of a survey."""
     if value is None or not str(value).strip():
         return None
+    if value == UNLIMITED:
+        return "0"
     if _seconds(value, "zpower_confirm_within") > LONGEST:
         raise ValueError(f"zpower_confirm_within is {value!r}; at most {LONGEST // 86400}d belong there")
     return str(value).strip()

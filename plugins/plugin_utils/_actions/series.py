@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 from ansible.errors import AnsibleActionFail
 
 from .._compare import comparing
+from .._compare.shapes import Report
+from .._pages.text import one_line
+from .._pages.writing import Formats, write_formats
 from .._records import record_files
-from .._report.files import Written, write_formats
-from .._report.text import Report, one_line
-from .reporting import reading, writing
+from .._records.checks import check_slug
+from .reporting import reading, report_result, writing
 
 PHASES = ("before", "after")
 
@@ -42,7 +44,7 @@ def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
         raise AnsibleActionFail(f"{results} on the controller cannot be read: {error.strerror or error}") from None
     for name in names:
         try:
-            record_files.check_slug("change", name)
+            check_slug("change", name)
         except ValueError:
             continue
         loaded = _read(results, name)
@@ -58,18 +60,12 @@ def compared(loaded: record_files.Loaded, before: str, after: str, options: comp
         records = [replace(item, phase=states[item.phase]) for item in loaded.records if item.phase in states]
         tunings = [{**item, "phase": states[item["phase"]]} for item in loaded.tunings if item["phase"] in states]
         loaded = replace(loaded, records=records, tunings=tunings)
-    return comparing.compare_change(loaded, options=options)
+    return cast(Report, comparing.compare_change(loaded, options=options))
 
 
 def write(
-    report: Report,
-    formats: Mapping[str, Callable[[Report], Iterator[str]]],
-    place: tuple[Path, str],
-    chosen: Sequence[str],
-    check: bool,
-) -> Written:
-    """Write the chosen formats as ``<stem>.<format>``; ``place``: folder and stem."""
-    folder, stem = place
-    pieces = {form: partial(renderer, report) for form, renderer in formats.items()}
-    with writing(stem, folder):
-        return write_formats(pieces, folder, stem, chosen, check)
+    report: Mapping[str, Any], formats: Formats, place: tuple[Path, str], chosen: Sequence[str], check: bool
+) -> dict[str, Any]:
+    """Write the chosen formats as ``<stem>.<format>``; the result of the task. ``place``: folder and stem."""
+    with writing(place[1], place[0]):
+        return report_result(report, write_formats(formats, (report,), place, chosen, check))

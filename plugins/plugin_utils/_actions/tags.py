@@ -15,3 +15,12 @@ def runs(tags: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> bool:
     own, asked = set(tags), set(run)
     chosen = own & asked or ("never" not in own and asked & {"all", "tagged"})
     return bool(chosen) and not (own | {"all", "tagged"}) & set(skip)
+
+
+def check_tags(tags: list[str]) -> None:
+    """ValueError if tags would leave tasks of the measurement out."""
+    if "all" not in tags:
+        raise ValueError(
+            f"--tags {','.join(tags)} would leave the measurement out: tags choose tunings in verify, site "
+            "and rollback only; leave --tags out, and choose tunings with zpower_tunings"
+        )

@@ -19,12 +19,16 @@ WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metr
 NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "workload.better")
 """Figures of two tools, two metrics or two units cannot be compared."""
 
+MACHINE = ("hostname", "address")
+"""They must match unless one boot id shows the same start of the machine: another server is no change of this one."""
+
 ELAPSED = "elapsed_s"
 """This metric means nothing without the amount of work."""
 UNITS = "workload.units"
+INTERFACE, RPS_CPUS = MUST_MATCH.index("interface"), SHOWN.index("rps_cpus")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
 """Outside check mode a drifted tuning was set and read back: only its value at the next boot is wrong."""
-NO_EFFECT_WANTED = ("not_applicable", "unsupported", "waived")
+NO_EFFECT_WANTED = ("not_applicable", "unsupported", "observed", "waived")
 """The tuning was left alone on purpose or does not exist here: that blocks nothing and changes nothing."""
 
 NOTHING_CHANGED = "nothing changed between the phases: no recorded tuning of either end differs"
@@ -47,7 +51,7 @@ def check_expected(patterns: Iterable[str]) -> tuple[str, ...]:
     A pattern is the name of an item with or without its first part; ``*`` and ``?`` work as in file names:
     ``server.kernel``, ``kernel``, ``workload.version``, ``context.packet_size``, ``context.*``.
     """
-    fixed = [f"{side}.{name}" for side in SIDES for name in MUST_MATCH]
+    fixed = [f"{side}.{name}" for side in SIDES for name in MUST_MATCH + MACHINE]
     fixed += [f"workload.{name}" for name in WORKLOAD_MUST_MATCH if f"workload.{name}" not in NEVER_DECLARED] + [UNITS]
     found = tuple(patterns)
     for pattern in found:
@@ -81,12 +85,17 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
     transports: list[set[Items]] = [{(way,) for way in ways(rounds)} for rounds in (before, after)]
     found += _differing(("transport",), "workload.", transports[0], transports[1], False)
     for index, side in enumerate(SIDES):
-        ends = [{item.ends[index] for item in rounds} - {None} for rounds in (before, after)]
+        ends = [{end for item in rounds if (end := item.ends[index])} for rounds in (before, after)]
         if ends[0] == ends[1] and len(ends[0]) <= 1:
             continue
-        for names, field_name, must in ((MUST_MATCH, "must", True), (SHOWN, "shown", False)):
-            old, new = ({getattr(end, field_name) for end in known} for known in ends)
-            found += _differing(names, f"{side}.", old, new, must, expected)
+        old, new = ({end.must for end in known} for known in ends)
+        found += _differing(MUST_MATCH, f"{side}.", old, new, True, expected)
+        boots = {end.boot_id for known in ends for end in known}
+        another = None in boots or len(boots) > 1
+        for place, name in enumerate(SHOWN):
+            shown: list[set[Items]] = [{(end.shown[place],) for end in known} for known in ends]
+            must = another and name in MACHINE and (None,) not in shown[0] | shown[1]
+            found += _differing((name,), f"{side}.", shown[0], shown[1], must, expected)
     return found
 
 
@@ -227,11 +236,39 @@ class Tunings:
                 return tuning.blocks
         return None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED
 
+    def swapped(self, states: Mapping[str, Sequence[Round]]) -> str | None:
+        """A sentence if the fingerprints of each state show the CPU masks that RPS had in the other one."""
+        item = next(item for rounds in states.values() for item in rounds)
+        for place, host in enumerate((item.host, item.peer)):
+            for tuning in self.hosts.get(host, {}).values():
+                if tuning.name != "rps":
+                    continue
+                wanted, shown = (
+                    [_all_masks(known) for known in both]
+                    for both in (tuning.states.values(), _shown_masks(states, place, tuning.subject))
+                )
+                if wanted[0] != wanted[1] and shown == wanted[::-1]:
+                    return f"the labels of the states are swapped: on {host} the rounds before show RPS as it was after"
+        return None
+
     def changes(self) -> list[dict[str, Any]]:
         """The section "What changed" of the report: one entry per host and tuning."""
         return [
             _entry(host, tuning) for host, found in sorted(self.hosts.items()) for _key, tuning in sorted(found.items())
         ]
+
+
+def _shown_masks(states: Mapping[str, Sequence[Round]], place: int, interface: str) -> list[set[str]]:
+    """The texts of ``rps_cpus`` of an end before and after, of rounds over this interface."""
+    ends = [{item.ends[place] for item in states[state]} - {None} for state in ("before", "after")]
+    return [{end.shown[RPS_CPUS] or "" for end in known if end and end.must[INTERFACE] == interface} for known in ends]
+
+
+def _all_masks(texts: Iterable[str]) -> set[frozenset[tuple[str, str]]]:
+    """The masks of the queues in each of these JSON texts, without commas and leading zeros."""
+    found = [json.loads(text) if text.startswith("{") else {} for text in texts]
+    masks = [{queue: str(mask).replace(",", "").lstrip("0") for queue, mask in item.items()} for item in found]
+    return {frozenset((queue, mask) for queue, mask in item.items() if " " not in queue) for item in masks}
 
 
 def _is_empty(record: Mapping[str, Any]) -> bool:

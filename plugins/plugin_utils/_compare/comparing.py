@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from .._records.round import LOCAL_PEER, Round, time_text
 from .._statistics import gates
 from .._statistics.gates import Control
 from .._statistics.looks import LOOKS
-from .._statistics.verdict import NO_DATA, Limits
+from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
@@ -23,7 +24,8 @@ from .flags import SIDES
 from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
-from .summary import count, deciding_rows, evidence, headline, method, overall_of_experiment
+from .side_effects import some
+from .summary import count, deciding_rows, evidence, headline, method, overall_of_experiment, undecided
 
 SCHEMA = "zpower.sap_tuning/report/1"
 PHASES = ("before", "after")
@@ -96,13 +98,14 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
     experiment = None
     if loaded.experiment:
         entries = [item.entry for item in comparisons]
-        experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings)
+        why = next((undecided(row, comparisons) for row in deciding_rows(rows) if row["verdict"] == INCONCLUSIVE), "")
+        experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
     return {
         "schema": SCHEMA,
         "change": loaded.change,
         "verdict": verdict,
-        "headline": experiment["reason"] if experiment else headline(rows, count(comparisons), len(missing)),
+        "headline": experiment["reason"] if experiment else headline(rows, comparisons, len(missing)),
         "next_steps": next_steps(
             ChangeFacts(loaded.change, verdict, options.repeat, experiment, tunings=names),
             rows,
@@ -226,7 +229,7 @@ def _compare_all(
             ]
             for name, state in states.items()
         }
-        blocked = None if control else tunings.blocks(sorted({key[0], key[1]}))
+        blocked = None if control else tunings.blocks(sorted({key[0], key[1]})) or tunings.swapped(by_state)
         if not control and key[0] in controls and key[0] not in judged:
             judged.update(_control(key[0], controls[key[0]]))
         comparison = compare_pair(
@@ -256,7 +259,8 @@ def _control(host: str, comparisons: Sequence[Comparison]) -> dict[str, Control]
     before, after = pooled.sides(pooled.line(host, [item for found in usable for item in found.rounds]))
     if not before or not after:
         return {}
-    return {host: gates.control(before, after, site.mean_material(usable))}
+    limits = [item.material if math.isinf(item.step) else max(item.material, item.step) for item in usable]
+    return {host: gates.control(before, after, site.mean(limits))}
 
 
 def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -320,12 +324,12 @@ def _warnings(
         found.append(f"Weaker evidence: in {where} the rounds of the two states did not alternate.")
     moved = sorted({item.entry["host"] for item in comparisons if item.cause == "control"})
     if moved:
-        found.append(f"The control workload changed by more than the material limit on {_some(moved)}.")
+        found.append(f"The control workload changed by more than the material limit on {some(moved)}.")
     controlled = {item.entry["host"] for item in comparisons if item.control}
     without = {item.entry["host"] for item in comparisons} - controlled
     if without:
         found.append(
-            f"No control workload was measured on {_some(sorted(without))}: changes from other causes cannot be"
+            f"No control workload was measured on {some(sorted(without))}: changes from other causes cannot be"
             " excluded."
         )
     useless = controlled - {
@@ -333,7 +337,7 @@ def _warnings(
     }
     if useless:
         found.append(
-            f"The control workload cannot be compared on {_some(sorted(useless))}: changes from other causes"
+            f"The control workload cannot be compared on {some(sorted(useless))}: changes from other causes"
             " cannot be excluded."
         )
     others = sorted({item.phase for item in loaded.records} - _phases(loaded))
@@ -351,11 +355,6 @@ def _warnings(
     if runs_left_out:
         found.append(f"This report leaves out the {runs_left_out} single runs; the CSV file has all of them.")
     return _shortened(found)
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more hosts" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _shortened(sentences: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from .._statistics.looks import LOOKS
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
 from .flags import SIDES, States
+from .pooled import Slot
 from .wording import gain
 
 SECONDARY_P = 0.05
@@ -28,6 +29,8 @@ OWN = "the measurement itself"
 OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
 """The sources of CPU time read during the measurement; the oldest records name none."""
 
+Costs = Mapping[str, Mapping[Slot, float]]
+"""Per end (client, server or machine) whose costs can be compared: the cost of each round."""
 Kpis = dict[str, dict[str, kpi.Kpi | None]]
 
 
@@ -40,6 +43,7 @@ class CpuCost(NamedTuple):
     secondary: list[dict[str, Any]]
     flags: list[str]
     guards: list[str]
+    costs: Costs
 
     def entry(self) -> dict[str, Any]:
         """The KPIs as the report has them."""
@@ -76,7 +80,14 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
         shared,
         secondary,
         [doubt.flag for doubt in found],
-        [*_dearer(secondary, ends, work, limits), *(doubt.guard for doubt in found if doubt.guard)],
+        [doubt.guard for doubt in found if doubt.guard],
+        {
+            side if len(ends) > 1 else "machine": {
+                slot: cost for rounds in useful.values() for slot, cost in _costs(rounds, index).items()
+            }
+            for index, side in enumerate(ends)
+            if side in tested
+        },
     )
 
 
@@ -119,9 +130,8 @@ def _secondary(
         old, new = kpis[side]["before"], kpis[side]["after"]
         if old is None or new is None or not all(useful.values()):
             continue
-        metric = "cpu_us_per_unit" + ("" if len(ends) == 1 else f"_{side}")
         entry = {
-            "metric": metric,
+            "metric": _metric(side, ends),
             "unit": "µs",
             "before": short(old.cpu_us_per_unit),
             "after": short(new.cpu_us_per_unit),
@@ -130,12 +140,12 @@ def _secondary(
             "flag": None,
         }
         entries.append(entry)
-        costs = {phase: _costs(rounds, index) for phase, rounds in useful.items()}
+        costs = {phase: [*_costs(rounds, index).values()] for phase, rounds in useful.items()}
         if side in wanted and min(len(sample) for sample in costs.values()) >= LOOKS[0].rounds:
             tested.append((side, entry, estimate(costs["before"], costs["after"], "lower")))
     for (side, entry, found), p in zip(tested, holm([found.p for _side, _entry, found in tested]), strict=True):
         entry.update(ratio=short(found.ratio), p_holm=short(p))
-        if p < SECONDARY_P and beyond(found.ratio, limits.material(str(entry["metric"]))):
+        if p < SECONDARY_P and beyond(found.ratio, limits.material):
             but = ", which is not credited: other work changed as well" if side in doubted else ""
             entry["flag"] = (
                 f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
@@ -143,22 +153,16 @@ def _secondary(
     return entries
 
 
-def _costs(rounds: Sequence[Round], index: int) -> list[float]:
+def _metric(side: str, ends: Sequence[str]) -> str:
+    return "cpu_us_per_unit" + ("" if len(ends) == 1 else f"_{side}")
+
+
+def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
     """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
     idle = kpi.idle_rate(_idle_windows(rounds, index))
-    sums = [item.cpu[index] for item in rounds]
-    costs = [kpi.cost_us(total, idle) for total in sums if total is not None]
-    return [cost for cost in costs if cost is not None]
-
-
-def _dearer(secondary: Sequence[Mapping[str, Any]], ends: Sequence[str], work: str, limits: Limits) -> Iterator[str]:
-    """A guard for each end on which a unit of work costs more CPU time: beyond chance, and beyond material."""
-    for entry in secondary:
-        if entry["ratio"] is None or entry["p_holm"] >= SECONDARY_P:
-            continue
-        if entry["ratio"] < 1.0 and beyond(entry["ratio"], limits.material(str(entry["metric"]))):
-            side = next((side for side in ends if str(entry["metric"]).endswith(side)), "machine")
-            yield f"one {work} costs more CPU time on the {side}: {gain(entry['ratio'])}."
+    sums = {(item.phase, item.number): item.cpu[index] for item in rounds}
+    costs = {slot: kpi.cost_us(total, idle) for slot, total in sums.items() if total is not None}
+    return {slot: cost for slot, cost in costs.items() if cost is not None}
 
 
 def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
@@ -206,7 +210,7 @@ def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Do
         shares.append(share)
         used.append(total.busy_s / total.elapsed_s - rate)
     of_cost = abs(rates[1] - rates[0]) / min(used) if min(used) > 0 else 0.0
-    if abs(shares[1] - shares[0]) > MOVED_POINTS or of_cost > limits.material(f"cpu_us_per_unit_{side}"):
+    if abs(shares[1] - shares[0]) > MOVED_POINTS or of_cost > limits.material:
         moved = f"the idle {side} was {shares[0]:.1f} % busy before the change and {shares[1]:.1f} % after"
         yield _doubt_about_others(moved, shares)
 

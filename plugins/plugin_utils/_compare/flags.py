@@ -8,7 +8,6 @@ A flag never changes a verdict. A guard turns IMPROVED into IMPROVED, WITH WARNI
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from .._records.kpi import Kpi, idle_pct
@@ -17,13 +16,13 @@ from .._statistics.ranks import median, trend, two_clusters, variation_pct
 from .._statistics.verdict import Better
 
 MOST_VARIATION_PCT = 10.0
-MOST_TIES_PCT = 30.0
 MOST_BACKGROUND_PCT = 20.0
 MOST_STEAL_PCT = 5.0
 SLOW_FIRST_RUN = 1.10
 TREND_P = 0.01
 TREND_ROUNDS = 8
 CLUSTER_RUNS = 10
+OTHER_WORK = "busy with other work"
 CLOCK_STEP_S = 0.1
 """NTP slews a clock by at most 500 ppm: less than this in a round of three minutes."""
 RETRANSMITS_TIMES = 2.0
@@ -39,17 +38,14 @@ def flags(states: States, better: Better) -> list[str]:
     """Sentences on the quality of one comparison's data."""
     return [
         sentence
-        for check in (_variation, _trend, _first_run, _clusters, _ties, _background, _clock)
+        for check in (_variation, _trend, _first_run, _clusters, _background, _clock)
         for sentence in check(states, better)
     ]
 
 
-def guards(states: States, kpis: Mapping[str, Mapping[str, Kpi | None]], failed: Mapping[str, int]) -> list[str]:
-    """Sentences on side effects; ``kpis[side][phase]`` and the failed runs per state come from the comparison."""
-    found = []
-    if failed["after"] > failed["before"]:
-        found.append(f"errors: {failed['after']} runs failed after the change, {failed['before']} before.")
-    found += _retransmits(states)
+def guards(states: States, kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
+    """Sentences on side effects; ``kpis[side][phase]`` come from the comparison."""
+    found = list(_retransmits(states))
     for side in SIDES:
         for phase in ("before", "after"):
             kpi = kpis.get(side, {}).get(phase)
@@ -117,19 +113,12 @@ def _clusters(states: States, _better: Better) -> Iterator[str]:
             yield f"the runs {phase} the change fall into two clusters, around {found[0]:.4g} and {found[1]:.4g}."
 
 
-def _ties(states: States, _better: Better) -> Iterator[str]:
-    values = [item.median for rounds in states.values() for item in rounds if item.median is not None]
-    tied = sum(count for count in Counter(values).values() if count > 1)
-    if values and 100.0 * tied / len(values) > MOST_TIES_PCT:
-        yield f"{100.0 * tied / len(values):.0f} % of the round medians occur more than once: the clock is coarse."
-
-
 def _background(states: States, _better: Better) -> Iterator[str]:
     for phase, rounds in states.items():
         for index, side in enumerate(SIDES):
             share = idle_pct([window for window in (item.idle[index] for item in rounds) if window is not None])
             if share is not None and share > MOST_BACKGROUND_PCT:
-                yield f"the {side} was {share:.0f} % busy with other work {phase} the change."
+                yield f"the {side} was {share:.0f} % {OTHER_WORK} {phase} the change."
 
 
 def _clock(states: States, _better: Better) -> Iterator[str]:

@@ -11,22 +11,13 @@ from typing import Any
 
 from .._records.round import Round
 from .._statistics.gates import Control
-from .._statistics.ranks import detectable, mann_whitney, median, short, variation_pct
-from .._statistics.verdict import (
-    IMPROVED,
-    INCONCLUSIVE,
-    NO_DATA,
-    NOT_COMPARABLE,
-    Cause,
-    Limits,
-    Verdict,
-    resolution,
-)
+from .._statistics.ranks import mann_whitney, median, short, variation_pct
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, Cause, Limits, Verdict, resolution
 from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
-from .cpu_cost import cpu_cost
+from .cpu_cost import Costs, cpu_cost
 from .flags import States, flags, guards
-from .pooled import Line, Pooled
+from .pooled import Line, Pooled, Slot
 from .wording import control_text, deciding, verdict_on
 
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
@@ -47,11 +38,14 @@ class Comparison:
     line: Line
     """The same rounds in the order of time."""
     material: float
-    """The smallest change that counts, as a fraction: at least one step of the clock."""
-    asked: float
-    """The limit without the clock."""
+    """The smallest change that counts, as a fraction."""
+    step: float
+    """One step of the figures, as a fraction; infinity: unknown."""
     judged: Control | None
     """The control of its host."""
+    failed: Mapping[Slot, bool]
+    """Of every round, whether a run of it failed."""
+    costs: Costs
 
 
 def compare_pair(
@@ -80,18 +74,17 @@ def compare_pair(
     different: list[Difference] = []
     if all(useful.values()):
         different = differences(useful["before"], useful["after"], expected)
-        different += unequal_work(useful["before"], useful["after"], limits.material(metric), expected)
-    material = _material(useful, metric, limits)
+        different += unequal_work(useful["before"], useful["after"], limits.material, expected)
+    material, step = limits.material, step_of(useful)
     rounds = [item for phase in ("before", "after") for item in useful[phase]]
     line = pooled.line(everything[0].host, rounds)
     found = None
     verdict = _unusable(states, useful, different, blocked)
     cost = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
-        found = pooled.of_host(line, material, contrasts)
-        verdict = _doubts(sides, control, limits, verdict_on(found, material, limits.material(metric)))
-    failed = {phase: side["failed_runs"] for phase, side in sides.items()}
-    guard_sentences = [*guards(states, cost.kpis, failed), *cost.guards]
+        found = pooled.of_host(line, material, contrasts, step)
+        verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
+    guard_sentences = [*guards(states, cost.kpis), *cost.guards]
     entry = {
         "contrast": contrast,
         "host": everything[0].host,
@@ -138,8 +131,10 @@ def compare_pair(
         rounds,
         line,
         material,
-        limits.material(metric),
+        step,
         control,
+        {(item.phase, item.number): bool(item.failed) for item in everything},
+        cost.costs,
     )
 
 
@@ -157,6 +152,12 @@ def _unusable(states: States, useful: States, different: Sequence[Difference], b
         named = ", ".join(f"{item.item} ({item.before} before, {item.after} after)" for item in must[:3])
         more = f" and {len(must) - 3} more" if len(must) > 3 else ""
         return Verdict(NOT_COMPARABLE, f"the states differ in {named}{more}", "fingerprint")
+    before, after = ({item.protocol.session for item in useful[phase]} for phase in ("before", "after"))
+    if not before & after:
+        # each session has a level of its own, so nothing would be left of the change
+        return Verdict(
+            NOT_COMPARABLE, "no session measured both states, and sessions differ from each other", "sessions"
+        )
     return Verdict(NOT_COMPARABLE, blocked, "tuning") if blocked else None
 
 
@@ -189,15 +190,12 @@ def _side(rounds: Sequence[Round]) -> dict[str, Any]:
     }
 
 
-def _material(useful: States, metric: str, limits: Limits) -> float:
-    """The smallest change that counts, as a fraction: the limit, or one step of the clock if that is more.
-
-    The step is relative to the smaller median of the two states: a difference of one step must not be a finding.
-    """
+def step_of(useful: States) -> float:
+    """One step of the figures relative to the smaller median of the two states; infinity: all are equal."""
     states = [[value for item in rounds for value in item.good] for rounds in useful.values()]
     step = resolution([value for values in states for value in values])
-    smallest = min((median(values) for values in states if values), default=0.0)
-    return max(limits.material(metric), step / smallest) if step else limits.material(metric)
+    smallest = min((median(values) for values in states if values), default=1.0)
+    return step / smallest if smallest else math.inf
 
 
 def _numbers(found: Pooled | None, line: Line, verdict: Verdict) -> dict[str, float | None]:
@@ -214,11 +212,10 @@ def _numbers(found: Pooled | None, line: Line, verdict: Verdict) -> dict[str, fl
 
 
 def _detectable(found: Pooled | None) -> float | None:
-    """The smallest change that these data could show, in percent."""
-    if found is None or found.effect is None:
+    """The smallest change that these data could show, in percent: an interval around a nearer estimate would have 0."""
+    if found is None or found.effect is None or found.effect.low <= 0.0 or math.isinf(found.effect.high):
         return None
-    width = detectable(found.effect.low, found.effect.high)
-    return None if width is None else short(100.0 * math.expm1(width))
+    return short(100.0 * (math.sqrt(found.effect.high / found.effect.low) - 1.0))
 
 
 def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:

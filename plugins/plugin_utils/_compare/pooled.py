@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .._records.round import Round
+from .._statistics import gates, series
 from .._statistics import hosts as over
-from .._statistics import series
-from .._statistics.gates import FEWEST_STARTS, of_starts
-from .._statistics.looks import AFTER, BEFORE, LOOKS, look_at
+from .._statistics.gates import FEWEST_STARTS
+from .._statistics.looks import AFTER, BEFORE, LOOKS, Look, look_at, order
 from .._statistics.ranks import hodges_lehmann_ratio, median
 from .._statistics.series import Effect, Reading
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA
@@ -106,41 +106,53 @@ def _compared(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> 
     return [slot for slot in slots if not both or rounds[slot][0].protocol.session in both]
 
 
-def of_host(found: Line, material: float, contrasts: int = 1) -> Pooled:
-    """The verdict of one host; ``contrasts``: how many changes share the error rate."""
-    return _of_lines([found], material, contrasts)
+def of_host(found: Line, material: float, contrasts: int = 1, step: float = 0.0) -> Pooled:
+    """The verdict of one host; ``contrasts``: how many changes share the error rate; ``step``: that of the figures."""
+    return _of_lines([found], material, contrasts, step)
 
 
-def of_site(lines: Sequence[Line], material: float, contrasts: int = 1) -> Pooled:
+def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: float = 0.0) -> Pooled:
     """The verdict of all hosts together.
 
     Hosts whose rounds have the same order are one group, because noise that they share falls on the same state. From
-    six groups on a group is the unit. Fewer are judged by their rounds.
+    six groups on a group is the unit. Fewer are judged by their rounds. Hosts that restarted are judged by their
+    starts, and beside them the others by their rounds.
     """
     usable = [item for item in lines if item.readings]
     if not usable:
         return Pooled(NO_DATA, None, 0, "rounds", 0, 0)
-    if any(item.starts is not None for item in usable):
-        return _of_lines(usable, material, contrasts)
+    restarts = [item for item in usable if item.starts is not None]
     groups = _groups(usable)
-    if len(groups) >= over.FEWEST_HOSTS:
-        return _over_groups(usable, groups, material)
-    found = _of_lines([_merged(group) for group in groups], material, contrasts)
+    if len(groups) >= over.FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
+        return _over_groups(usable, groups, material, contrasts, step)
+    found = _of_lines(usable if restarts else [_merged(group) for group in groups], material, contrasts, step)
     found = found._replace(hosts=len(usable), workloads=max(item.workloads for item in usable))
-    by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)])
+    look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
+    by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)], look)
     if found.effect is not None and by_host is not None:
-        return found._replace(word=over.agreed(by_host, found.effect, material))
+        # hosts that share an order feel the same noise, so the rounds and the hosts have to say the same
+        same = found.word == series.word(by_host, material, step)
+        return found if same else found._replace(word=INCONCLUSIVE)
     return found
+
+
+def _draws(restarts: Sequence[Line], groups: int, hosts: int) -> bool:
+    """Whether hosts are a unit although some restarted: with orders of their own, and enough starts on each or in all.
+
+    One start on each of ten hosts is ten draws of what a start is worth.
+    """
+    if not restarts:
+        return True
+    return groups == hosts and (groups >= over.RANKS_FROM or min(map(_fewest_starts, restarts)) >= FEWEST_STARTS)
+
+
+def _fewest_starts(item: Line) -> int:
+    return min(map(len, item.starts or ()), default=0)
 
 
 def sides(item: Line) -> tuple[list[float], list[float]]:
     """Values before and after as positive ratios, without slope where a drift can be told from the change."""
-    return _sides(_levelled(item))
-
-
-def sessions(item: Line) -> list[list[Reading]]:
-    """The readings of each session."""
-    return [[item.readings[place] for place in places] for places in _places(item)]
+    return series.sides(levelled(item))
 
 
 def _places(item: Line) -> list[list[int]]:
@@ -151,36 +163,45 @@ def _places(item: Line) -> list[list[int]]:
     return list(found.values())
 
 
-def _of_lines(lines: Sequence[Line], material: float, contrasts: int) -> Pooled:
-    """Hosts as one: each has its own slope and level, and what is left of all of them is compared."""
+def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: float) -> Pooled:
+    """Pool hosts: fit a slope and a level for each, then compare the residuals of all hosts together."""
     restarted = [item for item in lines if item.starts is not None]
     workloads = max(item.workloads for item in lines)
     if restarted:
-        before = [value for item in restarted for value in item.starts[0]]  # type: ignore[index]
-        after = [value for item in restarted for value in item.starts[1]]  # type: ignore[index]
-        starts = min(min(len(side) for side in item.starts or ()) for item in restarted)
+        strata = [both for both in map(_values, lines) if all(both)]
+        starts = min(map(_fewest_starts, restarted))
         word, effect = INCONCLUSIVE, None
         if starts >= FEWEST_STARTS:
-            word, effect = of_starts(before, after, material, contrasts)
-        return Pooled(word, effect, starts, "starts", len(lines), workloads, _spread(before, after))
+            look = gates.starts_look(len(restarted) < len(lines), contrasts)
+            effect = gates.stratified(strata, look)
+            word = series.word(effect, material, step)
+        spread = _spread(*(side for both in strata for side in both))
+        return Pooled(word, effect, starts, "starts", len(lines), workloads, spread)
     rounds = min(map(fewest, lines))
-    look = look_at(rounds)
-    before, after = _sides([reading for item in lines for reading in _levelled(item)])
+    before, after = series.sides([reading for item in lines for reading in levelled(item)])
     found = Pooled(INCONCLUSIVE, None, rounds, "rounds", len(lines), workloads, _spread(before, after))
     if not before or not after:
         return found._replace(word=NO_DATA)
-    effect = series.effect(before, after, (look or LOOKS[0]).shared_by(contrasts))
-    return found._replace(effect=effect, word=series.word(effect, material) if look else INCONCLUSIVE)
+    effect = series.effect(before, after, _look(rounds, contrasts))
+    enough = rounds >= LOOKS[0].rounds
+    return found._replace(effect=effect, word=series.word(effect, material, step) if enough else INCONCLUSIVE)
 
 
-def _over_groups(lines: Sequence[Line], groups: Sequence[Sequence[Line]], material: float) -> Pooled:
+def _look(rounds: int, contrasts: int) -> Look:
+    """The levels for so many rounds per state: those of the first look if there are fewer."""
+    return (look_at(rounds) or LOOKS[0]).shared_by(contrasts)
+
+
+def _over_groups(
+    lines: Sequence[Line], groups: Sequence[Sequence[Line]], material: float, contrasts: int, step: float
+) -> Pooled:
     merged = [_merged(group) for group in groups]
     rounds = min(map(fewest, merged))
     workloads = max(item.workloads for item in lines)
-    effect = over.over_hosts([_ratio(item) for item in merged if fewest(item)])
+    effect = over.over_hosts([_ratio(item) for item in merged if fewest(item)], _look(rounds, contrasts))
     if rounds < LOOKS[0].rounds or effect is None:
         return Pooled(INCONCLUSIVE, effect, rounds, "hosts", len(lines), workloads)
-    return Pooled(series.word(effect, material), effect, rounds, "hosts", len(lines), workloads)
+    return Pooled(series.word(effect, material, step), effect, rounds, "hosts", len(lines), workloads)
 
 
 def _groups(lines: Sequence[Line]) -> list[list[Line]]:
@@ -214,7 +235,7 @@ def _merged(group: Sequence[Line]) -> Line:
         return group[0]
     values: dict[Slot, list[float]] = {}
     for item in group:
-        for slot, (_state, value) in zip(item.slots, _levelled(item), strict=True):
+        for slot, (_state, value) in zip(item.slots, levelled(item), strict=True):
             values.setdefault(slot, []).append(value)
     longest = max(group, key=lambda item: len(item.slots))
     slots = tuple(slot for slot in longest.slots if slot in values)
@@ -222,10 +243,11 @@ def _merged(group: Sequence[Line]) -> Line:
     return longest._replace(slots=slots, readings=readings)
 
 
-def _levelled(item: Line) -> list[Reading]:
+def levelled(item: Line) -> list[Reading]:
     """Each session around 0, and without slope where a drift can be told from the change."""
     flat: list[Reading] = []
-    for places, readings in zip(_places(item), sessions(item), strict=True):
+    for places in _places(item):
+        readings = [item.readings[place] for place in places]
         if item.alternates:
             flat += series.levelled(readings, [item.times[place] for place in places] if item.times else ())
         elif readings:
@@ -234,15 +256,13 @@ def _levelled(item: Line) -> list[Reading]:
     return flat
 
 
+def _values(item: Line) -> tuple[Sequence[float], Sequence[float]]:
+    """What is compared: the starts of a host that restarted, else its rounds."""
+    return item.starts or sides(item)
+
+
 def _ratio(item: Line) -> float:
-    return hodges_lehmann_ratio(*sides(item))
-
-
-def _sides(readings: Iterable[Reading]) -> tuple[list[float], list[float]]:
-    values: dict[str, list[float]] = {BEFORE: [], AFTER: []}
-    for state, value in readings:
-        values[state].append(math.exp(value))
-    return values[BEFORE], values[AFTER]
+    return hodges_lehmann_ratio(*_values(item))
 
 
 def _spread(*states: Sequence[float]) -> float | None:
@@ -286,12 +306,20 @@ def _seconds(begins: Sequence[int | None]) -> tuple[float, ...]:
 
 
 def _alternates(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> bool | None:
-    """Two blocks switch once; a random order of n rounds per state does so n times on average, seldom under n/2."""
+    """Whether the order was drawn, by the recorded protocol; without a seed two switches are still blocks.
+
+    One of 80 random orders of 6 rounds has as few: many hosts would have one.
+    """
     states = [state for state, _number in slots]
     fewest = min(states.count(BEFORE), states.count(AFTER))
     if not fewest or any(item.started is None for slot in slots for item in rounds[slot]):
         return None
-    return sum(earlier != later for earlier, later in pairwise(states)) >= max(2.0, fewest / 2.0)
+    switches = sum(earlier != later for earlier, later in pairwise(states))
+    protocols = {item.protocol for slot in slots for item in rounds[slot]}
+    if all(protocol.seed and protocol.design == "alternate" for protocol in protocols):
+        drawn = order(rounds[slots[0]][0].protocol.seed, fewest)
+        return switches > 1 or states == drawn
+    return switches >= max(2, min(3, fewest))
 
 
 def _starts(

@@ -17,15 +17,14 @@ from .._statistics import gates
 from .._statistics.gates import Control, Deviation, Longer
 from .._statistics.hosts import FEWEST_HOSTS
 from .._statistics.looks import LOOKS
-from .._statistics.ranks import short
-from .._statistics.series import Reading
-from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, Cause, Verdict, beyond
-from . import pooled
+from .._statistics.ranks import median, short
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, Cause, Verdict, beyond
+from . import pooled, side_effects
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
 from .wording import control_text, deciding, gain, more_rounds, verdict_on
 
-TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "tuning", "failed")
+TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
 """With two series nobody can say which of them differs."""
 MOST_NAMED = 0.25
@@ -40,7 +39,7 @@ class Host(NamedTuple):
     usable: Sequence[Comparison]
     line: Line
     material: float
-    asked: float
+    step: float
     control: Control | None
     longer: Longer | None
 
@@ -67,7 +66,13 @@ def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, cont
     """
     hosts = _hosts([item for item in comparisons if item.entry["contrast"] == contrast])
     of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
-    return [_site_row(contrast, hosts, absent, contrasts), *of_hosts] if len(hosts) > 1 else of_hosts
+    if len(hosts) < 2:
+        return of_hosts
+    ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
+    worse = gates.harmed(ratios, [str(row["host"]) for row in of_hosts if row["verdict"] == REGRESSED], contrasts)
+    middle = gain(median([*ratios.values()])) if worse else ""
+    harm = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in worse]
+    return [_site_row(contrast, hosts, absent, contrasts, harm), *of_hosts]
 
 
 def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
@@ -85,8 +90,8 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
                 ours,
                 usable,
                 usable[0].line if len(usable) == 1 else pooled.line(name, rounds),
-                mean_material(usable or ours),
-                _mean([item.asked for item in usable or ours]),
+                ours[0].material,
+                mean([item.step for item in usable or ours]),
                 ours[0].judged,
                 _longer(pooled.longest_line(name, rounds)),
             )
@@ -95,46 +100,54 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
 
 
 def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[str, Any]:
-    found = pooled.of_host(host.line, host.material, contrasts)
-    decided = _unless_lost(verdict_on(found, host.material, host.asked), [host], absent)
+    found = pooled.of_host(host.line, host.material, contrasts, host.step)
+    decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
+    decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
     verdict = _turned_away([host]) or _control_verdict(host) or decided
-    named = [_named("workload", item) for item in _workloads([host], host.material)]
+    named = [_named("workload", item) for item in _workloads([host], max(host.material, host.step))]
     guards = [_longer_text(host.longer)] if host.longer is not None and host.longer.sure else []
+    errors, told = side_effects.failures({host.name: host.comparisons}, contrasts)
     return _row(
         contrast,
         host.name,
         found,
         verdict,
         host.material,
-        guards=guards,
-        flags=[*_order_flags([host]), *_control_flags([host])],
+        guards=[*stalls, *errors, *side_effects.dearer({host.name: host.usable}, contrasts, host.material), *guards],
+        flags=[*seen, *told, *_order_flags([host]), *_control_flags([host])],
         named=named,
         comparisons=host.comparisons,
         control=host.control,
+        contrasts=contrasts,
     )
 
 
-def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int) -> dict[str, Any]:
+def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: Sequence[str]) -> dict[str, Any]:
+    """``harm``: the guards on hosts that got worse; they say nothing new if the whole site did."""
     able = [host for host in hosts if host.usable and not host.blocked]
     enough = [host for host in able if not host.few]
     # among hosts with enough rounds, a host with fewer has lost its records
     few = {host.name for host in able if host.few} if enough else set()
     able = enough or able
-    material, asked = _mean([host.material for host in able or hosts]), _mean([host.asked for host in able or hosts])
-    found = pooled.of_site([host.line for host in able], material, contrasts)
-    verdict = _unless_lost(verdict_on(found, material, asked), hosts, absent, few)
+    material, step = hosts[0].material, mean([host.step for host in able or hosts])
+    found = pooled.of_site([host.line for host in able], material, contrasts, step)
+    verdict = _unless_lost(verdict_on(found, material, step), hosts, absent, few)
+    verdict, stalls, seen = side_effects.with_stalls(verdict, [host.line for host in able], contrasts, _declared(able))
     if not able:
         moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
         verdict = _turned_away(hosts) or moved
-    flags = [*_order_flags(able), *_control_flags(hosts)]
+    everything = {host.name: host.comparisons for host in hosts}
+    errors, told = side_effects.failures(everything, contrasts)
+    costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, material)
+    flags = [*seen, *told, *_order_flags(able), *_control_flags(hosts)]
     named: list[dict[str, Any]] = []
     if found.effect is not None:
-        apart = _different_hosts(able, found.effect.ratio, material)
+        apart = _different_hosts(able, found.effect.ratio, max(material, step))
         if len(apart) > MOST_NAMED * len(able):
             flags.append("the hosts form more than one group: look at the row of each host.")
         else:
             named += [_named("host", item) for item in apart]
-        named += [_named("workload", item) for item in _workloads(able, material)]
+        named += [_named("workload", item) for item in _workloads(able, max(material, step))]
         if found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
             flags.append(
                 f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others."
@@ -145,11 +158,19 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int)
         found,
         verdict,
         material,
-        guards=_site_guards(able),
+        guards=[
+            *(harm if verdict.word != REGRESSED else ()),
+            *side_effects.lost(everything),
+            *stalls,
+            *errors,
+            *costs,
+            *_site_guards(able),
+        ],
         flags=flags,
         named=named,
         comparisons=[item for host in hosts for item in host.comparisons],
         control=None,
+        contrasts=contrasts,
         hosts=len(hosts),
     )
 
@@ -166,11 +187,14 @@ def _row(
     named: Sequence[dict[str, Any]],
     comparisons: Sequence[Comparison],
     control: Control | None,
+    contrasts: int,
     hosts: int = 1,
 ) -> dict[str, Any]:
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
     low, high, level = (None, None, None) if effect is None else deciding(verdict.word, effect)
-    guards = [*guards, *(_worse(effect.ratio, named, material) if effect else ())]
+    told = {guard.partition(" got worse: ")[0] for guard in guards}
+    worse = _worse(effect.ratio, [item for item in named if item["name"] not in told], material) if effect else ()
+    guards = [*guards, *worse]
     guarded = bool(guards) or any(item.entry["guards"] for item in comparisons)
     return {
         "contrast": contrast,
@@ -195,22 +219,23 @@ def _row(
         "control_ratio": short(control.ratio) if control else None,
         "control_low": _end(control.low) if control else None,
         "control_high": _end(control.high) if control else None,
-        "more_rounds": more_rounds(found, verdict.cause, material),
+        "more_rounds": more_rounds(found, verdict.cause, material, contrasts),
     }
+
+
+def _declared(hosts: Sequence[Host]) -> int:
+    """The rounds per state that were planned before the first one."""
+    return max((item.protocol.rounds for host in hosts for found in host.usable for item in found.rounds), default=0)
 
 
 def _end(value: float | None) -> float | None:
     return None if value is None or value <= 0.0 or math.isinf(value) else short(value)
 
 
-def mean_material(comparisons: Sequence[Comparison]) -> float:
-    """The smallest change that counts for several comparisons together."""
-    return _mean([item.material for item in comparisons])
-
-
-def _mean(materials: Sequence[float]) -> float:
-    """The geometric mean, because values are pooled on logarithms."""
-    return math.expm1(math.fsum(map(math.log1p, materials)) / len(materials))
+def mean(steps: Sequence[float]) -> float:
+    """The geometric mean of steps, because values are pooled on logarithms; infinity if all are."""
+    known = [math.log1p(step) for step in steps if step < math.inf]
+    return math.expm1(math.fsum(known) / len(known)) if known else math.inf
 
 
 def _turned_away(hosts: Sequence[Host]) -> Verdict | None:
@@ -250,7 +275,7 @@ def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Coll
 
 def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
     """The workloads that differ from the others; on several hosts a workload is named by itself."""
-    found: dict[str, list[Sequence[Sequence[Reading]]]] = {}
+    found: dict[str, list[tuple[list[float], list[float]]]] = {}
     for host in hosts:
         if len(host.usable) < FEWEST_TO_NAME or host.line.starts is not None:
             continue
@@ -265,7 +290,7 @@ def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
                 series[name, item.entry["peer"]] = [by_slot[slot] for slot in host.line.slots]
         for (name, _peer), readings in gates.from_the_others(series).items():
             line = host.line._replace(readings=tuple(readings))
-            found.setdefault(name, []).append(pooled.sessions(line))
+            found.setdefault(name, []).append(pooled.sides(line))
     return gates.deviations(found, material)
 
 
@@ -302,7 +327,7 @@ def _site_guards(hosts: Sequence[Host]) -> list[str]:
     sure = [host for (host, longer), counts in zip(known, named, strict=True) if counts and longer.sure]
     if not sure:
         return []
-    names = ", ".join(host.name for host in sure[:5]) + (f" and {len(sure) - 5} more" if len(sure) > 5 else "")
+    names = side_effects.some([host.name for host in sure])
     return [f"the longest round trip of a run rose on {len(sure)} of {len(hosts)} hosts ({names})."]
 
 
@@ -321,5 +346,4 @@ def _control_flags(hosts: Sequence[Host]) -> list[str]:
     blocked = [host.name for host in hosts if host.blocked]
     if not blocked or len(hosts) == 1:
         return []
-    more = f" and {len(blocked) - 5} more" if len(blocked) > 5 else ""
-    return [f"left out, because the control changed there: {', '.join(blocked[:5])}{more}."]
+    return [f"left out, because the control changed there: {side_effects.some(blocked)}."]

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
+from .flags import OTHER_WORK
 from .pair import Comparison
 from .wording import gain
 
@@ -18,6 +19,19 @@ MOST = 3
 
 UNDECIDED = (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA)
 """If several of these occur, the first one is the overall verdict."""
+
+WHY = {
+    "busy": "these hosts were too busy to tell",
+    "rounds": "there are too few rounds to tell",
+    "noise": "the rounds differ too much to tell",
+    "control": "something else changed as well, because the control workload moved",
+    "failed": "too many runs failed",
+    "starts": "each state needs more starts of the machine",
+    "coarse": "the figures are too coarse to tell",
+    "stalls": "single rounds took far longer after the change",
+    "lost": "too many hosts or comparisons have no result",
+}
+"""Why a result is INCONCLUSIVE, by its cause; ``busy`` is noise on hosts that had other work."""
 
 
 def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
@@ -44,11 +58,21 @@ def deciding_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list({row["contrast"]: row for row in reversed(rows)}.values())[::-1]
 
 
-def headline(rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], not_measured: int) -> str:
+def undecided(row: Mapping[str, Any], comparisons: Sequence[Comparison]) -> str:
+    """``Undecided: these hosts were too busy to tell``: the words of an INCONCLUSIVE row."""
+    flags = [flag for item in comparisons for flag in item.entry["flags"]]
+    cause = "busy" if row["cause"] == "noise" and any(OTHER_WORK in flag for flag in flags) else row["cause"]
+    return f"Undecided: {WHY.get(cause, 'these data allow no conclusion')}"
+
+
+def headline(rows: Sequence[Mapping[str, Any]], comparisons: Sequence[Comparison], not_measured: int) -> str:
     """One sentence: what was measured, the pooled result, and what does not fit into it."""
     if not rows:
         return "No measurement of this change was found."
-    first = rows[0]
+    first, counts = rows[0], count(comparisons)
+    urgent = (" got worse: ", " and none after.")
+    harm = [guard.rstrip(".") for guard in first["guards"] if any(words in guard for words in urgent)]
+    more = [f"{len(harm) - MOST} more got worse"] if len(harm) > MOST else []
     others = [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
     if len(first["deviations"]) > MOST:
         others.append(f"{len(first['deviations']) - MOST} more differ")
@@ -59,7 +83,10 @@ def headline(rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], not_m
         others.append("with warnings")
     if not_measured:
         others.append("1 host not measured" if not_measured == 1 else f"{not_measured} hosts not measured")
-    return "; ".join([f"{subject(first)}: {first['reason'].rstrip('.')}", *others]) + "."
+    result = f"{subject(first)}: {first['reason'].rstrip('.')}"
+    if first["verdict"] == INCONCLUSIVE:
+        result = undecided(first, comparisons)
+    return "; ".join([*harm[:MOST], *more, result, *others]) + "."
 
 
 def subject(row: Mapping[str, Any]) -> str:
@@ -89,17 +116,20 @@ def method(limits: Limits) -> list[str]:
         "The value of a round is the geometric mean over its workloads; one pooled row per host, and one for all hosts,"
         " decides. Every figure is a gain: above 0 is better.",
         "A slow drift is taken out: the median of the slopes between rounds of the same state (Theil and Sen).",
-        "The estimate is the Hodges-Lehmann ratio of the states; the interval inverts the exact Mann-Whitney test, with"
-        " midranks for ties. Its level depends on the number of rounds, so that verdicts stay right although the"
-        " measurement may stop after 6, 8, 10, 12, 16, 24 or 32 rounds per state.",
-        "Six or more hosts with their own orders are judged by their estimates (signed ranks), fewer by their rounds. A"
-        " state that was reached by a restart counts its restarts.",
-        f"Improved and regressed need an interval that excludes 0 and an estimate beyond the material limit"
-        f" ({limits.material_pct:g} %, or one step of the clock if that is more);"
-        " unchanged needs the whole interval within that limit.",
-        f"A result is inconclusive with fewer than {LOOKS[0].rounds} rounds per state, if the control changed for sure"
-        " (99 % interval) by more than the material limit, and if half of the comparisons are turned away: no data,"
-        f" states that differ, a tuning that was not in force, more than {limits.max_failed_pct:g} % failed runs.",
+        "The estimate is the Hodges-Lehmann ratio of the states; the best guess is drawn from there towards 0 by the"
+        " square of its error over itself, because changes that luck made look larger are found more often.",
+        "The interval inverts the exact Mann-Whitney test, with midranks for ties. Its level depends on the number of"
+        " rounds, so that verdicts stay right although the measurement may stop after 6, 8, 10, 12, 16,"
+        " 24 or 32 rounds per state.",
+        "Six or more hosts with their own orders are judged by their estimates (t for 6 to 9, signed ranks for more),"
+        " fewer by their rounds. A state that was reached by a restart counts its restarts.",
+        "If nothing changed, at most 3 of 100 measurements say improved or regressed. Both need an interval that"
+        f" excludes 0 and an estimate beyond the material limit ({limits.material_pct:g} %) and one step of the"
+        " figures; unchanged needs the whole interval, widened by one step, within that limit.",
+        f"A result is inconclusive with fewer than {LOOKS[0].rounds} rounds per state, if the 99 % interval of the"
+        " control excludes 0 and it changed by more than the material limit, and if half of the comparisons are turned"
+        f" away: no data, states that differ, a tuning that was not in force, more than"
+        f" {limits.max_failed_pct:g} % failed runs.",
         "A workload or a host is named if it differs from the others by more than the material limit (Holm; Benjamini"
         " and Hochberg). One primary metric per workload decides; CPU costs are tested separately and decide nothing.",
         "CPU time per unit of work is a ratio of sums, minus the CPU time of the idle machine. Utilization is that of"

@@ -5,50 +5,41 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 from .._statistics.gates import FEWEST_STARTS, Control
 from .._statistics.looks import LOOKS, next_look
 from .._statistics.planning import MOST_ROUNDS, rounds_for, rounds_for_unchanged
 from .._statistics.ranks import short
 from .._statistics.series import Effect, word
-from .._statistics.verdict import (
-    IMPROVED,
-    INCONCLUSIVE,
-    NO_DATA,
-    REGRESSED,
-    UNCHANGED,
-    Cause,
-    Verdict,
-    beyond,
-)
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UNCHANGED, Cause, Verdict, beyond, coarse
 from .pooled import Pooled
 
 
-def verdict_on(found: Pooled, material: float, asked: float) -> Verdict:
-    """The verdict with its reason. ``material``: at least one step of the figures; ``asked``: the limit alone."""
+def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
+    """The verdict with its reason; ``step``: one step of the figures as a fraction, infinity: unknown."""
     if found.word == NO_DATA:
         return Verdict(NO_DATA, "no round has a value of every workload", "data")
     if found.unit == "starts" and found.effect is None:
         return Verdict(INCONCLUSIVE, _few_starts(found.rounds), "starts")
     if found.effect is None or (found.rounds < LOOKS[0].rounds and found.unit != "starts"):
         return Verdict(INCONCLUSIVE, _few_rounds(found.rounds), "rounds")
-    return _on_effect(found.word, found.effect, material, asked)
+    return _on_effect(found.word, found.effect, material, step)
 
 
-def _on_effect(decided: str, effect: Effect, material: float, asked: float) -> Verdict:
+def _on_effect(decided: str, effect: Effect, material: float, step: float) -> Verdict:
     limit = f"the material limit of {100.0 * material:.3g} %"
-    outside = effect.low > 1.0 or effect.high < 1.0
-    if outside and beyond(effect.ratio, asked) and not beyond(effect.ratio, material):
+    if decided == INCONCLUSIVE and coarse(step, material) and word(effect, material) != word(effect, material, step):
         # The step is inferred: 100 s and 200 s may be real values, and a band of 100 % proves nothing either way.
-        reason = f"{change(effect)}, but one step of these figures is {100.0 * material:.3g} %: too coarse to decide"
-        return Verdict(INCONCLUSIVE, reason, "coarse")
+        what = f"one step of these figures is {100.0 * step:.3g} %" if step < math.inf else "all figures are equal"
+        return Verdict(INCONCLUSIVE, f"{change(effect)}, but {what}: too coarse to decide", "coarse")
     if decided in (IMPROVED, REGRESSED):
         nearest = effect.low if decided == IMPROVED else effect.high
         size = f"beyond {limit}" if beyond(nearest, material) else "size uncertain"
-        return Verdict(decided, f"{gain(effect.ratio)}, {size} ({interval(effect)})")
+        return Verdict(decided, f"{_between(effect)}, best guess {signed(best_guess(effect)).lstrip('+-')}, {size}")
     if decided == UNCHANGED:
         return Verdict(UNCHANGED, f"{gain(effect.ratio)}, within {limit} ({interval(effect, inner=True)})")
-    if word(effect, material) != decided:
+    if word(effect, material, step) != decided:
         return Verdict(INCONCLUSIVE, f"{change(effect)}, but the hosts differ too much from each other", "noise")
     return Verdict(INCONCLUSIVE, f"{change(effect)}: neither clearly beyond nor within {limit}", "noise")
 
@@ -60,13 +51,20 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
     return effect.low, effect.high, effect.confidence
 
 
-def more_rounds(found: Pooled, cause: Cause, material: float) -> int | None:
-    """Rounds per state to add until a verdict is likely; None if more rounds of this kind would not help."""
+def more_rounds(found: Pooled, cause: Cause, material: float, contrasts: int = 1) -> int | None:
+    """Rounds per state to add until a verdict is likely; None if more rounds of this kind would not help.
+
+    Over MOST_ROUNDS in all: no look has as many.
+
+    ``contrasts``: how many changes share the error rate.
+    """
     if cause == "starts":
         return None
     if cause == "rounds":
         return LOOKS[0].rounds - found.rounds
-    following = next_look(found.rounds)
+    following = next_look(found.rounds, contrasts)
+    if cause == "stalls":
+        return following.rounds - found.rounds if following else None
     if cause != "noise" or found.effect is None:
         return None
     least = following.rounds if following else found.rounds + 1
@@ -74,10 +72,32 @@ def more_rounds(found: Pooled, cause: Cause, material: float) -> int | None:
     if found.spread is not None and found.unit == "rounds":
         size = abs(math.log(found.effect.ratio))
         if size > math.log1p(material):
-            needed = rounds_for(found.spread, size, material)
+            needed = rounds_for(found.spread, size, material, contrasts)
         else:
-            needed = rounds_for_unchanged(found.spread, material)
-    return max(least, MOST_ROUNDS if needed is None else needed) - found.rounds
+            needed = rounds_for_unchanged(found.spread, material, contrasts)
+    return max(least, MOST_ROUNDS + 1 if needed is None else needed) - found.rounds
+
+
+def best_guess(effect: Effect) -> float:
+    """The estimate without the luck that it took to be found: the larger its error, the nearer to no difference.
+
+    Simulated (3,000 experiments a cell): where a true 5 % at 5 % noise was found, the estimate was 2.3 points too high
+    on average and this guess 1.6; for 7 % 1.3 and 0.6. The mean error fell in nearly all cells.
+    """
+    size = math.log(effect.ratio)
+    if effect.inner_low <= 0.0 or math.isinf(effect.inner_high):
+        return effect.ratio
+    width = math.log(effect.inner_high / effect.inner_low) / 2.0
+    error = width / NormalDist().inv_cdf((1.0 + effect.inner_confidence) / 2.0)
+    return math.exp(size - min(error**2 / abs(size), abs(size)) * math.copysign(1.0, size))
+
+
+def _between(effect: Effect) -> str:
+    """``0.7 to 14.6 % better (99.8 % interval)``."""
+    ends = sorted((effect.low, effect.high), key=lambda end: abs(math.log(end)) if 0.0 < end < math.inf else math.inf)
+    near, far = (gain(end) if 0.0 < end < math.inf else "" for end in ends)
+    text = f"{near.partition(' ')[0]} to {far}" if far else f"at least {near}"
+    return f"{text} ({certainty(100.0 * effect.confidence)} % interval)"
 
 
 def change(effect: Effect) -> str:
@@ -97,7 +117,12 @@ def interval(effect: Effect, inner: bool = False) -> str:
     if inner:
         low, high, level = effect.inner_low, effect.inner_high, effect.inner_confidence
     ends = "without ends" if low <= 0.0 or math.isinf(high) else f"{signed(low)} to {signed(high)}"
-    return f"{100.0 * level:.3g} % interval {ends}"
+    return f"{certainty(100.0 * level)} % interval {ends}"
+
+
+def certainty(pct: float) -> str:
+    """``99.8``, and ``99.98``; never 100, which no interval has."""
+    return f"{min(pct, 99.99):.{4 if pct > 99.9 else 3}g}"
 
 
 def signed(ratio: float) -> str:

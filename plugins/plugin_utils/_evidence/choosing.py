@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
+from .._pages.text import listed
 from .._records.checks import show
-from .._report.text import listed
 from . import files, slices
-from .document import KINDS, Document
+from .shapes import KINDS, Document
 
 LATEST, PREVIOUS = "latest", "previous"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

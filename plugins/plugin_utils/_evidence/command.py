@@ -11,12 +11,12 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from .._pages.text import one_line, shorten
 from .._records.checks import show
-from .._report.text import one_line, shorten
 
 VARIABLE = "zpower_results_command"
 RIGHT = "a list of the program and its arguments, such as ['/usr/local/bin/keep', '--quiet'], belongs there"
@@ -35,13 +35,6 @@ def parse(value: object) -> list[str]:
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items) or "" in items[:1]:
         raise ValueError(f"{VARIABLE} is {show(value)}; {RIGHT}")
     return [str.__str__(item) for item in items]
-
-
-def not_of_a_host(variables: Mapping[str, object]) -> None:
-    """ValueError if facts that a host returned set the command: a host must not start programs on the controller."""
-    facts = variables.get("ansible_facts")
-    if isinstance(facts, Mapping) and VARIABLE in facts:
-        raise ValueError(f"a host returned a fact of the name {VARIABLE}; only the inventory, a play or -e may set it")
 
 
 def run(command: Sequence[str], folder: Path) -> str:

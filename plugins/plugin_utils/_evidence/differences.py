@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .._answers.rows import PLACES, plain
+from .._pages.text import ARROW, listed, moment, natural, one_line, opaque, plural, shorten
 from .._records.checks import LONGEST_NAME
-from .._report.text import ARROW, listed, moment, natural, one_line, opaque, plural, shorten
-from .document import MOST_FACTS, Document, looked
-from .rows import PLACES, plain
+from .document import MOST_FACTS, looked
+from .shapes import Document, Host, WaivedRow
 from .values import NOTHING, conflicts, current
 
 PARTS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
@@ -41,7 +42,7 @@ IDENTITY = frozenset(
 )
 """Facts in which two hosts must differ."""
 OWN_NAME = "<host>"
-NAMED = 6  # hosts of one difference
+NAMED = 6  # hosts of a message
 NAMED_ALONE = 20  # hosts of only one run
 NAMED_ITEMS = 3
 LONGEST = 300
@@ -98,7 +99,7 @@ def of_hosts(document: Document, one: str, other: str) -> Difference:
     }
 
 
-def _hosts(document: Document) -> dict[str, Any]:
+def _hosts(document: Document) -> dict[str, Host]:
     return {host["host"]: host for host in document.get("hosts") or ()}
 
 
@@ -115,11 +116,12 @@ def _title(document: Document) -> str:
 
 
 def _versions(one: Document, other: Document) -> list[str]:
+    before, after = one["run"], other["run"]
     pairs = (
-        (word, *(_short(document["run"][key]) for document in (one, other)))
-        for word, key in (("collection", "collection"), ("ansible-core", "ansible_core"))
+        ("collection", before["collection"], after["collection"]),
+        ("ansible-core", before["ansible_core"], after["ansible_core"]),
     )
-    return [f"{word} {before} {ARROW} {after}" for word, before, after in pairs if before != after]
+    return [f"{word} {_short(old)} {ARROW} {_short(new)}" for word, old, new in pairs if _short(old) != _short(new)]
 
 
 def _unasked(one: Document, other: Document) -> tuple[set[str], list[str]]:
@@ -144,9 +146,7 @@ def _without_facts(states: Mapping[str, tuple[_State, ...]]) -> list[str]:
 class _State:
     """What one host is like: values by their place, and the parts that it has."""
 
-    def __init__(
-        self, host: Mapping[str, Any], document: Document, unasked: Collection[str] = (), own: str = ""
-    ) -> None:
+    def __init__(self, host: Host, document: Document, unasked: Collection[str] = (), own: str = "") -> None:
         self.outcome: str = host["outcome"]
         self.values: dict[Key, Any] = {("host", "", "", "outcome", ""): self.outcome}
         self.parts: dict[Part, str] = {}  # with a word that stands for the whole part
@@ -176,17 +176,17 @@ class _State:
             if not any((part[0], " ".join(path[:length])) in skipped for length in (1, 2)):
                 self.values[(*part, "", " ".join(path))] = leaf
 
-    def _add_row(self, row: Mapping[str, Any], check: bool) -> None:
+    def _add_row(self, row: WaivedRow, check: bool) -> None:
         part = ("tuning", _short(row["name"]), self._without_own_name(_short(row["subject"])))
         self.parts[part] = row["verdict"]
         self.values[(*part, "verdict", "")] = row["verdict"]
         if row["verdict"] == "failed":
             self.reasons[part] = _short(row["reason"])
-        found = current({state: plain(row.get(state)) for state in ("before", "after")}, check)
-        for value, content in (("wanted", plain(row.get("wanted"))), *((place, found.get(place)) for place in PLACES)):
+        found = current({**row, "before": plain(row["before"]), "after": plain(row["after"])}, check)
+        for value, content in (("wanted", plain(row["wanted"])), *((place, found.get(place)) for place in PLACES)):
             for path, leaf in _flat(content):
                 self.values[(*part, value, " ".join(path))] = leaf
-        also = conflicts({"conflicts": plain(row.get("conflicts") or [])})
+        also = conflicts({**row, "conflicts": plain(row["conflicts"])})
         self.values[(*part, "conflicts", "")] = "; ".join(also) or None
 
     def _without_own_name(self, subject: str) -> str:
@@ -279,7 +279,9 @@ def lines(difference: Difference) -> Iterator[str]:
     found = list(_grouped(difference))
     yield from found[:MOST_LINES]
     if len(found) > MOST_LINES:
-        yield f"{len(found) - MOST_LINES:,} more lines are left out; the result of the task has all differences"
+        names = ", ".join(_short(host["host"]) for host in difference["hosts"])
+        more = f"{len(found) - MOST_LINES:,} more lines are left out; the result of the task has all differences"
+        yield f"{more}: {names}"
     yield _summary(difference)
 
 
@@ -293,7 +295,7 @@ def _grouped(difference: Difference) -> Iterator[str]:
         if rank[:3] != last:
             last = rank[:3]
             yield heading
-        names = f" ({listed(hosts[rank, heading, sentence], NAMED)})" if difference["of"] == "runs" else ""
+        names = f" ({', '.join(hosts[rank, heading, sentence])})" if difference["of"] == "runs" else ""
         yield f"  {sentence}{names}"
 
 

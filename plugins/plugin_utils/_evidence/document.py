@@ -7,23 +7,22 @@ Schema zpower.sap_tuning/evidence/1. Nothing here reads a clock or a file: the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import Any, cast
 
+from .._answers.rows import LONGEST_TEXT, plain, rows_of
+from .._pages.text import natural, one_line, plural, shorten
 from .._records.reading import VERDICTS
-from .._report.text import natural, one_line, plural, shorten
+from .._records.shapes import stamp
 from . import waiving
-from .rows import LONGEST_TEXT, plain, rows_of
+from .shapes import KINDS, OUTCOMES, SCHEMA, Document, Host, RunFields, Totals, WaivedRow, WaiverUse
 from .waivers import Waiver
 
-SCHEMA = "zpower.sap_tuning/evidence/1"
-KINDS = ("verify", "site", "rollback", "rollout", "confirm")
-OUTCOMES = ("ok", "failed", "unreachable", "skipped", "not_reached")
 LOST = ("failed", "unreachable", "not_reached")
 """Outcomes after which nobody knows all values of a host."""
-RESULTS = ("compliant", "drift", "error", "unfinished", "nothing", "unknown")
+RESULTS = ("compliant", "drift", "error", "unfinished", "nothing", "unknown", "partial")
 WANTED = {
     "verify": "compliant",
     "site": "as requested",
@@ -33,8 +32,6 @@ WANTED = {
 }
 """How a host should be after a run."""
 MOST_FACTS = 20_000
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ class HostResult:
     message: str = ""
     rows: object = None  # the key ``tuning`` of the module's result
     platform: object = None  # the fact ``zpower_platform``
+    strict: Collection[str] = ()  # verdicts that count as drift, see :func:`waiving.enforce`
 
 
 @dataclass(frozen=True)
@@ -76,13 +74,18 @@ class Waived:
 
 
 def build(
-    run: Run, planned: Iterable[str], results: Mapping[str, HostResult], waived: Waived | None = None
+    run: Run,
+    planned: Iterable[str],
+    results: Mapping[str, HostResult],
+    waived: Waived | None = None,
+    day: date | None = None,
 ) -> Document:
-    """The document. Each planned host without a result was not reached. The day of the run's begin decides on waivers.
+    """The document. Each planned host without a result was not reached. ``day`` decides on waivers; None for that of
+    the run's begin.
 
     ValueError for an unknown kind or outcome, or a time that is none.
     """
-    day = check(run)
+    began = check(run)
     waived = waived if waived and run.kind != "rollback" else Waived()  # taking back needs no exception
     hosts = [_host(name, results.get(name)) for name in sorted({*planned, *results}, key=natural)]
     if run.kind in ("rollback", "rollout"):
@@ -90,31 +93,34 @@ def build(
             host["rows"] = [row for row in host["rows"] if not nothing_used(row)]
     # only verify looks at everything for which there are waivers
     partial = bool(run.kind != "verify" or run.limit or run.tags or run.skip_tags)
-    waivers = waiving.apply(hosts, waived.by_host, waived.groups, day, partial)
+    waivers = waiving.apply(hosts, waived.by_host, waived.groups, day or began, partial)
     return assemble(run, hosts, waivers, [_text(sentence) for sentence in waived.mistakes])
 
 
-def assemble(run: Run, hosts: list[dict[str, Any]], waivers: list[dict[str, Any]], problems: list[str]) -> Document:
+def assemble(run: Run, hosts: list[Host], waivers: list[WaiverUse], problems: list[str]) -> Document:
     """The document of hosts and waivers as :func:`build` leaves them, with the totals and the result."""
     totals = _totals(hosts, failing(run.kind, run.check)[1:])
-    result = _result(run, totals)
+    partial = sum(any(map(waiving.reported, host["rows"])) for host in hosts)
+    result = _result(run, totals, partial)
+    about: RunFields = {
+        "kind": run.kind,
+        "check": run.check or run.kind == "verify",
+        "begun": run.begun,
+        "ended": run.ended,
+        "collection": run.collection,
+        "ansible_core": run.ansible_core,
+        "inventory": _text(run.inventory),
+        "limit": _text(run.limit) if run.limit else None,
+        "tags": [_text(tag) for tag in run.tags],
+        "skip_tags": [_text(tag) for tag in run.skip_tags],
+    }
+    if run.stopped:
+        about["stopped"] = _text(run.stopped)
     return {
         "schema": SCHEMA,
-        "run": {
-            "kind": run.kind,
-            "check": run.check or run.kind == "verify",
-            "begun": run.begun,
-            "ended": run.ended,
-            "collection": run.collection,
-            "ansible_core": run.ansible_core,
-            "inventory": _text(run.inventory),
-            "limit": _text(run.limit) if run.limit else None,
-            "tags": [_text(tag) for tag in run.tags],
-            "skip_tags": [_text(tag) for tag in run.skip_tags],
-            **({"stopped": _text(run.stopped)} if run.stopped else {}),
-        },
+        "run": about,
         "result": result,
-        "headline": _headline(run, totals, result),
+        "headline": _headline(run, totals, result, partial),
         "totals": totals,
         "hosts": hosts,
         "waivers": waivers,
@@ -126,21 +132,10 @@ def check(run: Run) -> date:
     """The day on which the run began; ValueError says what is wrong with the run."""
     if run.kind not in KINDS:
         raise ValueError(f"kind is {run.kind!r}; one of {', '.join(KINDS)} belongs there")
-    for name, stamp in (("begun", run.begun), ("ended", run.ended)):
-        if stamp is not None:
-            _moment(name, stamp)
-    return _moment("begun", run.begun).date()
-
-
-def _moment(name: str, stamp: str) -> datetime:
-    try:
-        return datetime.fromisoformat(stamp.removesuffix("Z")) if stamp.endswith("Z") else _refuse(name, stamp)
-    except ValueError:
-        return _refuse(name, stamp)
-
-
-def _refuse(name: str, stamp: object) -> datetime:
-    raise ValueError(f"{name} is {stamp!r}; a time such as 2026-11-20T10:00:00Z belongs there") from None
+    stamp("begun", run.begun)
+    if run.ended is not None:
+        stamp("ended", run.ended)
+    return datetime.fromisoformat(run.begun.removesuffix("Z")).date()
 
 
 def failing(kind: str, check: bool) -> tuple[str, ...]:
@@ -152,7 +147,7 @@ def failing(kind: str, check: bool) -> tuple[str, ...]:
     return ("failed", "drifted", "pending_restart") if looked else ("failed", "drifted")
 
 
-def looked(run: Mapping[str, Any]) -> bool:
+def looked(run: RunFields) -> bool:
     """Whether a run only looked: the values after are predictions, the values before are the current ones."""
     return bool(run["check"] or run["kind"] == "confirm")
 
@@ -162,37 +157,32 @@ def nothing_used(record: Mapping[str, Any]) -> bool:
     return bool(record["subject"] == "all" and record["verdict"] == "compliant")
 
 
-def observed(record: Mapping[str, Any]) -> bool:
-    """Whether a record names a difference that its tuning is asked to observe and not to set."""
-    wanted = record["wanted"]
-    observes = isinstance(wanted, Mapping) and wanted.get("state") == "observe"
-    return bool(observes and record["verdict"] == "compliant" and record["reason"])
-
-
-def failing_rows(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def failing_rows(document: Document) -> list[tuple[str, WaivedRow]]:
     """The failing rows with their hosts: the gravest verdict first, then by host."""
     bad = failing(document["run"]["kind"], document["run"]["check"])
     found = [(host["host"], row) for host in document["hosts"] for row in host["rows"] if row["verdict"] in bad]
     return sorted(found, key=lambda pair: bad.index(pair[1]["verdict"]))
 
 
-def lost_hosts(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def lost_hosts(document: Document) -> list[Host]:
     """The hosts that were not checked to the end: failed, unreachable, not reached, skipped."""
     order = (*LOST, "skipped")
     return sorted((h for h in document["hosts"] if h["outcome"] in order), key=lambda h: order.index(h["outcome"]))
 
 
-def _host(name: str, result: HostResult | None) -> dict[str, Any]:
+def _host(name: str, result: HostResult | None) -> Host:
     if result is None:
         result = HostResult("not_reached")
     if result.outcome not in OUTCOMES:
         raise ValueError(f"the outcome of {name} is {result.outcome!r}; one of {', '.join(OUTCOMES)} belongs there")
     facts = plain(result.platform, MOST_FACTS) if isinstance(result.platform, Mapping) else None
+    rows = cast(list[WaivedRow], rows_of(result.rows))
+    waiving.enforce(rows, result.strict)
     return {
         "host": str.__str__(name),
         "outcome": result.outcome,
         "message": _text(result.message),
-        "rows": rows_of(result.rows),
+        "rows": rows,
         "platform": facts,
     }
 
@@ -201,7 +191,7 @@ def _text(value: object) -> str:
     return shorten(one_line(value), LONGEST_TEXT)
 
 
-def _totals(hosts: Sequence[Mapping[str, Any]], drift: Sequence[str]) -> dict[str, Any]:
+def _totals(hosts: Sequence[Host], drift: Sequence[str]) -> Totals:
     verdicts = dict.fromkeys(VERDICTS, 0)
     outcomes = dict.fromkeys(OUTCOMES, 0)
     drifting = 0
@@ -219,7 +209,8 @@ def _totals(hosts: Sequence[Mapping[str, Any]], drift: Sequence[str]) -> dict[st
     }
 
 
-def _result(run: Run, totals: Mapping[str, Any]) -> str:
+def _result(run: Run, totals: Totals, partial: int) -> str:
+    """``partial``: the number of hosts with values that are only reported."""
     outcomes, verdicts = totals["outcomes"], totals["verdicts"]
     if run.ended is None:
         return "unfinished"
@@ -229,11 +220,13 @@ def _result(run: Run, totals: Mapping[str, Any]) -> str:
         return "drift"
     if verdicts["unknown"]:
         return "unknown"
+    if partial:
+        return "partial"
     # a rollback of a host that was never tuned has no rows
     return "compliant" if totals["rows"] or (run.kind == "rollback" and outcomes["ok"]) else "nothing"
 
 
-def _headline(run: Run, totals: Mapping[str, Any], result: str) -> str:
+def _headline(run: Run, totals: Totals, result: str, partial: int) -> str:
     outcomes, hosts = totals["outcomes"], totals["hosts"]
     if result == "nothing":
         return "No tuning was checked." if hosts else "No host was in the play."
@@ -262,6 +255,7 @@ def _headline(run: Run, totals: Mapping[str, Any], result: str) -> str:
         for name, words in (
             ("changed", "changed"),
             ("pending_restart", "waiting for a restart"),
+            ("observed", "only observed"),
             ("waived", "waived"),
             ("unsupported", "not supported by the machine"),
             ("unknown", "unknown"),
@@ -269,6 +263,9 @@ def _headline(run: Run, totals: Mapping[str, Any], result: str) -> str:
         if verdicts[name]
     ]
     rest = f" Of {plural(totals['rows'], 'row')}, {', '.join(extra)}." if extra else ""
+    if partial:
+        who = f"{partial:,} of {plural(hosts, 'host')} {'has' if partial == 1 else 'have'}"
+        return f"{who} values that are not as requested and only reported.{rest}"
     count = outcomes["ok"]
     who = f"All {count:,} hosts" if count == hosts and count != 1 else plural(count, "host")
     skipped = f", {outcomes['skipped']:,} skipped" if outcomes["skipped"] else ""

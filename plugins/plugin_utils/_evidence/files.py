@@ -7,21 +7,20 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from .._records.checks import Fields, wrong
+from .._pages import to_json
+from .._pages.writing import Formats, Written, write_formats
+from .._records.checks import Fields
 from .._records.files import folder_below, read_regular
 from .._records.reading import VERDICTS
-from .._report import to_json
-from .._report.files import Written, write_formats
+from .._records.shapes import check_shape
 from . import to_csv, to_html, to_junit, to_markdown, to_prom
-from .document import KINDS, OUTCOMES, SCHEMA, Document
-from .waiving import STATES
+from .shapes import OUTCOMES, Document
 
-FORMATS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+FORMATS: Formats = {
     "json": to_json.lines,
     "csv": to_csv.lines,
     "md": to_markdown.lines,
@@ -29,7 +28,6 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "xml": to_junit.lines,
     "prom": to_prom.lines,
 }
-"""By the ending of the file, the canonical form first."""
 
 LARGEST_FILE = 1 << 30
 
@@ -54,8 +52,7 @@ def stamp(begun: str) -> str:
 
 def write(document: Document, folder: Path, formats: Sequence[str] = tuple(FORMATS), check: bool = False) -> Written:
     """Write ``<kind>.<format>`` into the folder, each file as a whole. Check and errors as :func:`write_formats`."""
-    pieces = {form: partial(renderer, document) for form, renderer in FORMATS.items()}
-    return write_formats(pieces, folder, document["run"]["kind"], formats, check)
+    return write_formats(FORMATS, (document,), (folder, document["run"]["kind"]), formats, check)
 
 
 def read(path: Path) -> Document:
@@ -70,74 +67,12 @@ def read(path: Path) -> Document:
 
 def check(document: object) -> Document:
     """The document if its fields are as all readers here expect them, else ValueError."""
-    fields = Fields(document, "the file", "")
-    if fields.item.get("schema") != SCHEMA:
-        raise wrong("schema", fields.item.get("schema"), SCHEMA)
-    run = fields.required_object("run")
-    _one_of(run, "kind", KINDS)
-    run.flag("check")
-    for name in ("begun", "collection", "ansible_core", "inventory"):
-        run.text(name)
-    for name in ("ended", "limit", "stopped"):
-        run.optional_text(name)
-    for name in ("tags", "skip_tags"):
-        _texts(run, name)
-    fields.text("result")
-    fields.text("headline")
-    totals = fields.required_object("totals")
+    check_shape(document, Document, fill=True)
+    found = cast(Document, document)
+    for name in ("unknown", "observed"):  # younger than the first evidence
+        found["totals"]["verdicts"].setdefault(name, 0)
+    totals = Fields(found["totals"], "totals")
     for name, known in (("outcomes", OUTCOMES), ("verdicts", VERDICTS)):
-        counts = totals.required_object(name)
         for key in known:
-            if name == "verdicts" and key == "unknown":  # younger than the first evidence
-                counts.item.setdefault(key, 0)
-            counts.count(key)
-    for name in ("hosts", "rows", "drifting_hosts"):
-        totals.count(name)
-    for place, item in enumerate(fields.optional_list("hosts")):
-        _host(Fields(item, f"hosts[{place}]"))
-    for place, item in enumerate(fields.optional_list("waivers")):
-        waiver = Fields(item, f"waivers[{place}]")
-        for name in ("tuning", "subject", "reason", "owner", "until"):
-            waiver.text(name)
-        _texts(waiver, "hosts")
-        _one_of(waiver, "state", STATES)
-        days = waiver.item.get("days_left")
-        if not isinstance(days, int) or isinstance(days, bool):
-            raise wrong(f"{waiver.prefix}days_left", days, "a whole number")
-        waiver.flag("soon")
-    _texts(fields, "problems")
-    return fields.item
-
-
-def _host(host: Fields) -> None:
-    host.name("host")
-    _one_of(host, "outcome", OUTCOMES)
-    host.text("message")
-    if host.item.get("platform") is not None:
-        host.required_object("platform")
-    for place, item in enumerate(host.optional_list("rows")):
-        row = Fields(item, f"{host.prefix}rows[{place}]")
-        for name in ("name", "subject", "reason"):
-            row.text(name)
-        _one_of(row, "verdict", VERDICTS)
-        for name in ("before", "after"):
-            row.optional_object(name)
-        for name in ("conflicts", "sources"):
-            row.optional_list(name)
-        _texts(row, "remarks")
-        if "waiver" in row.item:
-            waiver = row.required_object("waiver")
-            for name in ("owner", "reason", "until"):
-                waiver.text(name)
-            waiver.flag("expired")
-
-
-def _one_of(fields: Fields, name: str, known: Sequence[str]) -> None:
-    if fields.item.get(name) not in known:
-        raise wrong(fields.prefix + name, fields.item.get(name), f"one of {', '.join(known)}")
-
-
-def _texts(fields: Fields, name: str) -> None:
-    for entry in fields.optional_list(name):
-        if not isinstance(entry, str):
-            raise wrong(fields.prefix + name, entry, "a list of texts")
+            totals.required_object(name).count(key)
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import waivers
 from .document import HostResult, Waived, nothing_used
+from .waivers import NO_LIMITS, WaiverLimits
 
 Record = Mapping[str, Any]
 Key = tuple[str, str]  # tuning, subject
@@ -36,13 +37,16 @@ class Loss:
 class _Host:
     ran: bool = False
     skipped: bool = False
+    left_out: str = ""
     drift: bool = False
     records: dict[Key, Record] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)  # by tuning
     losses: list[Loss] = field(default_factory=list)
     platform: object = None
     groups: list[str] = field(default_factory=list)
+    strict: list[str] = field(default_factory=list)
     waivers: object = None
+    limits: WaiverLimits = NO_LIMITS
 
 
 class Recording:
@@ -95,6 +99,12 @@ class Recording:
     def skip(self, host: str) -> None:
         self._of(host).skipped = True
 
+    def leave_out(self, why: Mapping[str, str]) -> None:
+        """Hosts that a rollout leaves out: {host: who, and why}."""
+        self.plan(why)
+        for host, reason in why.items():
+            self._of(host).left_out = str(reason)
+
     def lose(self, loss: Loss) -> None:
         if loss.once and self.judges:
             self._stops.append(loss)
@@ -129,7 +139,7 @@ class Recording:
     def waived(self, tunings: Collection[str]) -> Waived:
         """The waivers of the hosts that returned them."""
         values = {host: kept.waivers for host, kept in self._hosts.items() if kept.waivers is not None}
-        by_host, mistakes = waivers.gather(values, tunings)
+        by_host, mistakes = waivers.gather(values, tunings, {host: kept.limits for host, kept in self._hosts.items()})
         return Waived(by_host, {host: kept.groups for host, kept in self._hosts.items()}, mistakes)
 
     def _of(self, host: str) -> _Host:
@@ -137,6 +147,8 @@ class Recording:
 
     def _result(self, host: str, real: Collection[Loss], earlier: Mapping[str, Loss]) -> HostResult | None:
         kept = self._hosts.get(host, _Host())
+        if kept.left_out:
+            return HostResult("skipped", kept.left_out)
         losses = [loss for loss in kept.losses if self.judges or loss in real]
         # a host that was lost before another one failed for all of them
         loss = next((loss for loss in losses if loss.counted == host), next(iter(losses), None))
@@ -147,10 +159,10 @@ class Recording:
             return HostResult(outcome, f"earlier in this run: {before.message}")
         rows = _used(kept.records)
         if loss and not loss.drift:
-            return HostResult(loss.outcome, loss.message, rows, kept.platform)
+            return HostResult(loss.outcome, loss.message, rows, kept.platform, kept.strict)
         if kept.errors:  # also if their failure was ignored: nobody knows the values
-            return HostResult("failed", self.errors(host), rows, kept.platform)
-        return HostResult("ok" if loss or kept.ran else "skipped", "", rows, kept.platform)
+            return HostResult("failed", self.errors(host), rows, kept.platform, kept.strict)
+        return HostResult("ok" if loss or kept.ran else "skipped", "", rows, kept.platform, kept.strict)
 
 
 def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
@@ -165,8 +177,8 @@ def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
     if result.get("platform"):
         kept.platform = result["platform"]
     if "waivers" in result:
-        kept.waivers = result["waivers"]
-    kept.groups = [str(group) for group in _list(result.get("groups"))]
+        kept.waivers, kept.limits = result["waivers"], WaiverLimits(*_list(result.get("waiver_limits"))[:2])
+    kept.groups, kept.strict = ([str(item) for item in _list(result.get(name))] for name in ("groups", "strict"))
     return True
 
 

@@ -9,33 +9,27 @@ files from all that are there, so the last one to do so has seen every slice.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
+from .._pages import to_json
+from .._pages.text import listed, natural, one_line
+from .._pages.writing import Written, write_formats
 from .._records.checks import check_slug
-from .._records.files import folder_below
-from .._report import to_json
-from .._report.files import Written, write_formats
-from .._report.text import listed, natural
+from .._records.files import LOCK, folder_below, locked
 from . import files
-from .document import Document, Run, assemble
+from .document import Run, assemble
+from .shapes import Document, RunFields, WaiverUse
 
 VARIABLE = "zpower_run"
 PREFIX = "run-"
 FOLDER = "slices"
-LOCK = ".lock"
 PATIENCE_S = 60.0
 """How long to wait for another slice that writes the united files."""
-PAUSE_S = 0.1
 MOST_NAMES = 5
-WAIVER = ("tuning", "subject", "hosts", "reason", "owner", "until")
 STATES = ("expired", "applied", "needless", "not_checked", "unused")
 """The state of a waiver in a run is the first of these that it has in a slice."""
 
@@ -76,8 +70,7 @@ def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
 def write(document: Document, one: Slice) -> Written:
     """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
-    pieces = {"json": partial(to_json.lines, document)}
-    write_formats(pieces, one.path.parent, one.name, ["json"], check=False)
+    write_formats({"json": to_json.lines}, (document,), (one.path.parent, one.name), ["json"], check=False)
     return unite(one.folder, document["run"]["kind"])[1]
 
 
@@ -103,29 +96,14 @@ def begun(folder: Path) -> str:
 @contextlib.contextmanager
 def _locked(folder: Path, by_hand: bool) -> Iterator[None]:
     """Hold the lock of the folder. NotUnitedError if another slice keeps it, or the file system has no locks."""
-    with folder_below(folder, folder.parent) as inside:
-        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=inside)
-    try:
-        _take(lock, folder, by_hand)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _take(lock: int, folder: Path, by_hand: bool) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while True:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise NotUnitedError(f"another slice has kept {folder / LOCK} for {PATIENCE_S:.0f} s") from None
-        except OSError as error:
-            if by_hand:
-                return
-            raise NotUnitedError(f"the file system refuses the lock {folder / LOCK}: {error.strerror}") from None
-        time.sleep(PAUSE_S)
+            refused = stack.enter_context(locked(folder, folder.parent, PATIENCE_S))
+        except TimeoutError:
+            raise NotUnitedError(f"another slice has kept {folder / LOCK} for {PATIENCE_S:.0f} s") from None
+        if refused and not by_hand:
+            raise NotUnitedError(refused)
+        yield
 
 
 def _read(folder: Path, kind: str) -> tuple[list[Document], list[str]]:
@@ -170,39 +148,43 @@ def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = ()) -> 
         _run(kind, runs, min(document["run"]["begun"] for document in slices), not wrong),
         sorted(hosts, key=lambda host: natural(host["host"])),
         _waivers(counting),
-        list(dict.fromkeys(problems)),
+        list(dict.fromkeys(map(one_line, problems))),
     )
 
 
-def _run(kind: str, runs: Sequence[Mapping[str, Any]], begun: str, complete: bool) -> Run:
-    ended = [run["ended"] for run in runs]
-    limits = [run["limit"] for run in runs]
+def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> Run:
+    ended = [run["ended"] for run in runs if run["ended"] is not None]
+    limits = [run["limit"] for run in runs if run["limit"] is not None]
     return Run(
         kind=kind,
         begun=begun,
-        ended=max(ended) if complete and None not in ended else None,
-        collection=", ".join(_all(runs, "collection")),
-        ansible_core=", ".join(_all(runs, "ansible_core")),
-        inventory=", ".join(_all(runs, "inventory")),
-        limit=None if None in limits else ",".join(dict.fromkeys(limits)),
+        ended=max(ended) if complete and len(ended) == len(runs) else None,
+        collection=", ".join(_all(run["collection"] for run in runs)),
+        ansible_core=", ".join(_all(run["ansible_core"] for run in runs)),
+        inventory=", ".join(_all(run["inventory"] for run in runs)),
+        limit=",".join(dict.fromkeys(limits)) if len(limits) == len(runs) else None,
         tags=list(dict.fromkeys(tag for run in runs for tag in run["tags"])),
         skip_tags=list(dict.fromkeys(tag for run in runs for tag in run["skip_tags"])),
         check=all(run["check"] for run in runs),
     )
 
 
-def _all(runs: Iterable[Mapping[str, Any]], name: str) -> list[str]:
+def _all(values: Iterable[str]) -> list[str]:
     """The different values of a field."""
-    return sorted({str(run[name]) for run in runs}, key=natural)
+    return sorted(set(values), key=natural)
 
 
-def _different(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _different(runs: Sequence[RunFields]) -> Iterator[str]:
     """What makes slices doubtful parts of one run."""
-    versions = _all(runs, "collection")
+    versions = _all(run["collection"] for run in runs)
     if len(versions) > 1:
         yield f"the slices ran with different versions of the collection: {', '.join(versions)}"
-    for name, words in (("check", "with and without check mode"), ("tags", "with different tags")):
-        if any(run[name] != runs[0][name] for run in runs):
+    checks, tags = [run["check"] for run in runs], [run["tags"] for run in runs]
+    for words, differ in (
+        ("with and without check mode", any(check != checks[0] for check in checks)),
+        ("with different tags", any(some != tags[0] for some in tags)),
+    ):
+        if differ:
             yield f"the slices ran {words}; slices of one run have the same options"
 
 
@@ -218,11 +200,11 @@ def _twice(slices: Sequence[Document]) -> Iterator[str]:
         yield f"in more than one slice, of which the last begun counts: {listed(list(again), MOST_NAMES)}"
 
 
-def _waivers(slices: Sequence[Document]) -> list[dict[str, Any]]:
+def _waivers(slices: Sequence[Document]) -> list[WaiverUse]:
     """The waivers of all slices, each with its state in the whole run."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, WaiverUse] = {}
     for waiver in (waiver for document in slices for waiver in document.get("waivers") or ()):
-        key = repr([waiver[name] for name in WAIVER])
+        key = repr({**waiver, "days_left": 0, "soon": False, "state": "", "rows": 0})
         known = found.setdefault(key, waiver)
         if known is waiver:
             continue

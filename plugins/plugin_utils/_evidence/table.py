@@ -7,21 +7,27 @@ Failing rows come first, every host is counted, and a reason that many hosts sha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from .._report.text import listed, natural, one_line, plural, shorten
+from .._pages.text import listed, natural, one_line, plural, shorten
 from . import waiving
-from .document import OUTCOMES, lost_hosts, nothing_used, observed
+from .document import lost_hosts, nothing_used
+from .shapes import OUTCOMES, STATES, Document, WaivedRow
 from .values import LONGEST_CELL, NOTHING, conflicts, places
 
 COLUMNS = ("host", "tuning", "subject", "running", "stored", "next boot", "verdict")
 FOLDED = ("compliant", "not_applicable")
-ORDER = ("failed", "drifted", "pending_restart", "unknown", "changed", "unsupported", "waived", *FOLDED)
-TONES = {"compliant": "compliant", "drift": "drifted", "unknown": "unknown", "nothing": "skipped"}
+ORDER = ("failed", "drifted", "pending_restart", "observed", "unknown", "changed", "unsupported", "waived", *FOLDED)
+TONES = {
+    "compliant": "compliant",
+    "drift": "drifted",
+    "partial": "observed",
+    "unknown": "unknown",
+    "nothing": "skipped",
+}
 """By the result of the run; failed for any other."""
-NAMED = 6  # hosts that a note names
+NAMED, FEW = 6, 3  # hosts that a note names, and a row
 LONGEST_NOTE = 2000
 
 
@@ -33,7 +39,7 @@ class Line:
     tone: str = ""
 
 
-def lines(document: Mapping[str, Any], verbose: bool = False) -> list[Line]:
+def lines(document: Document, verbose: bool = False) -> list[Line]:
     """The whole table; ``verbose`` shows compliant and not applicable rows, too."""
     shown, folded = _rows(document, verbose)
     found = [Line(text, tone) for text, tone in _columns([*_lost(document), *shown])]
@@ -48,7 +54,7 @@ def lines(document: Mapping[str, Any], verbose: bool = False) -> list[Line]:
     return [*found, Line(totals(document), tone)]
 
 
-def totals(document: Mapping[str, Any]) -> str:
+def totals(document: Document) -> str:
     """``12 hosts: 9 ok, 1 failed, 2 unreachable. 84 rows: 3 drifted, 1 waived, 80 compliant.``"""
     counts = document["totals"]
     hosts = ", ".join(f"{counts['outcomes'][name]:,} {word(name)}" for name in OUTCOMES if counts["outcomes"][name])
@@ -65,7 +71,7 @@ def word(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _keyed(document: Mapping[str, Any], verbose: bool) -> list[tuple[str, dict[str, Any], int]]:
+def _keyed(document: Document, verbose: bool) -> list[tuple[str, WaivedRow, int]]:
     """The rows that are shown, in their order."""
     rank = {name: place for place, name in enumerate(ORDER)}
     found = [
@@ -77,22 +83,35 @@ def _keyed(document: Mapping[str, Any], verbose: bool) -> list[tuple[str, dict[s
     return sorted(found, key=lambda item: item[2])
 
 
-def _rows(document: Mapping[str, Any], verbose: bool) -> tuple[list[tuple[str, ...]], dict[str, int]]:
-    shown = []
-    for host, row, _rank in _keyed(document, verbose):
-        cells = [host, row["name"], row["subject"], *places(row), word(row["verdict"])]
-        shown.append((*(shorten(one_line(cell), LONGEST_CELL) or NOTHING for cell in cells), row["verdict"]))
+def _rows(document: Document, verbose: bool) -> tuple[list[tuple[str, ...]], dict[str, int]]:
+    found = [
+        (host, (row["name"], row["subject"], *places(row), word(row["verdict"]), row["verdict"]))
+        for host, row, _rank in _keyed(document, verbose)
+    ]
     verdicts = document["totals"]["verdicts"]
-    return shown, {} if verbose else {name: verdicts[name] for name in FOLDED if verdicts[name]}
+    return _once(found), {} if verbose else {name: verdicts[name] for name in FOLDED if verdicts[name]}
 
 
-def _lost(document: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """The rows with their hosts in front; equal rows of more than :data:`NAMED` hosts stand once."""
+    hosts: dict[tuple[str, ...], list[str]] = {}
+    for host, cells in rows:
+        hosts.setdefault(cells, []).append(one_line(host))
+    shown = []
+    for host, cells in rows:
+        names = hosts[cells]
+        if len(names) <= NAMED or one_line(host) == names[0]:
+            first = one_line(host) if len(names) <= NAMED else listed(names, FEW)
+            shown.append(
+                (*(shorten(one_line(cell), LONGEST_CELL) or NOTHING for cell in (first, *cells[:-1])), cells[-1])
+            )
+    return shown
+
+
+def _lost(document: Document) -> list[tuple[str, ...]]:
     """The rows of hosts that were not checked to the end, with their outcome as verdict and tone."""
     blank = [NOTHING] * (len(COLUMNS) - 2)
-    return [
-        (shorten(one_line(host["host"]), LONGEST_CELL), *blank, word(host["outcome"]), host["outcome"])
-        for host in lost_hosts(document)
-    ]
+    return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost_hosts(document)])
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
@@ -105,7 +124,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip(), row[-1]
 
 
-def _notes(document: Mapping[str, Any], shown: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:
     """Reasons, conflicts and remarks, each once with its hosts: first those of lost hosts."""
     notes: dict[str, dict[str, None]] = {}
     for host in lost_hosts(document):
@@ -119,9 +138,6 @@ def _notes(document: Mapping[str, Any], shown: Sequence[tuple[str, Mapping[str, 
         what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
         notes[what] = dict.fromkeys(idle)
     for host in document["hosts"]:
-        for row in host["rows"]:
-            if observed(row):
-                notes.setdefault(row["reason"], {})[host["host"]] = None
         if unused := [row["name"] for row in host["rows"] if nothing_used(row)]:
             notes.setdefault(f"nothing to take back of {', '.join(sorted(unused))}", {})[host["host"]] = None
     for note, hosts in notes.items():
@@ -129,7 +145,7 @@ def _notes(document: Mapping[str, Any], shown: Sequence[tuple[str, Mapping[str, 
         yield shorten(f"{names}: {one_line(note)}", LONGEST_NOTE)
 
 
-def row_notes(row: Mapping[str, Any]) -> list[str]:
+def row_notes(row: WaivedRow) -> list[str]:
     """The sentences on one row: reason unless it is as requested, waiver, conflicts, remarks."""
     reason = "" if row["verdict"] in ("compliant", "changed") else row["reason"]
     said = ["; ".join(part for part in (reason, waiving.words(row)) if part)]
@@ -139,10 +155,10 @@ def row_notes(row: Mapping[str, Any]) -> list[str]:
     return [one_line(sentence) for sentence in said if sentence]
 
 
-def _waivers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _waivers(document: Document) -> Iterator[tuple[str, str]]:
     for sentence in document["problems"]:
         yield one_line(sentence), "failed"
-    for waiver in sorted(document["waivers"], key=lambda item: waiving.STATES.index(item["state"])):
+    for waiver in sorted(document["waivers"], key=lambda item: STATES.index(item["state"])):
         sentence = waiving.sentence(waiver)
         if sentence:
             yield shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else ""

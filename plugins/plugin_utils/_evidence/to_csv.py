@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from .._report.text import opaque
-from .._report.to_csv import cells
+from .._answers.rows import PLACES
+from .._pages.cells import cells
+from .._pages.text import opaque
 from .document import looked
-from .rows import PLACES
+from .shapes import Document, WaivedRow
 from .values import conflicts, current
 
 HEADER = (
@@ -33,7 +33,7 @@ HEADER = (
 )
 
 
-def lines(document: Mapping[str, Any]) -> Iterator[str]:
+def lines(document: Document) -> Iterator[str]:
     """Header and rows, one host per piece."""
     yield cells(HEADER)
     run = document["run"]
@@ -43,9 +43,9 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield "".join(cells([*head, *row, host["message"]]) for row in rows)
 
 
-def _row(row: Mapping[str, Any], check: bool) -> list[object]:
+def _row(row: WaivedRow, check: bool) -> list[object]:
     values = current(row, check)
-    waiver = row.get("waiver") or {}
+    waiver = row.get("waiver")
     return [
         row["name"],
         row["subject"],
@@ -53,7 +53,7 @@ def _row(row: Mapping[str, Any], check: bool) -> list[object]:
         *(_text(values.get(place)) for place in PLACES),
         _text(row["wanted"]),
         row["reason"],
-        *(waiver.get(key) for key in ("owner", "until", "reason")),
+        *((waiver["owner"], waiver["until"], waiver["reason"]) if waiver else (None, None, None)),
         "; ".join(conflicts(row)),
         "; ".join(row["remarks"]),
     ]

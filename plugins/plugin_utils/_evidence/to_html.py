@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from .._report.html import page
+from .._pages.html import page
+from . import values as cells
 from . import view
-from .document import OUTCOMES, WANTED, failing, looked
+from .document import WANTED, failing, looked
+from .shapes import OUTCOMES, Document
 from .table import ORDER, word
 
 ROWS = 200  # of each table beside the matrix
 FILTERED = 20  # tunings with a box of their own, as many as page.css has rules
-HERO = {"compliant": "compliant", "drift": "drifted", "unknown": "unknown"}
+HERO = {"compliant": "compliant", "drift": "drifted", "partial": "observed", "unknown": "unknown"}
 """The style of the headline by the result of the run; failed for any other."""
 SECTIONS = (
     ("failing", "Not {}"),
@@ -26,27 +27,29 @@ SECTIONS = (
 )
 
 
-def lines(document: Mapping[str, Any]) -> Iterator[str]:
+def lines(document: Document) -> Iterator[str]:
     """The page in pieces."""
     kind, totals = document["run"]["kind"], document["totals"]
     names = view.tunings(document)
     lost = view.lost_groups(document)
     rows = view.matrix(document, names)
+    outcomes = ", ".join(f"{count:,} {word(name)}" for name, count in totals["outcomes"].items() if count)
     bad = {*failing(kind, document["run"]["check"]), "unreachable", "not_reached"}
     values = {
         "document": document,
         "title": view.title(document),
         "sections": [(ident, title.format(WANTED[kind])) for ident, title in SECTIONS if ident != "lost" or lost],
-        "facts": view.facts(document),
+        "facts": [("Hosts", outcomes or "none"), *(fact for fact in view.facts(document) if fact[0] != "Inventory")],
         "hero": HERO.get(document["result"], "failed"),
         "result": {"compliant": WANTED[kind], "nothing": "nothing checked"}.get(document["result"], document["result"]),
         "tally": [(view.STYLES[name], totals["verdicts"][name]) for name in ORDER if totals["verdicts"][name]],
-        "outcomes": [(word(name), totals["outcomes"][name]) for name in OUTCOMES if totals["outcomes"][name]],
         "expected": WANTED[kind],
         "looked": looked(document["run"]),
         "failing": view.failing_groups(document),
+        "reported": view.reported_groups(document),
         "lost": lost,
         "tunings": names,
+        "heads": {"Host": "", **{name: f"t{place}" for place, name in enumerate(names)}},
         "boxes": names[:FILTERED],
         "matrix": rows,
         "bad": bad,
@@ -56,10 +59,9 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         "sentences": view.waiver_sentences(document),
         "limit": ROWS,
         "styles": view.STYLES,
-        "functions": {"extent": view.extent, "reason": view.reason, "waiver": view.waiver_cells},
         "stem": kind,
     }
-    yield from page("evidence.html.j2", values, Path(__file__).parent)
+    yield from page(Path(__file__).parent, "evidence.html.j2", values, view, cells)
 
 
 def _choices(rows: list[view.MatrixRow], bad: set[str]) -> list[tuple[str, str, int]]:

@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from .._pages.openmetrics import family, joined, seconds
 from .._records.reading import VERDICTS
-from .._report.to_openmetrics import family, joined, seconds
-from .document import OUTCOMES, RESULTS, failing
+from .document import RESULTS, failing
+from .shapes import OUTCOMES, Document
 
 
-def lines(document: Mapping[str, Any]) -> Iterator[str]:
+def lines(document: Document) -> Iterator[str]:
     """One family of metrics per piece."""
     run, totals = document["run"], document["totals"]
     kind = {"kind": run["kind"]}
-    about = {key: run[key] for key in ("collection", "ansible_core", "inventory", "limit")}
-    yield _gauge("zpower_run", "The run of which these figures are.", [({**kind, **about}, 1)])
-    for name, key, words in (
-        ("zpower_run_begun_timestamp_seconds", "begun", "When the run began."),
-        ("zpower_run_ended_timestamp_seconds", "ended", "When the run ended; absent until then."),
-    ):
-        yield _gauge(name, words, [(kind, seconds(run[key]))])
+    about: dict[str, object] = {**kind, "collection": run["collection"], "ansible_core": run["ansible_core"]}
+    about |= {"inventory": run["inventory"], "limit": run["limit"]}
+    yield _gauge("zpower_run", "The run of which these figures are.", [(about, 1)])
+    begun, ended = ([(kind, seconds(stamp))] for stamp in (run["begun"], run["ended"]))
+    yield _gauge("zpower_run_begun_timestamp_seconds", "When the run began.", begun)
+    yield _gauge("zpower_run_ended_timestamp_seconds", "When the run ended; absent until then.", ended)
     results = [({**kind, "result": name}, int(name == document["result"])) for name in RESULTS]
     yield _gauge("zpower_run_result", "1 for the result of the run, 0 for the others.", results)
     outcomes = [({**kind, "outcome": name}, totals["outcomes"][name]) for name in OUTCOMES]
@@ -49,7 +49,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield "# EOF\n"
 
 
-def _tunings(document: Mapping[str, Any], bad: tuple[str, ...]) -> list[tuple[dict[str, Any], int]]:
+def _tunings(document: Document, bad: tuple[str, ...]) -> list[tuple[dict[str, Any], int]]:
     counts: dict[str, int] = {}
     for host in document["hosts"]:
         for name in {row["name"] for row in host["rows"]}:

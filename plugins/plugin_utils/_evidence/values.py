@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._report.text import ARROW, conflict_words, one_line, opaque, shorten
-from .rows import PLACES
+from .._answers.rows import PLACES
+from .._pages.text import ARROW, conflict_words, one_line, opaque, shorten
+from .shapes import WaivedRow
 
 MOST_ITEMS = 2  # that a cell names
 LONGEST_CELL = 120
 NOTHING = "-"
 
 
-def current(row: Mapping[str, Any], looked: bool) -> Mapping[str, Any]:
+def current(row: WaivedRow, looked: bool) -> Mapping[str, Any]:
     """The values of a row as the host has them. If the run only looked, ``after`` holds predictions."""
     values = row["before"] if looked else row["after"]
     return values if isinstance(values, Mapping) else {}
@@ -51,13 +52,13 @@ def arrow(before: object, after: object) -> str:
     return shorten(", ".join(cells + more), LONGEST_CELL)
 
 
-def places(row: Mapping[str, Any]) -> list[str]:
+def places(row: WaivedRow) -> list[str]:
     """The cells running, stored, next boot; with an arrow for a value that changes or would."""
-    before, after = ((row[state] or {}) for state in ("before", "after"))
+    before, after = row["before"] or {}, row["after"] or {}
     return [arrow(before.get(place), after.get(place)) for place in PLACES]
 
 
-def conflicts(row: Mapping[str, Any]) -> list[str]:
+def conflicts(row: WaivedRow) -> list[str]:
     """One sentence for each setting elsewhere of the same knob."""
     return [one_line(conflict_words(entry)) for entry in row["conflicts"]]
 

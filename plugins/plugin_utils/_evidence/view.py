@@ -5,42 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from .._report.text import DASH, moment, natural
+from .._pages.blocks import Group, Style, grouped
+from .._pages.text import DASH, moment, natural
 from . import waiving
 from .document import LOST, failing_rows, lost_hosts
+from .shapes import STATES, Document, Host, WaivedRow
 from .table import ORDER, word
 from .values import places
-
-
-@dataclass
-class Group:
-    """Equal rows of several hosts."""
-
-    row: Mapping[str, Any]
-    places: list[str]
-    members: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Lost:
-    """Hosts that were not checked to the end, for the same reason."""
-
-    outcome: str
-    message: str
-    members: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Style:
-    """A verdict or outcome on the page: symbol and word, because colour alone is not enough."""
-
-    word: str
-    symbol: str
-    css: str
-
 
 STYLES = {
     name: Style(word(name), symbol, css)
@@ -48,6 +21,7 @@ STYLES = {
         ("failed", "\u2716", "regressed"),
         ("drifted", "\u25bc", "regressed"),
         ("pending_restart", "\u21bb", "inconclusive"),
+        ("observed", "\u25c9", "inconclusive"),
         ("unknown", "?", "inconclusive"),
         ("changed", "\u25b2", "improved"),
         ("unsupported", "\u2260", "unchanged"),
@@ -71,14 +45,14 @@ TITLES = {
 }
 
 
-def title(document: Mapping[str, Any]) -> str:
+def title(document: Document) -> str:
     """``Check of 2026-11-20 10:00:00 UTC``."""
     run = document["run"]
     check = " in check mode" if run["check"] and run["kind"] != "verify" else ""
     return f"{TITLES[run['kind']]}{check} of {moment(run['begun'])}"
 
 
-def facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(document: Document) -> list[tuple[str, str]]:
     """What identifies the run."""
     run = document["run"]
     return [
@@ -92,49 +66,41 @@ def facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def failing_groups(document: Mapping[str, Any]) -> list[Group]:
+def failing_groups(document: Document) -> list[Group[WaivedRow]]:
     """The failing rows, the gravest and then the most frequent first."""
     groups = _groups(failing_rows(document))
-    return sorted(groups, key=lambda group: (ORDER.index(group.row["verdict"]), -len(group.members)))
+    return sorted(groups, key=lambda group: (ORDER.index(group.item["verdict"]), -len(group.members)))
 
 
-def groups_of(document: Mapping[str, Any], verdicts: Collection[str]) -> list[Group]:
-    """The rows with one of these verdicts."""
+def reported_groups(document: Document) -> list[Group[WaivedRow]]:
+    """The rows that are not as requested and fail nothing."""
+    return _groups((host["host"], row) for host in document["hosts"] for row in host["rows"] if waiving.reported(row))
+
+
+def groups_of(document: Document, verdicts: Collection[str]) -> list[Group[WaivedRow]]:
+    """The rows with one of these verdicts, without those of :func:`reported_groups`."""
     rows = ((host["host"], row) for host in document["hosts"] for row in host["rows"])
-    return _groups((host, row) for host, row in rows if row["verdict"] in verdicts)
+    return _groups((host, row) for host, row in rows if row["verdict"] in verdicts and not waiving.reported(row))
 
 
-def _groups(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Group]:
-    groups: dict[tuple[str, ...], Group] = {}
-    for host, row in rows:
-        cells = places(row)
-        key = (row["verdict"], row["name"], row["subject"], *cells, reason(row))
-        groups.setdefault(key, Group(row, cells)).members.append(host)
-    return list(groups.values())
+def _groups(rows: Iterable[tuple[str, WaivedRow]]) -> list[Group[WaivedRow]]:
+    return grouped(rows, lambda row: (row["verdict"], row["name"], row["subject"], *places(row), reason(row)))
 
 
-def lost_groups(document: Mapping[str, Any]) -> list[Lost]:
+def lost_groups(document: Document) -> list[Group[Host]]:
     """The hosts that were not checked to the end, by outcome and message."""
-    groups: dict[tuple[str, str], Lost] = {}
-    for host in lost_hosts(document):
-        lost = Lost(host["outcome"], host["message"])
-        groups.setdefault((lost.outcome, lost.message), lost).members.append(host["host"])
-    return list(groups.values())
+    lost = ((host["host"], host) for host in lost_hosts(document))
+    return grouped(lost, lambda host: (host["outcome"], host["message"]))
 
 
-def reason(row: Mapping[str, Any]) -> str:
+def reason(row: WaivedRow) -> str:
     """The reason of a row, and what its waiver says."""
     return "; ".join(part for part in (row["reason"], waiving.words(row)) if part)
 
 
-def waiver_cells(waiver: Mapping[str, Any]) -> list[str]:
-    """Owner, last day and reason."""
-    return [waiver["owner"], waiver["until"], waiver["reason"]]
-
-
-def waiver_sentences(document: Mapping[str, Any]) -> list[str]:
+def waiver_sentences(document: Document) -> list[str]:
     """Mistakes in the variable, then the waivers that need attention."""
-    waivers = sorted(document["waivers"], key=lambda item: waiving.STATES.index(item["state"]))
+    waivers = sorted(document["waivers"], key=lambda item: STATES.index(item["state"]))
     return [*document["problems"], *filter(None, map(waiving.sentence, waivers))]
 
 
@@ -158,13 +124,13 @@ class MatrixRow:
     marks: list[str]
 
 
-def tunings(document: Mapping[str, Any]) -> list[str]:
+def tunings(document: Document) -> list[str]:
     """The names of all tunings of the run; ``platform`` last."""
     names = {row["name"] for host in document["hosts"] for row in host["rows"]}
     return sorted(names, key=lambda name: (name == "platform", natural(name)))
 
 
-def matrix(document: Mapping[str, Any], names: list[str]) -> list[MatrixRow]:
+def matrix(document: Document, names: list[str]) -> list[MatrixRow]:
     """Hosts with the gravest trouble first, then by name."""
     rank = {name: place for place, name in enumerate(("lost", *ORDER))}
     rows = []

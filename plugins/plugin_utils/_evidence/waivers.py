@@ -12,11 +12,12 @@ import difflib
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
+from .._answers.rows import Row
 from .._records.checks import show
 
-VARIABLE = "zpower_waivers"
+VARIABLE, LONGEST_DAYS, BROAD = "zpower_waivers", "zpower_waiver_days", "zpower_broad_waivers"
 KEYS = ("tuning", "subject", "hosts", "reason", "owner", "until")
 LONGEST = 500
 SOON_DAYS = 30
@@ -37,31 +38,54 @@ class Waiver:
         """Whether a pattern fits the host's name or one of its groups."""
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.hosts for name in (host, *groups))
 
-    def fits(self, row: Mapping[str, Any]) -> bool:
+    def fits(self, row: Row) -> bool:
         return row["name"] == self.tuning and fnmatch.fnmatchcase(row["subject"], self.subject)
 
 
-def gather(values: Mapping[str, object], tunings: Collection[str] = ()) -> tuple[dict[str, list[Waiver]], list[str]]:
+class WaiverLimits(NamedTuple):
+    """What a site accepts: ``latest`` is the last day that a waiver may name (ISO 8601), empty for any."""
+
+    latest: str = ""
+    broad: bool = True
+    """Whether a waiver may fit every subject or every host."""
+
+
+NO_LIMITS = WaiverLimits()
+
+
+def broad(subject: str, hosts: Iterable[str]) -> str:
+    """``every subject and every host`` if the patterns fit them; empty if they do not."""
+    fits = {"every subject": not subject.strip("*"), "every host": any(not name.strip("*") for name in hosts)}
+    fits["every host"] |= "all" in hosts
+    return " and ".join(words for words, found in fits.items() if found)
+
+
+def gather(
+    values: Mapping[str, object], tunings: Collection[str] = (), limits: Mapping[str, WaiverLimits] | None = None
+) -> tuple[dict[str, list[Waiver]], list[str]]:
     """The waivers of each host from the variable of each host, and the mistakes, each told once.
 
-    ``tunings``: the known names, to tell misspelt ones; empty if unknown. Most hosts have the same variable, so it is
-    read once for each distinct value.
+    ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``limits``: those of each host. Most hosts
+    have the same variable, so it is read once for each distinct value.
     """
-    seen: list[tuple[object, list[Waiver]]] = []
+    seen: list[tuple[object, WaiverLimits, list[Waiver]]] = []
     found: dict[str, list[Waiver]] = {}
     mistakes: dict[str, None] = {}
     for host, value in values.items():
-        waivers = next((known for other, known in seen if other is value or other == value), None)
+        own = (limits or {}).get(host, NO_LIMITS)
+        waivers = next((known for other, has, known in seen if has == own and (other is value or other == value)), None)
         if waivers is None:
-            waivers, wrong = parse(value, tunings)
+            waivers, wrong = parse(value, tunings, own)
             mistakes.update(dict.fromkeys(wrong))
-            seen.append((value, waivers))
+            seen.append((value, own, waivers))
         found[host] = waivers
     return found, list(mistakes)
 
 
-def parse(value: object, tunings: Collection[str] = ()) -> tuple[list[Waiver], list[str]]:
-    """The waivers of one value of the variable, and one sentence for each mistake."""
+def parse(
+    value: object, tunings: Collection[str] = (), limits: WaiverLimits = NO_LIMITS
+) -> tuple[list[Waiver], list[str]]:
+    """The waivers of one value of the variable, and one sentence for each mistake, also if it is beyond a limit."""
     if value is None:
         return [], []
     if not isinstance(value, (list, tuple)):
@@ -71,7 +95,8 @@ def parse(value: object, tunings: Collection[str] = ()) -> tuple[list[Waiver], l
     for number, item in enumerate(value, 1):
         where = f"{VARIABLE}, entry {number}"
         waiver, wrong = _waiver(item, tunings)
-        if waiver is None:
+        wrong += _beyond(waiver, limits) if waiver else []
+        if waiver is None or wrong:
             mistakes += [f"{where}: {sentence}" for sentence in wrong]
         elif waiver in waivers:
             mistakes.append(f"{where} is the same as entry {list(waivers).index(waiver) + 1}; remove one of them")
@@ -106,6 +131,15 @@ def _waiver(item: object, tunings: Collection[str]) -> tuple[Waiver | None, list
     if wrong or until is None:
         return None, wrong
     return Waiver(hosts=hosts, until=until, **texts), []
+
+
+def _beyond(waiver: Waiver, limits: WaiverLimits) -> list[str]:
+    wrong, fits = [], "" if limits.broad else broad(waiver.subject, waiver.hosts)
+    if limits.latest and waiver.until.isoformat() > limits.latest:
+        wrong.append(f"until is {waiver.until}; {LONGEST_DAYS} allows {limits.latest} at the latest")
+    if fits:
+        wrong.append(f"it fits {fits}, and {BROAD} is fail; name what it is for")
+    return wrong
 
 
 def _unknown(key: str) -> str:

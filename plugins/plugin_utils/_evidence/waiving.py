@@ -4,27 +4,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime, timezone
 
-from .._report.text import plural
-from .waivers import SOON_DAYS, Waiver
+from .._answers.rows import Row
+from .._pages.text import plural
+from .shapes import Host, WaivedRow, WaiverUse
+from .waivers import SOON_DAYS, Waiver, broad
 
 WAIVABLE = ("drifted", "pending_restart")
-"""An error is never accepted: nobody knows the value."""
+"""With what is only reported. An error is never accepted: nobody knows the value."""
+REPORTED = ("observed", "unsupported")
+"""Verdicts of values that are not as requested and fail nothing, unless the variable zpower_<verdict> is fail."""
 
-STATES = ("expired", "unused", "needless", "applied", "not_checked")
-"""``needless``: all rows are compliant without it. ``not_checked``: nothing it fits was checked in this run."""
+DAY = datetime.now(timezone.utc).date()
+"""The day of this run (UTC), for all its tasks and its evidence: Ansible reads this file once, before it forks."""
+
+
+def reported(row: Row) -> bool:
+    """Whether a value is not as requested, and nothing fails for it. Unsupported is one only if it was asked for."""
+    wanted = row["wanted"]
+    asked = isinstance(wanted, Mapping) and bool(wanted) and wanted.get("state") != "observe"
+    return row["verdict"] == "observed" or (row["verdict"] == "unsupported" and asked)
+
+
+def enforce(rows: Iterable[WaivedRow], strict: Collection[str]) -> list[WaivedRow]:
+    """The rows that would only be reported and have a verdict in ``strict``: in place they become drift."""
+    found = [row for row in rows if row["verdict"] in strict and reported(row)]
+    for row in found:
+        row["reason"] = f"{row['reason']} (zpower_{row['verdict']} is fail)"
+        row["verdict"] = "drifted"
+    return found
 
 
 def apply(
-    hosts: Sequence[dict[str, Any]],
+    hosts: Sequence[Host],
     by_host: Mapping[str, Sequence[Waiver]],
     groups: Mapping[str, Sequence[str]],
     today: date,
     partial: bool,
-) -> list[dict[str, Any]]:
+) -> list[WaiverUse]:
     """Waive rows of ``hosts`` in place; return each waiver with its state, in the order of the inventory.
 
     Of several waivers for one row, the first that has not expired counts. ``partial``: a limit or tags left something
@@ -49,8 +68,8 @@ class _Use:
         self.lost = False
 
 
-def _waive(row: dict[str, Any], fitting: list[Waiver], uses: dict[Waiver, _Use], today: date) -> None:
-    if row["verdict"] not in WAIVABLE:
+def _waive(row: WaivedRow, fitting: list[Waiver], uses: dict[Waiver, _Use], today: date) -> None:
+    if row["verdict"] not in WAIVABLE and not reported(row):
         for waiver in fitting:
             uses[waiver].other += row["verdict"] != "failed"
             uses[waiver].lost |= row["verdict"] == "failed"
@@ -76,7 +95,7 @@ def _waive(row: dict[str, Any], fitting: list[Waiver], uses: dict[Waiver, _Use],
         row["verdict"] = "waived"
 
 
-def _told(waiver: Waiver, use: _Use, today: date, partial: bool) -> dict[str, Any]:
+def _told(waiver: Waiver, use: _Use, today: date, partial: bool) -> WaiverUse:
     if use.expired:
         state = "expired"
     elif use.applied:
@@ -100,11 +119,13 @@ def _told(waiver: Waiver, use: _Use, today: date, partial: bool) -> dict[str, An
     }
 
 
-def sentence(waiver: Mapping[str, Any]) -> str:
-    """What there is to say about a waiver; empty if it is applied and lasts for long."""
+def sentence(waiver: WaiverUse) -> str:
+    """What there is to say about a waiver; empty if it is applied, lasts for long and does not fit everything."""
     left = waiver["days_left"]
     what = f"waiver of {waiver['owner']} for {waiver['tuning']} {waiver['subject']} on {', '.join(waiver['hosts'])}"
     last = f"its last day {'was' if left < 0 else 'is'} {waiver['until']}"
+    fits = broad(waiver["subject"], waiver["hosts"])
+    what += f", which fits {fits}" if fits else ""
     if waiver["state"] == "expired":
         return f"{what}: expired, {last}; the rows count as drift"
     if waiver["state"] == "unused":
@@ -113,10 +134,10 @@ def sentence(waiver: Mapping[str, Any]) -> str:
         return f"{what}: no row needs it; remove it if this is to stay so"
     if waiver["soon"]:
         return f"{what}: {last}, {'in ' + plural(left, 'day') if left else 'today'}"
-    return ""
+    return f"{what}: {last}" if fits and waiver["state"] == "applied" else ""
 
 
-def words(row: Mapping[str, Any]) -> str:
+def words(row: WaivedRow) -> str:
     """``waived by NAME until 2027-01-31: reason`` of a row; empty without a waiver."""
     waiver = row.get("waiver")
     if not waiver:

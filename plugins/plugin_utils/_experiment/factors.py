@@ -33,9 +33,9 @@ class Factor(NamedTuple):
 def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Factor]:
     """The factors of an experiment; ``known`` has the variables of each tuning's role. ValueError in one sentence."""
     if not isinstance(given, list) or not given:
-        raise ValueError("factors is empty: it takes a list of factors, each with a name and its levels")
-    factors = [_factor(item, f"factors[{index}]", known) for index, item in enumerate(given)]
-    _distinct([factor.name for factor in factors], "factors")
+        raise ValueError("experiment_factors is empty: it takes a list of factors, each with a name and its levels")
+    factors = [_factor(item, f"experiment_factors[{index}]", known) for index, item in enumerate(given)]
+    _distinct([factor.name for factor in factors], "experiment_factors")
     _apart(factors)
     return factors
 

@@ -43,16 +43,17 @@ def outcome(
     entries: Sequence[Mapping[str, Any]],
     records: Iterable[Round],
     tunings: Iterable[Mapping[str, Any]],
+    undecided: str = "",
 ) -> dict[str, Any]:
     """The report's section ``experiment``: every level compared with the baseline, the progress, and the winner.
 
     ``pooled`` and ``entries`` are the report's pooled rows and comparisons, each with the ``contrast`` that it belongs
-    to; ``records`` and ``tunings`` those of the change.
+    to; ``records`` and ``tunings`` those of the change; ``undecided`` why a level is INCONCLUSIVE, empty if none is.
     """
     progress = _progress(experiment, records, tunings)
     deciding = _deciding(pooled)
     levels = [_level(experiment, cell, deciding.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
-    winner, reason = _winner(experiment, levels, deciding, progress)
+    winner, reason = _winner(experiment, levels, deciding, progress, undecided)
     confidences = [row["confidence_pct"] for row in deciding.values() if row["confidence_pct"] is not None]
     end = end_of(experiment)
     return {
@@ -158,6 +159,7 @@ def _winner(
     levels: Sequence[Mapping[str, Any]],
     deciding: Mapping[str, Mapping[str, Any]],
     progress: Mapping[str, Any],
+    undecided: str,
 ) -> tuple[str | None, str]:
     """The name of the candidate with the largest ratio, and the reason in one sentence."""
     base, total = experiment["baseline"], progress["steps"]
@@ -170,23 +172,13 @@ def _winner(
         )
     candidates = [level for level in levels if level["candidate"]]
     if not candidates:
-        undecided = [level["name"] for level in levels if level["verdict"] == INCONCLUSIVE]
-        text = f"No level is surely better than {base} without a guard that warns{_gains(levels)}"
-        text += ": everything is left as it was found"
-        if undecided:
-            text += f"; undecided: {', '.join(undecided)} (a larger experiment_max_rounds continues the experiment)"
-        return None, f"{text}."
+        last = (progress["sessions"] or [{}])[-1]
+        left = " Nothing was changed." if last.get("ended") and not last.get("failures") else ""
+        return None, f"{undecided or f'No level is surely better than {base} without a guard that warns'}.{left}"
     best = max(candidates, key=lambda level: level["ratio"])
     alike = [level["name"] for level in candidates if level is not best and _overlap(best, level)]
     text = f"{best['name']} is better than {base}: {deciding[best['name']]['reason'].rstrip('.')}, and no guard warns"
     return best["name"], f"{text}; these data do not distinguish it from {', '.join(alike)}." if alike else f"{text}."
-
-
-def _gains(levels: Sequence[Mapping[str, Any]]) -> str:
-    """`` (all -28.6 %, every-2 +1.3 %; above 0 is better)``; empty without a figure."""
-    known = [f"{level['name']} {100.0 * (level['ratio'] - 1.0):+.1f} %" for level in levels if level["ratio"]]
-    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-    return f" ({', '.join(known[:5])}{more}; above 0 is better)" if known else ""
 
 
 def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,33 @@ def finished(plan: Plan, loaded: record_files.Loaded, hosts: Collection[str]) ->
 
 def set_aside(results: Path | str, plan: Plan, loaded: record_files.Loaded, ready: Mapping[str, set[Step]]) -> int:
     """Set the files of unfinished steps of these hosts aside, so that the steps can be done again; how many."""
-    return move_aside(results, plan["change"], set(_left(results, plan, loaded, ready)), len(plan["sessions"]))
+    planned = set(steps(plan))
+
+    def unfinished(host: str, phase: str, number: int) -> bool:
+        return (phase, number) in planned - ready.get(host, planned)
+
+    return move_aside(results, loaded, unfinished, len(plan["sessions"]))
 
 
-def move_aside(results: Path | str, change: str, paths: Collection[Path], session: int) -> int:
-    """Move records to ``<change>/unfinished-<session>-<host>-<file>``, where none is lost or overwritten; how many."""
-    folder = record_files.change_folder(results, change)
-    for path in sorted(paths):
+def move_aside(
+    results: Path | str, loaded: record_files.Loaded, chosen: Callable[[str, str, int], bool], session: int
+) -> int:
+    """Move records to ``<change>/unfinished-<session>-<host>-<file>``, where none is lost or overwritten; how many.
+
+    ``chosen``: whether the records of this host, phase and round are moved.
+    """
+    measured = (
+        record_files.path_of(results, loaded.change, item)
+        for item in loaded.records
+        if chosen(item.host, item.phase, item.number)
+    )
+    tuned = (
+        record_files.record_path(results, item)
+        for item in loaded.tunings
+        if chosen(item["host"], item["phase"], item["round"])
+    )
+    folder, paths = record_files.change_folder(results, loaded.change), sorted({*measured, *tuned})
+    for path in paths:
         aside = f"{UNFINISHED}{session}-{path.parent.name}-{path.name}"
         more = 1
         while os.path.lexists(folder / aside):
@@ -67,15 +87,3 @@ def move_aside(results: Path | str, change: str, paths: Collection[Path], sessio
         with folder_below(path.parent, Path(results)) as old, folder_below(folder, Path(results)) as new:
             os.rename(path.name, aside, src_dir_fd=old, dst_dir_fd=new)
     return len(paths)
-
-
-def _left(
-    results: Path | str, plan: Plan, loaded: record_files.Loaded, ready: Mapping[str, set[Step]]
-) -> Iterator[Path]:
-    planned = set(steps(plan))
-    for item in loaded.records:
-        if (item.phase, item.number) in planned - ready.get(item.host, planned):
-            yield record_files.path_of(results, plan["change"], item)
-    for file in loaded.tunings:
-        if (file["phase"], file["round"]) in planned - ready.get(file["host"], planned):
-            yield record_files.record_path(results, file)

@@ -35,11 +35,16 @@ def wrong(where: str, value: object, right: str) -> ValueError:
     return ValueError(f"{where} is {show(value)}; {right} belongs there")
 
 
+def check_number(where: str, value: Any) -> None:
+    """ValueError unless the value is null or a number within bounds: no infinity, no NaN."""
+    if value is not None and not (type(value) in NUMBERS and -LARGEST < value < LARGEST):
+        raise wrong(where, value, "a number or null")
+
+
 def check_numbers(item: Mapping[str, Any], where: str) -> None:
-    """ValueError unless every value is null or a number within bounds: no infinity, no NaN."""
+    """:func:`check_number` for every value."""
     for name, value in item.items():
-        if value is not None and not (type(value) in NUMBERS and -LARGEST < value < LARGEST):
-            raise wrong(f"{where}.{name}", value, "a number or null")
+        check_number(f"{where}.{name}", value)
 
 
 class Fields:

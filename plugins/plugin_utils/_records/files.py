@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
+import multiprocessing
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+LOCK = ".lock"
+PAUSE_S = 0.1
 
 
 @dataclass
@@ -66,7 +72,7 @@ def replacing(path: Path, top: Path) -> Iterator[Replacement]:
     """A stream whose content replaces ``path`` (0644) when the block ends without an exception.
 
     Folders are made as needed. Below ``top``, which the user named, no symbolic link is followed: ValueError. OSError
-    as the system gives it.
+    as the system gives it. A forked worker whose ansible-playbook has ended replaces nothing: ValueError.
     """
     with folder_below(path.parent, top) as folder:
         beside = f".{path.name[:200]}.{secrets.token_hex(4)}.tmp"
@@ -80,11 +86,46 @@ def replacing(path: Path, top: Path) -> Iterator[Replacement]:
                 if replacement.wanted:
                     os.fsync(stream.fileno())
             if replacement.wanted:
+                check_parent()
                 os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
                 os.fsync(folder)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(beside, dir_fd=folder)
+
+
+def check_parent() -> None:
+    """ValueError in a worker that outlives the process which forked it: nobody decides any more what it does."""
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid != os.getppid():
+        raise ValueError(f"nothing is written: the main process {parent.pid} has ended")
+
+
+@contextlib.contextmanager
+def locked(folder: Path, top: Path, patience: float) -> Iterator[str]:
+    """Hold the lock of a folder, which is made if absent; why it is not held if the file system has no locks, else "".
+
+    TimeoutError if another process keeps it for ``patience`` seconds; other errors as :func:`folder_below`.
+    """
+    with folder_below(folder, top) as inside:
+        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660, dir_fd=inside)
+    try:
+        yield _take(lock, folder / LOCK, time.monotonic() + patience)
+    finally:
+        os.close(lock)
+
+
+def _take(lock: int, path: Path, until: float) -> str:
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return ""
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise TimeoutError(errno.ETIMEDOUT, "another process keeps it", str(path)) from None
+        except OSError as error:
+            return f"the file system refuses the lock {path}: {error.strerror}"
+        time.sleep(PAUSE_S)
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ VERDICTS = (
     "pending_restart",
     "failed",
     "unknown",
+    "observed",
 )
 """``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 
@@ -130,7 +131,7 @@ class Reader:
         )
 
     def _once(self, read: Callable[[Fields], Any], values: list[Any], fields: Fields) -> Any:
-        """``read(fields)``, which depends on ``values`` only; what is equal in many records is read once."""
+        """``read(fields)``, cached by ``values``, the only values on which it depends."""
         try:
             key = (read, marshal.dumps(values, MARSHAL))
         except ValueError:  # nested deeply, or no plain JSON because it comes from a module
@@ -277,6 +278,7 @@ def _protocol(fields: Fields) -> Protocol:
         fields.optional_count("warmup"),
         fields.optional_text("design") or "",
         fields.optional_count("session") or 1,
+        fields.optional_text("seed") or "",
     )
 
 

@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,35 +24,26 @@ from typing import Any, NoReturn
 
 from .checks import check_slug
 from .cpu_annex import CPU, Annex
+from .credible import credible
 from .files import read_regular, replacing
 from .reading import ENDS, MEASUREMENT, TUNINGS, Reader
 from .round import Round
-
-__all__ = [
-    "MEASUREMENT",
-    "TUNINGS",
-    "Loaded",
-    "Round",
-    "change_folder",
-    "check_slug",
-    "file_slug",
-    "load_change",
-    "path_of",
-    "no_collection",
-    "read_annex",
-    "read_json",
-    "record_path",
-    "sentence",
-    "store",
-    "validate",
-    "write_json",
-]
 
 LARGEST_FILE = 8 * 1024 * 1024
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
 
 SLUG_LENGTH = 80
 """File systems allow 255 bytes per name, and a file name holds a workload and a peer."""
+
+_HEAD = "schema change phase round host"
+FIELDS = {
+    MEASUREMENT: f"{_HEAD} peer workload protocol started finished runs idle fingerprint collector context source "
+    "cpu_source left_behind histogram_us",
+    TUNINGS: f"{_HEAD} at check_mode tunings",
+    CPU: "schema change host end files",
+}
+"""The fields of each schema; others are not stored, so that no host chooses names in a file of the controller."""
+OF_RUN = ["run", "warmup", "ok", "error", "started", "elapsed_s", "metrics", "cpu", "net", "raw", "links"]
 
 TUNINGS_PREFIX = "tunings-"
 ANNEXES = tuple(f"/cpu-{end}.json" for end in ENDS)
@@ -168,8 +160,18 @@ def store(results: Path | str, record: Mapping[str, Any], replace_old: bool = Fa
     path = record_path(results, record)
     if not replace_old and os.path.lexists(path):
         raise ValueError(f"{path} exists already: name another round or change, or move it away")
-    write_json(path, record, results)
+    write_json(path, of_schema(record), results)
     return path
+
+
+def of_schema(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A sound record with the fields of its schema only."""
+    kept = {name: record[name] for name in FIELDS[record["schema"]].split() if name in record}
+    if "runs" in kept:
+        kept["runs"] = [{name: run[name] for name in OF_RUN if name in run} for run in kept["runs"]]
+    if "fingerprint" in kept:
+        kept["fingerprint"] = {end: kept["fingerprint"][end] for end in ENDS if end in kept["fingerprint"]}
+    return kept
 
 
 def load_change(results: Path | str, change: str) -> Loaded:
@@ -177,7 +179,7 @@ def load_change(results: Path | str, change: str) -> Loaded:
 
     Symbolic links are never followed. A file is left out, with a sentence in ``problems``, if it cannot be read, is not
     a sound record, belongs to another change, or does not lie where a record of its content belongs (so that a copied
-    file cannot count twice).
+    file cannot count twice). Nor does an edited copy: see credible.py.
     """
     loaded = Loaded(change)
     reader = Reader()
@@ -199,6 +201,8 @@ def load_change(results: Path | str, change: str) -> Loaded:
         for host, items in sorted(annexes.items()):
             for item in items:
                 loaded.problems.extend(f"{host}/cpu-{item.end}.json: {remark}." for remark in item.remarks())
+        loaded.records[:], doubts = credible(loaded.records, time.time_ns() // 1000)
+    loaded.problems.extend(doubts)
     return loaded
 
 

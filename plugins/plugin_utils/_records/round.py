@@ -58,10 +58,10 @@ class Workload(NamedTuple):
 
 
 class Protocol(NamedTuple):
-    """The requested rounds per state, and counted runs and warm-up runs per round.
+    """The declared rounds per state, and counted runs and warm-up runs per round.
 
     ``session``: 1, or more for the rounds of a measurement that was continued later; what changed between two sessions
-    is no effect of the change.
+    is no effect of the change. ``seed``: the order of the states was drawn from it.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Protocol(NamedTuple):
     warmup: int
     design: str
     session: int = 1
+    seed: str = ""
 
 
 class Run(NamedTuple):

@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The formats of the report: one file each, all of them a function from the report dict to pieces of text.
 
-The runs come beside the report, because the report of a large fleet holds none.
+The runs come beside the report, because the report of a large fleet holds none: they are asked once for each format
+that needs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from .._pages import to_json
+from .._pages.writing import Formats
+from . import to_csv, to_html, to_junit, to_markdown, to_openmetrics
 
-from . import to_csv, to_html, to_json, to_junit, to_markdown, to_openmetrics
-from .text import Report, Runs
-
-Renderer = Callable[[Report, Runs], Iterator[str]]
-
-RENDERERS: dict[str, Renderer] = {
+RENDERERS: Formats = {
     "json": to_json.lines,
     "html": to_html.lines,
     "md": to_markdown.lines,
@@ -22,4 +20,3 @@ RENDERERS: dict[str, Renderer] = {
     "csv": to_csv.lines,
     "om": to_openmetrics.lines,
 }
-"""By the ending of the file, in the order in which they are written: the canonical form first."""

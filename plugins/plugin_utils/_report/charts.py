@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from markupsafe import Markup, escape
 
+from .._compare.shapes import Comparison, Judged, Part, Row
+from .._pages.svg import NARROW, WIDTH, drawing, el, first_of
+from .._pages.text import VERDICT_STYLES, gain, one_line, plural, shorten, verdict_of, verdict_word
 from .pooled import label
-from .svg import NARROW, WIDTH, drawing, el, first_of
-from .text import VERDICT_STYLES, Item, gain, one_line, plural, shorten, verdict_of, verdict_word
 from .view import by_pair, common_domain, pair_name
 
 TICKS = (0.25, 0.33, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0, 3.0, 4.0)
@@ -23,7 +24,7 @@ LEFT_OF_PAIRS = 340  # its left end if each row names the pair
 CHARACTER = 7.3  # units of one character of a label
 CHARACTER_OF_WORDS = 8.2  # the same of a verdict, which is bold
 
-Rows = tuple[str, list[tuple[str, Item]]]  # a heading, and each row's name and item
+Rows = tuple[str, Sequence[tuple[str, Judged]]]  # a heading, and each row's name and item
 
 
 def mark(word: str, x: float, y: float) -> Markup:
@@ -83,17 +84,17 @@ class RatioAxis:
 
 
 def interval_plot(
-    ident: str, comparisons: Sequence[Item], material_pct: float, layout: str = "wide", pooled: Sequence[Item] = ()
+    ident: str, comparisons: Sequence[Comparison], material_pct: float, layout: str = "wide", pooled: Sequence[Row] = ()
 ) -> Markup:
     """The pooled rows as diamonds, then each comparison as a point with its interval, on one ratio axis.
 
     ``wide`` stands below the names of the pairs; ``flat`` keeps the order given and names the pair in each row;
     ``narrow`` is for a small screen: the words stand above the interval instead of beside it.
     """
-    groups: list[Rows] = [(pair, [(str(i.get("workload")), i) for i in items]) for pair, items in by_pair(comparisons)]
+    groups: list[Rows] = [(pair, [(str(i["workload"]), i) for i in items]) for pair, items in by_pair(comparisons)]
     if layout == "flat":
-        groups = [("", [(f"{pair_name(item)}  {item.get('workload')}", item) for item in comparisons])]
-    rows = [(f"{pair_name(item)} {item.get('workload')}", item) for item in comparisons]
+        groups = [("", [(f"{pair_name(item)}  {item['workload']}", item) for item in comparisons])]
+    rows: list[tuple[str, Judged]] = [(f"{pair_name(item)} {item['workload']}", item) for item in comparisons]
     if pooled:
         together = [(label(row), row) for row in pooled]
         groups = [("All workloads together", together), *groups]
@@ -104,9 +105,9 @@ def interval_plot(
     return _plot(ident, "Interval plot of the pooled results and of all comparisons", groups, rows, form)
 
 
-def level_plot(ident: str, levels: Sequence[Item], material_pct: float, layout: str = "wide") -> Markup:
+def level_plot(ident: str, levels: Sequence[Part], material_pct: float, layout: str = "wide") -> Markup:
     """The levels of an experiment on one ratio axis; the baseline itself is the line of 1."""
-    rows = [(str(level.get("name")), level) for level in levels]
+    rows = [(str(level["name"]), cast(Judged, level)) for level in levels]
     title = "Interval plot of the levels against the baseline"
     return _plot(ident, title, [("", rows)], rows, _Form(material_pct, layout))
 
@@ -125,10 +126,10 @@ class _Form(NamedTuple):
         )
 
 
-def _plot(ident: str, title: str, groups: Sequence[Rows], rows: Sequence[tuple[str, Item]], form: _Form) -> Markup:
+def _plot(ident: str, title: str, groups: Sequence[Rows], rows: Sequence[tuple[str, Judged]], form: _Form) -> Markup:
     narrow = form.layout == "narrow"
     left = LEFT_OF_PAIRS if form.layout == "flat" else LEFT
-    values = [item.get(key) or 0 for _name, item in rows for key in ("ratio", "low", "high")]
+    values = [value or 0.0 for _name, item in rows for value in (item["ratio"], item["low"], item["high"])]
     width, row, draw_row = (NARROW, 50, _narrow_row) if narrow else (WIDTH, 28, _wide_row)
     axis = RatioAxis(values, form.material_pct, *((12, NARROW - 12) if narrow else (left, RIGHT)))
     if narrow and any(_crowded(item, one_line(name)) for _heading, items in groups for name, item in items):
@@ -146,24 +147,24 @@ def _plot(ident: str, title: str, groups: Sequence[Rows], rows: Sequence[tuple[s
         for name, item in items:
             y += row
             body.extend(draw_row(item, one_line(name), axis, y - 12, form))
-    summary = first_of([f"{one_line(name)}: {verdict_word(item)} {gain(item.get('ratio'))}" for name, item in rows])
+    summary = first_of([f"{one_line(name)}: {verdict_word(item)} {gain(item['ratio'])}" for name, item in rows])
     description = f"Ratios above 1 are better. {summary}. The table below holds the same figures."
     return drawing(
         ident, title, description, size=(width, height), body=body, cls=f"plot for-{'narrow' if narrow else 'wide'}"
     )
 
 
-def _wide_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
+def _wide_row(item: Judged, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
     verdict = verdict_of(item)
     return [
         el("text", form.label(name, axis.left), x=4, y=y + 4, cls=_name_css(item)),
         *_interval(item, axis, y),
-        el("text", gain(item.get("ratio")), x=RIGHT + 82, y=y + 4, cls="value end"),
+        el("text", gain(item["ratio"]), x=RIGHT + 82, y=y + 4, cls="value end"),
         el("text", f"{verdict.symbol} {verdict_word(item)}", x=RIGHT + 98, y=y + 4, cls=f"word {verdict.css}"),
     ]
 
 
-def _narrow_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
+def _narrow_row(item: Judged, name: str, axis: RatioAxis, y: float, form: _Form) -> list[Markup]:
     return [
         el("text", form.label(name, NARROW * 0.9), x=0, y=y - (30 if form.stacked else 14), cls=_name_css(item)),
         *_interval(item, axis, y + 2),
@@ -171,22 +172,22 @@ def _narrow_row(item: Item, name: str, axis: RatioAxis, y: float, form: _Form) -
     ]
 
 
-def _name_css(item: Item) -> str:
+def _name_css(item: Judged) -> str:
     """The row that decides is bold."""
     return "pair" if item.get("scope") == "site" else "label"
 
 
-def _narrow_words(item: Item) -> str:
-    return f"{verdict_of(item).symbol} {gain(item.get('ratio'))} {verdict_word(item)}"
+def _narrow_words(item: Judged) -> str:
+    return f"{verdict_of(item).symbol} {gain(item['ratio'])} {verdict_word(item)}"
 
 
-def _crowded(item: Item, name: str) -> bool:
+def _crowded(item: Judged, name: str) -> bool:
     return len(name) * CHARACTER + len(_narrow_words(item)) * CHARACTER_OF_WORDS > NARROW - 8
 
 
-def _interval(item: Item, axis: RatioAxis, y: float) -> list[Markup]:
+def _interval(item: Judged, axis: RatioAxis, y: float) -> list[Markup]:
     verdict = verdict_of(item)
-    ratio, low, high = item.get("ratio"), item.get("low"), item.get("high")
+    ratio, low, high = item["ratio"], item["low"], item["high"]
     parts = []
     if ratio and low and high and "scope" in item and not (axis.beyond(low) or axis.beyond(high)):
         return [_wide_diamond(axis.x(low), axis.x(ratio), axis.x(high), y, verdict.css)]
@@ -218,11 +219,11 @@ def _wide_diamond(low: float, ratio: float, high: float, y: float, css: str) -> 
     )
 
 
-def distribution_plot(ident: str, comparisons: Sequence[Item], material_pct: float) -> Markup:
+def distribution_plot(ident: str, comparisons: Sequence[Comparison], material_pct: float) -> Markup:
     """The distribution of a fleet's ratios: one histogram per verdict on a common ratio axis."""
     rows: dict[str, list[float]] = {word: [] for word in VERDICT_STYLES}
     for item in comparisons:
-        if item.get("ratio"):
+        if item["ratio"]:
             rows[verdict_of(item).word].append(item["ratio"])
     axis = RatioAxis((ratio for ratios in rows.values() for ratio in ratios), material_pct, LEFT, WIDTH - 40)
     shown = {word: ratios for word, ratios in rows.items() if ratios}

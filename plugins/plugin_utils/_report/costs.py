@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .text import Item
+from .._compare.shapes import Comparison, Part
 from .view import metric_words
 
 CPU_METRIC = "cpu_us_per_unit"
 
 
-def cpu_rows(item: Item) -> list[dict[str, Any]]:
+def cpu_rows(item: Comparison) -> list[Part]:
     """One row for each end of a comparison that has CPU figures, then one for each other secondary metric."""
-    kpi = item.get("kpi") or {}
-    secondary = {str(entry.get("metric")): entry for entry in item.get("secondary") or ()}
+    kpi = item["kpi"]
+    secondary = {str(entry["metric"]): entry for entry in item["secondary"]}
     rows = []
     for end in ("client", "server"):
         entry = secondary.pop(f"{CPU_METRIC}_{end}", None) or secondary.pop(CPU_METRIC, None) or {}
@@ -25,12 +23,12 @@ def cpu_rows(item: Item) -> list[dict[str, Any]]:
     return rows + [_row(item, metric_words(name), entry, {}) for name, entry in secondary.items()]
 
 
-def _row(item: Item, what: str, entry: Item, values: Item) -> dict[str, Any]:
+def _row(item: Comparison, what: str, entry: Part, values: Part) -> Part:
     before, after = (values.get(phase) or {} for phase in ("before", "after"))
     return {
         "item": item,
         "what": what,
-        "unit_of_work": item.get("unit_of_work"),
+        "unit_of_work": item["unit_of_work"],
         "unit": entry.get("unit", "\u00b5s"),
         "before": entry.get("before", before.get(CPU_METRIC)),
         "after": entry.get("after", after.get(CPU_METRIC)),

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from .axes import Axis
-from .svg import NARROW, WIDTH, circle, diamond, drawing, el, first_of
-from .text import ARROW, Item, gain, number, one_line, shorten
+from .._compare.shapes import Part
+from .._pages.axes import Axis
+from .._pages.svg import NARROW, WIDTH, circle, diamond, drawing, el, first_of
+from .._pages.text import ARROW, gain, number, one_line, shorten
 from .view import common_domain, pair_name, workload_name
 
 LOGARITHMIC_FROM = 30.0  # times the smallest cost; below, a linear axis from 0 is the honest one
 LEFT, RIGHT = 330.0, 640.0
 
 
-def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
+def cpu_chart(ident: str, rows: Sequence[Part], layout: str = "wide") -> Markup:
     """Each end of a comparison with its CPU time before and after on one axis, and its ITR in figures.
 
     ``rows`` come from :func:`costs.cpu_rows`; rows that lack a figure are left out. Empty without any row.
@@ -56,12 +57,12 @@ def cpu_chart(ident: str, rows: Sequence[Item], layout: str = "wide") -> Markup:
     return drawing(ident, title, description, size=(width, bottom + 4), body=body, cls=cls)
 
 
-def _cost(row: Item, state: str) -> float:
+def _cost(row: Part, state: str) -> float:
     value = row.get(state)
     return float(value) if isinstance(value, (int, float)) and value > 0 else 0.0
 
 
-def _name(row: Item) -> str:
+def _name(row: Part) -> str:
     return one_line(f"{pair_name(row['item'])}  {workload_name(row['item'])}, {row['what']}")
 
 
@@ -78,10 +79,10 @@ def _grid(axis: Axis, top: float, bottom: float) -> list[Markup]:
     return parts
 
 
-def _words(row: Item, y: float, narrow: bool, domain: str) -> list[Markup]:
+def _words(row: Part, y: float, narrow: bool, domain: str) -> list[Markup]:
     name = _name(row)
     short = name.replace(domain, "")
-    change = gain(row.get("ratio"))
+    change = gain(row["ratio"])
     itrs = [number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")]
     if narrow:
         return [

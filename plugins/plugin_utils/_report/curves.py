@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from .axes import Axis, horizontal_grid
-from .svg import WIDTH, circle, diamond, drawing, el
-from .text import Item, gain, measured, number, one_line, plural, shorten, verdict_of
+from .._pages.axes import Axis, horizontal_grid
+from .._pages.svg import WIDTH, circle, diamond, drawing, el
+from .._pages.text import gain, measured, number, one_line, plural, shorten, verdict_of
+from .._series.scaling import Curve
+from .._series.trend import TrendSeries
 
 LOGARITHMIC_FROM = 20.0  # times the smallest x; below, a linear axis shows more
 LINES = 4  # phases in one chart of scaling; more cannot be told apart
@@ -18,7 +20,7 @@ CHARACTER = 6.6  # units of one character of a label
 LINE = 13.0  # units from one line of text to the next
 
 
-def trend_chart(ident: str, series: Item) -> Markup:
+def trend_chart(ident: str, series: TrendSeries) -> Markup:
     """One metric over the changes: solid within a change (measured together), dashed between changes."""
     return _TrendChart(series).draw(ident)
 
@@ -26,12 +28,12 @@ def trend_chart(ident: str, series: Item) -> Markup:
 class _TrendChart:
     left, right, top, bottom = 78.0, float(WIDTH - 12), 20.0, 250.0
 
-    def __init__(self, series: Item) -> None:
+    def __init__(self, series: TrendSeries) -> None:
         self.series = series
-        self.steps: list[Item] = list(series["steps"])
+        self.steps = series["steps"]
         self.band = (self.right - self.left) / max(len(self.steps), 1)
-        sides = [step[state] for step in self.steps for state in ("before", "after") if step[state]]
-        values = [side[key] for side in sides for key in ("least", "most")]
+        sides = [side for step in self.steps for side in (step["before"], step["after"]) if side]
+        values = [value for side in sides for value in (side["least"], side["most"])]
         self.axis = Axis(values, self.bottom, self.top)
         self.paths: dict[str, list[str]] = {name: [] for name in ("gap", "change", "spread", "before", "after")}
 
@@ -71,8 +73,7 @@ class _TrendChart:
             words = f"{verdict.symbol} {gain(step['ratio'])}" if room >= 8 else verdict.symbol
             parts.append(el("text", words, x=middle, y=self.bottom + 40, cls=f"word middle {verdict.css}"))
             points = []
-            for state, share in (("before", 0.3), ("after", 0.7)):
-                side = step[state]
+            for state, side, share in (("before", step["before"], 0.3), ("after", step["after"], 0.7)):
                 if side is None:
                     continue
                 at = (x + share * self.band, self.axis.at(side["median"]))
@@ -109,7 +110,7 @@ SHAPES: tuple[tuple[str, Callable[[float, float], str]], ...] = (
 )
 
 
-def scaling_chart(ident: str, x: str, curves: Sequence[Item]) -> Markup:
+def scaling_chart(ident: str, x: str, curves: Sequence[Curve]) -> Markup:
     """Work done relative to the first x, for the phases of one workload, beside the line of perfect scaling."""
     width, height, left, right, top, bottom = 460, 286, 46.0, 372.0, 16.0, 232.0
     points = [point for curve in curves for point in curve["points"]]
@@ -145,7 +146,7 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Item]) -> Markup:
     return drawing(ident, title, description, size=(width, height), body=body, cls="runs")
 
 
-def _curve(curve: Item, css: str, shape: Callable[[float, float], str], axes: tuple[Axis, Axis]) -> list[Markup]:
+def _curve(curve: Curve, css: str, shape: Callable[[float, float], str], axes: tuple[Axis, Axis]) -> list[Markup]:
     places = [(axes[0].at(point["x"]), axes[1].at(point["speedup"])) for point in curve["points"]]
     line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
     parts = [el("path", d=line, cls=f"run change {css}-line")]
@@ -157,7 +158,7 @@ def _curve(curve: Item, css: str, shape: Callable[[float, float], str], axes: tu
     return parts
 
 
-def _names(curves: Sequence[Item], axes: tuple[Axis, Axis]) -> list[Markup]:
+def _names(curves: Sequence[Curve], axes: tuple[Axis, Axis]) -> list[Markup]:
     """Each phase at the end of its line; names of lines that end close together stand one below the other."""
     ends = [
         (axes[1].at(curve["points"][-1]["speedup"]), axes[0].at(curve["points"][-1]["x"]), one_line(curve["phases"][0]))

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from .axes import Axis
+from .._compare.shapes import Comparison, Part
+from .._pages.axes import Axis
+from .._pages.svg import circle, diamond, drawing, el
+from .._pages.text import one_line
 from .round_trips import PERCENTILES, sentences
-from .svg import circle, diamond, drawing, el
-from .text import Item, one_line
 from .view import pair_name, workload_name
 
 WIDTH, HEIGHT = 460, 190
@@ -20,9 +21,9 @@ LOGARITHMIC_FROM = 5.0  # times the smallest value
 GRID = (0.0, 0.5, 0.9, 1.0)
 
 
-def ecdf_chart(ident: str, item: Item) -> Markup:
+def ecdf_chart(ident: str, item: Comparison) -> Markup:
     """Both states of a comparison that has a distribution: before dashed with circles, after solid with diamonds."""
-    known = item["distribution"]
+    known = item["distribution"] or {}
     values = [value for state in ("before", "after") for value, _share in known[state]["points"]]
     across = Axis(values, LEFT, RIGHT, log=max(values) > LOGARITHMIC_FROM * min(values), zero=False)
     body = [*_grid(), *_ticks(across, known["unit"])]
@@ -60,7 +61,7 @@ def _ticks(across: Axis, unit: str) -> list[Markup]:
 
 
 def _curve(
-    side: Item, across: Axis, classes: tuple[str, str], shape: Callable[[float, float], str]
+    side: Part, across: Axis, classes: tuple[str, str], shape: Callable[[float, float], str]
 ) -> Sequence[Markup]:
     """The line of one state, and the marks of its percentiles."""
     points = [(across.at(value), _y(share)) for value, share in side["points"]]

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from . import text, to_json
-from .text import Item, Report, natural
-from .to_markdown import ROWS, bullets, escape, section, table
+from .._compare.shapes import Part
+from .._pages import text, to_json
+from .._pages.markdown import ROWS, bullets, escape, section, table
+from .._pages.text import natural
+from .._pages.writing import Formats
 
 COLUMNS = ("Host, workload", "Rounds", "Runs", "Between rounds", "Round medians", "At most", "Boots", "Can show")
 SHOWN = 20
@@ -24,7 +26,7 @@ METHOD = (
 )
 
 
-def rows(report: Report, workloads: bool) -> list[list[str]]:
+def rows(report: Part, workloads: bool) -> list[list[str]]:
     """The cells of the table; with ``workloads`` also those of each workload."""
     found = []
     if report.get("site"):
@@ -39,7 +41,7 @@ def rows(report: Report, workloads: bool) -> list[list[str]]:
     return found
 
 
-def _row(name: str, rounds: int | None, spreads: Item) -> list[str]:
+def _row(name: str, rounds: int | None, spreads: Part) -> list[str]:
     figures = (
         spreads.get(key)
         for key in ("runs_pct", "rounds_pct", "medians_pct", "upper_pct", "boots_pct", "smallest_change_pct")
@@ -47,7 +49,7 @@ def _row(name: str, rounds: int | None, spreads: Item) -> list[str]:
     return [name, "" if rounds is None else str(rounds), *map(text.percent, figures)]
 
 
-def terminal(report: Report) -> list[str]:
+def terminal(report: Part) -> list[str]:
     """Headline, table and sentences, ready to be printed line by line."""
     cells = [list(COLUMNS), *rows(report, False)]
     left_out = len(cells) - 1 - SHOWN
@@ -68,7 +70,7 @@ def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([first, *others])
 
 
-def _of_hosts(report: Report) -> Iterator[str]:
+def _of_hosts(report: Part) -> Iterator[str]:
     """What each host alone can show, and the cheapest split of its time."""
     for host in sorted(report["hosts"], key=natural):
         item = report["hosts"][host]
@@ -82,7 +84,7 @@ def _of_hosts(report: Report) -> Iterator[str]:
             )
 
 
-def pointless(report: Report) -> list[str]:
+def pointless(report: Part) -> list[str]:
     """Why a measurement would be a waste of time, for each host."""
     return [
         f"{host}: {sentence}"
@@ -91,7 +93,7 @@ def pointless(report: Report) -> list[str]:
     ]
 
 
-def simulated(report: Report) -> Iterator[str]:
+def simulated(report: Part) -> Iterator[str]:
     """How often a verdict would be false."""
     site = [("all hosts together", report["site"])] if report.get("site") else []
     for name, item in [*site, *sorted(report["hosts"].items(), key=lambda found: natural(found[0]))]:
@@ -104,7 +106,7 @@ def simulated(report: Report) -> Iterator[str]:
             )
 
 
-def markdown(report: Report) -> Iterator[str]:
+def markdown(report: Part) -> Iterator[str]:
     """The text for a ticket."""
     yield f"# Calibration {escape(report['change'])}\n\n{escape(report['headline'])}\n"
     yield from section("Pointless now", bullets(pointless(report)))
@@ -115,4 +117,4 @@ def markdown(report: Report) -> Iterator[str]:
     yield from section("How to read it", bullets(METHOD))
 
 
-FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {"json": to_json.lines, "md": markdown}
+FORMATS: Formats = {"json": to_json.lines, "md": markdown}

@@ -4,109 +4,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from pathlib import Path
 
-from . import text, to_json
+from .._pages import text, to_json
+from .._pages.cells import cells
+from .._pages.html import page
+from .._pages.markdown import ROWS, bullets, escape, section, table
+from .._pages.writing import Formats
+from .._series.trend import Stage, Trend, TrendSeries, Whole
+from . import pooled, view
 from .curves import trend_chart
-from .html import page
-from .text import Item, Report
-from .to_csv import cells
-from .to_markdown import ROWS, bullets, escape, section, table
 from .view import pair_name
 
+HERE = Path(__file__).parent
 DRAWN = 40  # series with a chart and a table of their own; all stand in the other files
 SECTIONS = (("series", "Change by change"), ("problems", "Problems with the data"), ("method", "How to read it"))
 METHOD = (
     "Each change keeps the gain, the interval and the verdict of its own report: both of its states were measured"
     " together.",
     "Between changes nothing was measured together. A difference there is shown as a gap before the change and is"
-    " credited"
-    " to no change.",
-    "The overall result compares the first state with the last one. Its interval comes from the rounds of these two"
-    " states"
-    " alone, which lie far apart in time: weaker evidence than that of a single change.",
+    " credited to no change.",
+    "The overall result compares the first state with the last one, which were measured at different times. From four"
+    " changes on it has an interval: what the gaps show that a session is worth. The headline calls only the product of"
+    " the changes' own effects better or worse.",
     "The product of all gains is the effect of the changes alone; if it differs from the overall result, the gaps"
-    " between"
-    " the changes explain the rest.",
+    " between the changes explain the rest.",
     "Above 0 % is better, whatever the direction of the metric.",
 )
 COLUMNS = (
-    "Change",
-    "Before",
-    "After",
-    "Change of the metric",
-    "Gain",
-    "95 % interval",
-    "Gap before it",
-    "Gain since the first",
-    "Verdict",
+    *("Change", "Before", "After", "Change of the metric", "Gain", "95 % interval"),
+    *("Gap before it", "Gain since the first", "Verdict"),
 )
 SERIES_KEYS = ("host", "peer", "workload", "metric", "unit")
 STEP_KEYS = ("change_pct", "ratio", "low", "high", "gap", "cumulative", "verdict")
 
 
-def html(report: Report) -> Iterator[str]:
+def html(report: Trend) -> Iterator[str]:
     """The page."""
     series = list(report["series"])
-    shown = [{"item": item, "svg": trend_chart(f"trend-{n}", item)} for n, item in enumerate(series[:DRAWN])]
+    shown = [
+        {"item": item, "rows": _rows(item), "svg": trend_chart(f"trend-{n}", item)}
+        for n, item in enumerate(series[:DRAWN])
+    ]
     values = {"report": report, "shown": shown, "left_out": len(series) - len(shown), "method": METHOD}
-    yield from page("trend.html.j2", {**values, "sections": SECTIONS, "columns": COLUMNS})
+    columns = {name: "" if name in ("Change", "Verdict") else "num" for name in COLUMNS}
+    yield from page(HERE, "trend.html.j2", {**values, "sections": SECTIONS, "columns": columns}, pooled, view)
 
 
-def markdown(report: Report) -> Iterator[str]:
+def markdown(report: Trend) -> Iterator[str]:
     """The text for a ticket."""
     yield f"# Trend {escape(report['name'])}\n\n{escape(report['headline'])}\n"
     for item in report["series"][:ROWS]:
-        rows = [*(_row(item, step) for step in item["steps"]), _whole_row(item)]
         title = f"{item['workload']}, {pair_name(item)}: {item['metric']} ({item['better']} is better)"
-        yield from section(escape(title), table(COLUMNS, rows))
+        yield from section(escape(title), table(COLUMNS, _rows(item)))
     yield from section("Problems with the data", bullets(report["problems"]))
     yield from section("How to read it", bullets(METHOD))
 
 
-def _row(item: Item, step: Item) -> list[object]:
-    sides = [text.measured((step[state] or {}).get("median"), item["unit"]) for state in ("before", "after")]
-    verdict = f"{text.verdict_of(step).symbol} {text.verdict_word(step)}"
-    cumulative = text.gain(step["cumulative"])
-    return [
-        step["label"],
-        *sides,
-        text.signed(step["change_pct"]),
-        text.gain(step["ratio"]),
-        text.interval(step),
-        text.gain(step["gap"]),
-        cumulative,
-        verdict,
-    ]
-
-
-def _whole_row(item: Item) -> list[object]:
+def _rows(item: TrendSeries) -> list[list[object]]:
+    """The cells of each change, and those of all changes together."""
+    rows: list[list[object]] = []
+    for step in item["steps"]:
+        verdict = f"{text.verdict_of(step).symbol} {text.verdict_word(step)}"
+        shifts = [text.gain(step["gap"]), text.gain(step["cumulative"])]
+        rows.append([step["label"], *_figures(step, _sides(step), item["unit"]), *shifts, verdict])
     whole = item["whole"]
-    sides = [text.measured(whole[state], item["unit"]) for state in ("before", "after")]
-    gain = text.gain(whole["ratio"])
     multiplied = f"product of all changes: {text.gain(whole['steps_ratio'])}"
-    return ["Overall", *sides, text.signed(whole["change_pct"]), gain, text.interval(whole), "", gain, multiplied]
+    figures = _figures(whole, [whole["before"], whole["after"]], item["unit"])
+    return [*rows, ["Overall", *figures, "", text.gain(whole["ratio"]), multiplied]]
 
 
-def csv(report: Report) -> Iterator[str]:
+def _sides(step: Stage) -> list[float | None]:
+    return [side["median"] if side else None for side in (step["before"], step["after"])]
+
+
+def _figures(found: Stage | Whole, sides: Iterable[object], unit: object) -> list[str]:
+    medians = [text.measured(side, unit) for side in sides]
+    return [*medians, text.signed(found["change_pct"]), text.gain(found["ratio"]), text.interval(found)]
+
+
+def csv(report: Trend) -> Iterator[str]:
     """A row for each change of each series."""
     names = (f"{key}_ratio" if key in ("gap", "cumulative") else key for key in STEP_KEYS)
     yield cells(["name", "change", "label", *SERIES_KEYS, "before", "after", *names])
     for item in report["series"]:
         for step in item["steps"]:
-            yield cells(
-                [
-                    report["name"],
-                    step["change"],
-                    step["label"],
-                    *(item[key] for key in SERIES_KEYS),
-                    *((step[state] or {}).get("median") for state in ("before", "after")),
-                    *(step[key] for key in STEP_KEYS),
-                ]
-            )
+            head = [report["name"], step["change"], step["label"], *itemgetter(*SERIES_KEYS)(item)]
+            yield cells([*head, *_sides(step), *itemgetter(*STEP_KEYS)(step)])
 
 
-FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
+FORMATS: Formats = {
     "json": to_json.lines,
     "html": html,
     "md": markdown,

@@ -7,33 +7,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .text import VERDICT_STYLES, Item, Report, better_by, gain, listed, plural, verdict_of
+from .._compare.shapes import Report, Row
+from .._pages.text import VERDICT_STYLES, better_by, gain, listed, plural, verdict_of
 
 HOSTS_SHOWN = 20
 NAMED = 8  # workloads and hosts that differ, in one sentence
 
 
-def deciding(report: Report) -> list[Item]:
+def deciding(report: Report) -> list[Row]:
     """The row of each contrast that decides about it: the first one."""
-    found: dict[str, Item] = {}
-    for row in report.get("pooled") or ():
-        found.setdefault(str(row.get("contrast") or ""), row)
+    found: dict[str, Row] = {}
+    for row in report["pooled"]:
+        found.setdefault(row["contrast"], row)
     return list(found.values())
 
 
-def of_hosts(report: Report) -> list[Item]:
+def of_hosts(report: Report) -> list[Row]:
     """One row per host, the most urgent first; empty if there is only one host."""
     first = {id(row) for row in deciding(report)}
-    rows = [row for row in report.get("pooled") or () if id(row) not in first]
-    return sorted(rows, key=lambda row: (verdict_of(row).rank, row.get("ratio") or 1.0))
+    rows = [row for row in report["pooled"] if id(row) not in first]
+    return sorted(rows, key=lambda row: (verdict_of(row).rank, row["ratio"] or 1.0))
 
 
-def shown(report: Report) -> list[Item]:
+def shown(report: Report) -> list[Row]:
     """The deciding rows and the first hosts."""
     return [*deciding(report), *of_hosts(report)[:HOSTS_SHOWN]]
 
 
-def host_counts(rows: Sequence[Item]) -> str:
+def host_counts(rows: Sequence[Row]) -> str:
     """``1,000 rows of single hosts: 12 regressed, 988 unchanged``; empty if all of them are shown."""
     if len(rows) <= HOSTS_SHOWN:
         return ""
@@ -45,70 +46,66 @@ def host_counts(rows: Sequence[Item]) -> str:
     )
 
 
-def title(row: Item) -> str:
+def title(row: Row) -> str:
     """``All workloads of this host``, ``All workloads of app1``, ``All workloads of 3 hosts``."""
-    what = "The workload" if row.get("workloads") == 1 else "All workloads"
-    hosts = row.get("hosts") or 0
-    where = row.get("host") or ("this host" if hosts == 1 else plural(hosts, "host") if hosts else "")
+    what = "The workload" if row["workloads"] == 1 else "All workloads"
+    hosts = row["hosts"]
+    where = row["host"] or ("this host" if hosts == 1 else plural(hosts, "host") if hosts else "")
     named = f"{what} of {where}" if where else what
-    return f"{row['contrast']}: {named[0].lower()}{named[1:]}" if row.get("contrast") else named
+    return f"{row['contrast']}: {named[0].lower()}{named[1:]}" if row["contrast"] else named
 
 
-def label(row: Item) -> str:
+def label(row: Row) -> str:
     """The name of a row in a drawing: ``all 3 hosts``, ``app1``; in an experiment ``every-4`` or ``every-4, app1``."""
-    contrast, host = row.get("contrast"), row.get("host")
+    contrast, host = row["contrast"], row["host"]
     if contrast:
         return f"{contrast}, {host}" if host else str(contrast)
-    return str(host or ("all workloads" if row.get("hosts") == 1 else f"all {plural(row.get('hosts') or 0, 'host')}"))
+    return str(host or ("all workloads" if row["hosts"] == 1 else f"all {plural(row['hosts'], 'host')}"))
 
 
-def extent(row: Item) -> str:
+def extent(row: Row) -> str:
     """What a row is made of: ``7 workloads, 8 rounds per state``."""
-    unit = {"starts": "start", "rounds": "round"}.get(str(row.get("unit")))
-    parts = [plural(row.get("workloads") or 0, "workload")]
-    parts += [plural(row["hosts"], "host")] if (row.get("hosts") or 0) > 1 else []
-    return ", ".join([*parts, f"{plural(row.get('rounds') or 0, unit or 'round')} per state"])
+    unit = {"starts": "start", "rounds": "round"}.get(row["unit"])
+    parts = [plural(row["workloads"], "workload")]
+    parts += [plural(row["hosts"], "host")] if row["hosts"] > 1 else []
+    return ", ".join([*parts, f"{plural(row['rounds'], unit or 'round')} per state"])
 
 
-def level(row: Item) -> str:
+def level(row: Row) -> str:
     """``99.8 % interval``; only ``interval`` if the level is unknown."""
-    known = row.get("confidence_pct")
-    return f"{known:.{4 if known > 99.9 else 3}g} % interval" if isinstance(known, (int, float)) else "interval"
+    known = row["confidence_pct"]
+    return (
+        f"{min(known, 99.99):.{4 if known > 99.9 else 3}g} % interval"
+        if isinstance(known, (int, float))
+        else "interval"
+    )
 
 
-def deviations(row: Item) -> str:
+def deviations(row: Row) -> str:
     """The workloads and hosts that differ from the others, in one sentence; empty if none does."""
-    known = row.get("deviations") or ()
+    known = row["deviations"]
     if not known:
         return ""
     if len(known) == 1:
         told = f"{known[0].get('name')} differs: {better_by(known[0].get('ratio'))} than the others."
     else:
-        names = [f"{item.get('name')} ({better_by(item.get('ratio'))})" for item in known]
+        names = [f"{item['name']} ({better_by(item['ratio'])})" for item in known]
         told = f"{plural(len(known), 'part')} differ from the others: {listed(names, NAMED)}."
     return f"No change on the whole, but {told}" if verdict_of(row).word == "UNCHANGED" else told
 
 
-def control(row: Item) -> str:
+def control(row: Row) -> str:
     """The control of the host, in one sentence; empty if it has none."""
-    if row.get("control_ratio") is None:
+    if row["control_ratio"] is None:
         return ""
-    ends = [row.get("control_low"), row.get("control_high")]
+    ends = [row["control_low"], row["control_high"]]
     told = " to ".join("open" if end is None else gain(end) for end in ends)
-    return f"The control: {gain(row.get('control_ratio'))} (99 % interval {told})."
-
-
-def more(row: Item) -> str:
-    """How many rounds to add; empty if more of them would not help."""
-    count = row.get("more_rounds")
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        return ""
-    return f"About {plural(count, 'more round')} per state would decide it."
+    return f"The control: {gain(row['control_ratio'])} (99 % interval {told})."
 
 
 def lost(report: Report) -> str:
     """``3 of 5 comparisons have no result`` if it is half of them or more; otherwise empty."""
-    judged = [item for item in report.get("comparisons") or () if not item.get("control")]
+    judged = [item for item in report["comparisons"] if not item["control"]]
     without = sum(1 for item in judged if verdict_of(item).word in ("NOT COMPARABLE", "NO DATA"))
     return (
         f"{without:,} of {len(judged):,} comparisons have no result" if without and 2 * without >= len(judged) else ""

@@ -6,28 +6,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._compare.shapes import Comparison, Part, Report
+from .._pages.text import ARROW, measured, number
 from . import view
-from .text import ARROW, Item, Report, measured, number
 
 PERCENTILES = ("p50", "p90", "p99")
 
 
-def told(report: Report) -> list[Item]:
+def told(report: Report) -> list[Comparison]:
     """The comparisons that have a distribution, in reading order."""
-    return [item for item in view.ordered(report.get("comparisons") or ()) if item.get("distribution")]
+    return [item for item in view.ordered(report["comparisons"]) if item["distribution"]]
 
 
-def note(items: Sequence[Item]) -> str:
+def note(items: Sequence[Comparison]) -> str:
     """What the percentiles describe, and what not; empty without any."""
-    return str(items[0]["distribution"]["note"]) if items else ""
+    return str((items[0]["distribution"] or {}).get("note", "")) if items else ""
 
 
-def sentences(items: Sequence[Item]) -> list[str]:
+def sentences(items: Sequence[Comparison]) -> list[str]:
     """One line for each comparison: ``app1 -> app2, pingpong-1000B: p50 51.2 -> 48.0 µs, ...``."""
-    return [f"{view.pair_name(item)}, {view.workload_name(item)}: {_changes(item['distribution'])}." for item in items]
+    return [
+        f"{view.pair_name(item)}, {view.workload_name(item)}: {_changes(item['distribution'] or {})}." for item in items
+    ]
 
 
-def _changes(known: Item) -> str:
+def _changes(known: Part) -> str:
     sides = known["before"], known["after"]
     words = [
         f"{name} {number(sides[0][name])} {ARROW} {measured(sides[1][name], known['unit'])}"

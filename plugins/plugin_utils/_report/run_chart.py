@@ -9,14 +9,15 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from .svg import circle, diamond, drawing, el
-from .text import Item, number, one_line, plural, shorten
+from .._compare.shapes import Comparison, Part
+from .._pages.svg import circle, diamond, drawing, el
+from .._pages.text import number, one_line, plural, shorten
 from .view import pair_name, workload_name
 
 RUNS_DRAWN = 2000
 
 
-def run_chart(ident: str, item: Item, runs: Sequence[Item]) -> Markup:
+def run_chart(ident: str, item: Comparison, runs: Sequence[Part]) -> Markup:
     """Every run in time order, grouped into rounds; before and after differ by shape, tint and letter."""
     return _RunChart(item, runs[:RUNS_DRAWN]).draw(ident)
 
@@ -26,29 +27,29 @@ class _RunChart:
 
     width, height, left, right, top, bottom = 460, 178, 52.0, 452.0, 26.0, 150.0
 
-    def __init__(self, item: Item, runs: Sequence[Item]) -> None:
+    def __init__(self, item: Comparison, runs: Sequence[Part]) -> None:
         self.item = item
-        self.rounds: list[tuple[str, object, list[Item]]] = []
+        self.rounds: list[tuple[str, object, list[Part]]] = []
         for run in runs:
-            phase, number_ = str(run.get("phase")), run.get("round")
+            phase, number_ = str(run["phase"]), run["round"]
             if not self.rounds or self.rounds[-1][:2] != (phase, number_):
                 self.rounds.append((phase, number_, []))
             self.rounds[-1][2].append(run)
-        counted = [r for r in runs if r.get("ok") and not r.get("warmup") and r.get("value") is not None]
+        counted = [r for r in runs if r["ok"] and not r["warmup"] and r["value"] is not None]
         self.values = sorted(run["value"] for run in counted)
         self.low, self.high = self._range(counted)
         names = ("before", "after", "warmup", "failed", "beyond", "median")
         self.paths: dict[str, list[str]] = {name: [] for name in names}
 
-    def _range(self, counted: Sequence[Item]) -> tuple[float, float]:
+    def _range(self, counted: Sequence[Part]) -> tuple[float, float]:
         """From the quartiles of each phase, so that one spike does not flatten all other runs."""
         if not counted:
             return 0.0, 1.0
         low, high = self.values[0], self.values[-1]
         if len(counted) >= 8:
             ends = []
-            for phase in {run.get("phase") for run in counted}:
-                values = [run["value"] for run in counted if run.get("phase") == phase]
+            for phase in {run["phase"] for run in counted}:
+                values = [run["value"] for run in counted if run["phase"] == phase]
                 first, _middle, third = statistics.quantiles(values * 2, n=4)
                 reach = 2 * max(third - first, third * 0.01)
                 ends += [first - reach, third + reach]
@@ -86,7 +87,7 @@ class _RunChart:
         title = f"Runs of {one_line(workload_name(self.item))}, {one_line(pair_name(self.item))}"
         return drawing(ident, title, self._description(count), size=(self.width, self.height), body=body, cls="runs")
 
-    def _round(self, phase: str, number_: object, runs: list[Item], place: tuple[float, float, float]) -> list[Markup]:
+    def _round(self, phase: str, number_: object, runs: list[Part], place: tuple[float, float, float]) -> list[Markup]:
         x, wide, step = place
         parts = []
         if phase == "after":
@@ -98,7 +99,7 @@ class _RunChart:
         at = x + step * 0.9
         for run in runs:
             self._point(run, phase, at)
-            if run.get("ok") and not run.get("warmup") and run.get("value") is not None:
+            if run["ok"] and not run["warmup"] and run["value"] is not None:
                 good.append(run["value"])
             at += step
         if good:
@@ -106,13 +107,13 @@ class _RunChart:
             self.paths["median"].append(f"M{x + step * 0.3:.1f} {y:.1f}H{x + wide - step * 0.3:.1f}")
         return parts
 
-    def _point(self, run: Item, phase: str, x: float) -> None:
-        value = run.get("value")
-        if not run.get("ok") or value is None:
+    def _point(self, run: Part, phase: str, x: float) -> None:
+        value = run["value"]
+        if not run["ok"] or value is None:
             self.paths["failed"].append(f"M{x - 3:.1f} {self.bottom - 7:.1f}l6 6m0-6l-6 6")
             return
         y = self.y(value)
-        if run.get("warmup"):
+        if run["warmup"]:
             self.paths["warmup"].append(f"M{x - 3:.1f} {y:.1f}h6m-3-3v6")
         elif value > self.high:
             self.paths["beyond"].append(f"M{x:.1f} {self.top + 1:.1f}l4 7h-8z")
@@ -126,9 +127,7 @@ class _RunChart:
     def _description(self, count: int) -> str:
         parts = [f"{plural(count, 'run')} in {plural(len(self.rounds), 'round')} in time order"]
         if self.values:
-            parts.append(
-                f"values from {number(self.values[0])} to {number(self.values[-1])} {self.item.get('unit') or ''}"
-            )
+            parts.append(f"values from {number(self.values[0])} to {number(self.values[-1])} {self.item['unit'] or ''}")
         for side, found in (
             ("above", [value for value in self.values if value > self.high]),
             ("below", [value for value in self.values if value < self.low]),

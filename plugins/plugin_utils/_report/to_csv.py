@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from .text import PairKey, Report, Runs, one_line
+from .._compare.shapes import Report
+from .._pages.cells import cells
+from .._pages.text import PairKey, Runs
 from .view import key_of
 
 HEADER = (
@@ -29,7 +29,6 @@ HEADER = (
     "unit",
     "error",
 )
-FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
 ROWS_A_PIECE = 5000
 
 
@@ -65,20 +64,3 @@ def _rows(report: Report, runs: Runs) -> Iterator[str]:
 def _cell(value: object) -> str:
     """One cell as it stands between two commas."""
     return cells([value, None])[:-2]
-
-
-def cells(values: Iterable[object]) -> str:
-    """One row; numbers are written unchanged, and unknown values are empty."""
-    buffer = io.StringIO()
-    row = [value if isinstance(value, (int, float)) else text_cell(value) for value in values]
-    csv.writer(buffer, lineterminator="\n").writerow(row)
-    return buffer.getvalue()
-
-
-@functools.lru_cache(maxsize=4096)
-def text_cell(value: object) -> str:
-    """A text on one line; an apostrophe in front keeps a spreadsheet from reading it as a formula."""
-    if value is None:
-        return ""
-    text = one_line(value)
-    return f"'{text}" if text.lstrip()[:1] and text.lstrip()[0] in FORMULA else text

@@ -9,15 +9,18 @@ shown in full, all others as one line each in folded tables, and the page says w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from . import charts, pooled, round_trips, text, view
+from .._compare.shapes import Comparison, Report
+from .._pages import text
+from .._pages.html import page
+from .._pages.text import Runs
+from . import charts, pooled, round_trips, view
 from .costs import cpu_rows
 from .cpu_chart import cpu_chart
 from .ecdf_chart import ecdf_chart
-from .html import page
 from .run_chart import RUNS_DRAWN, run_chart
-from .text import Item, Report, Runs
 
 FLEET_FROM = 60  # comparisons, controls not counted
 WORST = 40  # comparisons drawn and shown in full in a fleet
@@ -42,37 +45,40 @@ SECTIONS = (
     ("distribution", "Annex: single round trips"),
     ("runs", "Annex: every run"),
 )
+HEADINGS = {"data": "Raw data and how to repeat it", "runs": "Annex: every run in time order"}
+"""Of sections whose heading is longer than their title in the list of sections."""
 
 
 def lines(report: Report, runs: Runs) -> Iterator[str]:
     """The page in pieces; joined they are the file."""
-    yield from page("report.html.j2", _context(report, runs))
+    yield from page(Path(__file__).parent, "report.html.j2", _context(report, runs), pooled, view)
 
 
 def _context(report: Report, runs: Runs) -> dict[str, Any]:
-    comparisons = [item for item in report.get("comparisons") or () if not item.get("control")]
-    everything = view.ordered(report.get("comparisons") or ())
+    comparisons = [item for item in report["comparisons"] if not item["control"]]
+    everything = view.ordered(report["comparisons"])
     fleet = len(comparisons) > FLEET_FROM
     material = float(report["thresholds"]["material_pct"])
     plotted = view.worst_first(comparisons)[:WORST] if fleet else everything
     together, hosts = pooled.shown(report), pooled.of_hosts(report)
-    known = any(item.get("ratio") for item in [*together, *plotted])
+    known = any(item["ratio"] for item in [*together, *plotted])
     changes, comparability = view.change_groups(report), view.comparability_groups(report)
     drawn = plotted[:CHARTS] if fleet else everything
     levels = view.levels_of(report)
-    against = [level for level in levels if not level.get("baseline")]
-    cpu_items = plotted if fleet else [item for item in everything if not item.get("control")]
+    against = [level for level in levels if not level["baseline"]]
+    cpu_items = plotted if fleet else [item for item in everything if not item["control"]]
     costs = [row for item in cpu_items for row in cpu_rows(item)]
     known_trips = round_trips.told(report)
+    headings = HEADINGS | {"overview": "The fleet at a glance"} if fleet else HEADINGS
     return {
         "report": report,
         "round_trips": known_trips,
         "round_trips_note": round_trips.note(known_trips),
         "round_trips_charts": [
-            {"item": item, "svg": ecdf_chart(f"ecdf-{index}", item)}
+            (item, ecdf_chart(f"ecdf-{index}", item))
             for index, item in enumerate(view.worst_first(known_trips)[:DISTRIBUTIONS])
         ],
-        "sections": sections(report),
+        "sections": [(ident, title, headings.get(ident, title)) for ident, title in sections(report)],
         "tally": [(verdict, report["counts"].get(word, 0)) for word, verdict in text.VERDICT_STYLES.items()],
         "fleet": fleet,
         "comparisons": everything,
@@ -92,14 +98,14 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "cpu_plot": cpu_chart("cpu-plot", costs) if costs else "",
         "cpu_plot_narrow": cpu_chart("cpu-plot-narrow", costs, "narrow") if costs else "",
         "cpu_left_out": len(comparisons) - len(cpu_items),
-        "units": sorted({str(item["unit_of_work"]) for item in cpu_items if item.get("unit_of_work")}) or ["unit"],
-        "shared_kernel": any((item.get("kpi") or {}).get("shared_kernel") for item in everything),
+        "units": sorted({str(item["unit_of_work"]) for item in cpu_items if item["unit_of_work"]}) or ["unit"],
+        "shared_kernel": any(item["kpi"].get("shared_kernel") for item in everything),
         "changes": changes[:GROUPS],
         "changes_left_out": max(0, len(changes) - GROUPS),
         "comparability": comparability[:GROUPS],
         "comparability_left_out": max(0, len(comparability) - GROUPS),
-        "warnings": _first(report.get("warnings") or ()),
-        "problems": _first(report.get("problems") or ()),
+        "warnings": _first(report["warnings"]),
+        "problems": _first(report["problems"]),
         "charts": _charts(report, runs, drawn),
         "charts_left_out": len(everything) - len(drawn),
         "not_measured": view.not_measured_groups(report)[:GROUPS],
@@ -115,14 +121,16 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
 def sections(report: Report) -> list[tuple[str, str]]:
     """The sections that this report has."""
     absent = {name for name in ("experiment", "context") if not report.get(name)}
-    if report.get("declared"):
+    if report["declared"]:
         absent.discard("context")
     if not round_trips.told(report):
         absent.add("distribution")
     return [section for section in SECTIONS if section[0] not in absent]
 
 
-def _fleet_context(everything: Sequence[Item], comparisons: Sequence[Item], material: float) -> dict[str, Any]:
+def _fleet_context(
+    everything: Sequence[Comparison], comparisons: Sequence[Comparison], material: float
+) -> dict[str, Any]:
     workloads = view.by_workload(everything)
     share = max(1, DENSE_ROWS // len(workloads))
     return {
@@ -137,7 +145,7 @@ def _first(sentences: Sequence[str]) -> list[str]:
     return [*sentences[:SENTENCES], *([f"{more:,} more in report.json."] if more > 0 else [])]
 
 
-def _charts(report: Report, runs: Runs, items: Sequence[Item]) -> list[dict[str, Any]]:
+def _charts(report: Report, runs: Runs, items: Sequence[Comparison]) -> list[dict[str, Any]]:
     found_runs = view.runs_of(runs, (view.key_of(item) for item in items))
     found = []
     for index, item in enumerate(items):
@@ -147,13 +155,11 @@ def _charts(report: Report, runs: Runs, items: Sequence[Item]) -> list[dict[str,
         ]
         if not mine:
             continue
-        failed = sum(1 for run in mine if not run.get("ok"))
-        high = [
-            run["value"] for run in mine if run.get("ok") and run.get("value") is not None and not run.get("warmup")
-        ]
+        failed = sum(1 for run in mine if not run["ok"])
+        high = [run["value"] for run in mine if run["ok"] and run["value"] is not None and not run["warmup"]]
         note = text.plural(len(mine), "run") + (f", {failed} failed" if failed else "")
         if high:
-            note += f"; {text.number(min(high))} to {text.number(max(high))} {item.get('unit') or ''} without warm-up"
+            note += f"; {text.number(min(high))} to {text.number(max(high))} {item['unit'] or ''} without warm-up"
         if len(mine) > RUNS_DRAWN:
             note += f"; the first {RUNS_DRAWN:,} are drawn, all are in report.csv"
         found.append({"item": item, "note": note, "svg": run_chart(f"runs-{index}", item, mine)})

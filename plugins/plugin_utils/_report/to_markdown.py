@@ -4,24 +4,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from . import pooled, round_trips, text, view
+from .._compare.shapes import Comparison, Finding, Report
+from .._pages import text
+from .._pages.markdown import ROWS, bullets, escape, section, sentence, table
+from .._pages.text import Runs
+from . import pooled, round_trips, view
 from .costs import cpu_rows
-from .text import Item, Report, Runs
-
-ROWS = 50  # a ticket is read, not searched
-LONGEST = 500
-_SPECIAL = re.compile(r"[\\`*_\[\]|~#&<>@]|://")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "://": ":&#47;&#47;"}
-
-
-def escape(value: object) -> str:
-    """A text on one line that Markdown and HTML show literally, without mentions and links."""
-    line = text.shorten(text.one_line(value), LONGEST)
-    line = _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), line)
-    return re.sub(r"^([-+]|\d+[.)])(?=\s)", r"\\\1", line)
 
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
@@ -35,8 +25,8 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     yield from _changes(report)
     yield from _warnings(report)
     yield from _not_measured(report)
-    yield from section("Method and limits", bullets(report.get("method") or ()))
-    repeat = report.get("repeat")
+    yield from section("Method and limits", bullets(report["method"]))
+    repeat = report["repeat"]
     if repeat:
         # an indented block, because nothing within a line can end it as backquotes end a fenced one
         block = "\n".join("    " + text.one_line(line) for line in str(repeat).splitlines())
@@ -45,37 +35,25 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
 
 def _head(report: Report) -> Iterator[str]:
     verdict = text.verdict_of(report)
-    yield f"# {verdict.symbol} {text.verdict_word(report)}: change {escape(report.get('change'))}\n\n"
-    yield f"{escape(report.get('headline'))}\n\n"
+    yield f"# {verdict.symbol} {text.verdict_word(report)}: change {escape(report['change'])}\n\n"
+    yield f"{escape(report['headline'])}\n\n"
     if view.decision(report):
         yield f"**{view.decision(report)}**\n\n"
     hosts, protocol, period = report["hosts"], report["protocol"], report["period"]
     facts = {
         "Hosts": f"{hosts.get('measured')} measured, {hosts.get('not_measured')} not measured",
         "Period": f"{text.moment(period.get('first'))} to {text.moment(period.get('last'))}",
-        "Measured with": ", ".join(report.get("tools") or ()) or text.DASH,
+        "Measured with": ", ".join(report["tools"]) or text.DASH,
         "Protocol": f"{', '.join(protocol.get('names') or ()) or text.DASH}; {protocol.get('evidence') or text.DASH}",
         "Material limit": text.percent(report["thresholds"].get("material_pct")),
     }
     yield from (f"- **{name}:** {escape(value)}\n" for name, value in facts.items())
-    steps = report.get("next_steps") or ()
+    steps = report["next_steps"]
     yield from section("What to do next", [f"{place}. {sentence(step)}\n" for place, step in enumerate(steps, 1)])
 
 
-def sentence(step: object) -> str:
-    """A sentence whose commands can be copied: text between backquotes is not markup and contains no backquote."""
-    parts = text.with_code(step)
-    return "".join(f"`{text.one_line(part)}`" if code else _between_commands(part) for code, part in parts)
-
-
-def _between_commands(part: str) -> str:
-    """Escaped text with the blank before and behind it."""
-    first, last = (" " * (part[place] == " ") for place in (0, -1))
-    return f"{first}{escape(part)}{last if part.strip() else ''}"
-
-
 def _experiment(report: Report) -> Iterator[str]:
-    experiment = report.get("experiment")
+    experiment = report["experiment"]
     if not experiment:
         return
     progress = experiment["progress"]
@@ -91,10 +69,10 @@ def _experiment(report: Report) -> Iterator[str]:
         [
             level["name"],
             "; ".join(text.opaque(level.get("vars") or {})),
-            "baseline" if level.get("baseline") else f"{text.verdict_of(level).symbol} {text.verdict_word(level)}",
-            text.gain(level.get("ratio")),
+            "baseline" if level["baseline"] else f"{text.verdict_of(level).symbol} {text.verdict_word(level)}",
+            text.gain(level["ratio"]),
             text.interval(level),
-            " · ".join(level.get("guards") or ()),
+            " · ".join(level["guards"] or ()),
         ]
         for level in view.levels_of(report)[:ROWS]
     ]
@@ -105,14 +83,13 @@ def _experiment(report: Report) -> Iterator[str]:
 def _pooled(report: Report) -> Iterator[str]:
     """The rows that decide and the hosts that a reader must see first."""
     rows = pooled.shown(report)
-    deciding = pooled.deciding(report)
     body = [
         [
             f"{pooled.title(row)} ({pooled.extent(row)})",
-            text.gain(row.get("ratio")),
-            f"{text.interval(row)} ({pooled.level(row)})" if row.get("low") or row.get("high") else text.DASH,
+            text.gain(row["ratio"]),
+            f"{text.interval(row)} ({pooled.level(row)})" if row["low"] or row["high"] else text.DASH,
             f"{text.verdict_of(row).symbol} {text.verdict_word(row)}",
-            _said(row, pooled.deviations(row), pooled.control(row), pooled.more(row) if row in deciding else ""),
+            _said(row, pooled.deviations(row), pooled.control(row)),
         ]
         for row in rows
     ]
@@ -121,14 +98,14 @@ def _pooled(report: Report) -> Iterator[str]:
     yield from section("All workloads together", [*told, *([f"\n{left_out}\n"] if left_out else [])])
 
 
-def _said(item: Item, *more: str) -> str:
+def _said(item: Finding, *more: str) -> str:
     """Reason, further sentences, guards and flags in one cell."""
-    parts = [str(item.get("reason") or ""), *more, *(item.get("guards") or ()), *(item.get("flags") or ())]
+    parts = [str(item["reason"] or ""), *more, *item["guards"], *item["flags"]]
     return " · ".join(filter(None, parts))
 
 
 def _results(report: Report) -> Iterator[str]:
-    comparisons = report.get("comparisons") or ()
+    comparisons = report["comparisons"]
     rows = [
         [word.symbol + " " + word.word, text.number(report["counts"].get(word.word, 0))]
         for word in text.VERDICT_STYLES.values()
@@ -139,27 +116,27 @@ def _results(report: Report) -> Iterator[str]:
     fleet = len(comparisons) > ROWS
     shown = _shown(comparisons)
     if fleet:
-        judged = sum(1 for item in comparisons if not item.get("control"))
+        judged = sum(1 for item in comparisons if not item["control"])
         yield f"\nThe {len(shown)} comparisons to look at first, of {judged:,}; all are in report.json.\n"
     header = ("Host pair", "Workload", "Before", "After", "Gain", "Interval", "p", "Verdict", "Reason")
     yield from ["\n", *table(header, [_row(item) for item in shown])]
 
 
-def _shown(items: Sequence[Item]) -> list[Item]:
+def _shown(items: Sequence[Comparison]) -> list[Comparison]:
     """All comparisons in their order, or the most important ones if a ticket has no room for all."""
     return view.worst_first(items)[:ROWS] if len(items) > ROWS else view.ordered(items)
 
 
-def _row(item: Item) -> list[object]:
-    unit, way = item.get("unit") or "", view.ways(item)
-    medians = [text.measured((item.get(side) or {}).get("median"), unit) for side in ("before", "after")]
+def _row(item: Comparison) -> list[object]:
+    unit, way = item["unit"] or "", view.ways(item)
+    medians = [text.measured(side["median"], unit) for side in (item["before"], item["after"])]
     return [
         view.pair_name(item),
-        f"{view.workload_name(item)}{' (control)' if item.get('control') else ''}",
+        f"{view.workload_name(item)}{' (control)' if item['control'] else ''}",
         *medians,
-        text.gain(item.get("ratio")),
+        text.gain(item["ratio"]),
         text.interval(item),
-        text.probability(item.get("p")),
+        text.probability(item["p"]),
         f"{text.verdict_of(item).symbol} {text.verdict_word(item)}",
         _said(item, f"Transport: {way}." if way else ""),
     ]
@@ -177,7 +154,7 @@ def _costs(report: Report) -> Iterator[str]:
             text.gain(row["ratio"]),
             *(text.number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")),
         ]
-        for item in _shown([item for item in report.get("comparisons") or () if not item.get("control")])
+        for item in _shown([item for item in report["comparisons"] if not item["control"]])
         for row in cpu_rows(item)
     ]
     sides = ("CPU before", "CPU after", "Gain", "ITR per hour before", "ITR per hour after")
@@ -195,29 +172,23 @@ def _changes(report: Report) -> Iterator[str]:
     for group in view.change_groups(report)[:ROWS]:
         item = group.item
         before, after = (", ".join(text.opaque((item.get(side) or {}).get("running"))) for side in ("before", "after"))
-        effect = {"True": "yes", "False": "NO"}.get(str(item.get("took_effect")), "unknown")
-        knob = f"{item.get('name')} {item.get('subject') or ''}"
-        rows.append(
-            [text.listed(group.members, 6), knob, before, after, item.get("verdict"), effect, item.get("reason")]
-        )
+        effect = {"True": "yes", "False": "NO"}.get(str(item["took_effect"]), "unknown")
+        knob = f"{item['name']} {item['subject'] or ''}"
+        rows.append([text.listed(group.members, 6), knob, before, after, item["verdict"], effect, item["reason"]])
     header = ("Hosts", "Tuning", "Running before", "Running after", "Verdict of the tuning", "Took effect", "Reason")
     yield from section("What changed", table(header, rows))
 
 
 def _warnings(report: Report) -> Iterator[str]:
-    sentences = [*(report.get("warnings") or ()), *(report.get("problems") or ())]
+    sentences = [*report["warnings"], *report["problems"]]
     yield from section("Warnings and problems", bullets(sentences))
-    differing = [g for g in view.comparability_groups(report) if g.item.get("before") != g.item.get("after")]
+    differing = [g for g in view.comparability_groups(report) if g.item["before"] != g.item["after"]]
     rows = [
         [
-            group.item.get("item"),
-            ", ".join(text.opaque(group.item.get("before"))),
-            ", ".join(text.opaque(group.item.get("after"))),
-            "declared"
-            if group.item.get("declared")
-            else "must match"
-            if group.item.get("must_match")
-            else "shown only",
+            group.item["item"],
+            ", ".join(text.opaque(group.item["before"])),
+            ", ".join(text.opaque(group.item["after"])),
+            "declared" if group.item["declared"] else "must match" if group.item["must_match"] else "shown only",
             text.listed(group.members, 6),
         ]
         for group in differing[:ROWS]
@@ -229,27 +200,7 @@ def _warnings(report: Report) -> Iterator[str]:
 
 def _not_measured(report: Report) -> Iterator[str]:
     groups = view.not_measured_groups(report)[:ROWS]
-    rows = [[group.item.get("reason"), len(group.members), text.listed(group.members, 20)] for group in groups]
+    rows = [[group.item["reason"], len(group.members), text.listed(group.members, 20)] for group in groups]
     yield from section(
         "Not measured", table(("Reason", "Hosts", "Names"), rows) or ["Every expected host was measured.\n"]
     )
-
-
-def section(title: str, body: Sequence[str]) -> Iterator[str]:
-    """A section with its heading; nothing if the section is empty."""
-    if body:
-        yield f"\n## {title}\n\n"
-        yield from body
-
-
-def bullets(sentences: Sequence[str]) -> list[str]:
-    """A list of sentences, cut at :data:`ROWS`."""
-    more = len(sentences) - ROWS
-    rest = [f"- {more:,} more in report.json.\n"] if more > 0 else []
-    return [f"- {escape(sentence)}\n" for sentence in sentences[:ROWS]] + rest
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """A table with escaped cells; empty without rows."""
-    body = [f"| {' | '.join(escape(cell if cell is not None else '') for cell in row)} |\n" for row in rows]
-    return [f"| {' | '.join(header)} |\n", f"|{' --- |' * len(header)}\n", *body] if body else []

@@ -6,46 +6,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from .._report.text import plural
-from . import files, gates, state
+from .._pages.text import plural
+from . import keeping, stages, state
+from .checking import BatchState
 
 
-def close(results: Path | str, change: str, lost: Mapping[str, str], evidence: str, at: str) -> str:
-    """Note the end of the last run, and end a batch that no gate has ended; the path of the summary.
+def close(results: Path | str, change: str, run: str, lost: Mapping[str, str], evidence: str, at: str) -> str:
+    """Note the end of a run, and end a batch that no gate has ended; the path of the summary.
 
     ``lost``: {host: why} of hosts that failed or could not be reached; ``evidence``: the folder of this run.
-    OSError, ValueError as from the state file.
+    OSError, ValueError as from the state file, or if another run has taken the rollout over.
     """
-    rollout = state.read(results, change)
-    if rollout is None or not rollout.document["runs"]:
-        return ""
-    for batch in rollout.document["batches"]:
-        if batch["state"] == "running":
-            _end(rollout, batch["number"], lost, at)
-        _explain(batch, lost)
-    rollout.ended(at, evidence, rollout.document["runs"][-1]["reason"])
-    rollout.save(results)
-    return str(files.write(rollout.document, state.folder_of(results, change))["html"])
+    with state.held(results, change):
+        rollout = state.read(results, change)
+        if rollout is None:
+            return ""
+        rollout.own(run)
+        for batch in rollout.document["batches"]:
+            if batch["state"] == "running":
+                _end(rollout, batch["number"], lost, at)
+            _explain(batch, lost)
+        rollout.ended(at, evidence, rollout.document["runs"][-1]["reason"])
+        return keeping.keep(rollout, results)["html"]
 
 
-def _explain(batch: dict[str, Any], lost: Mapping[str, str]) -> None:
+def _explain(batch: BatchState, lost: Mapping[str, str]) -> None:
     """A gate only knows that a host is gone; say why."""
     for host, one in batch["hosts"].items():
-        if one["outcome"] == "lost" and one["reasons"] == [gates.LOST] and host in lost:
+        if one["outcome"] == "lost" and one["reasons"] == [stages.LOST] and host in lost:
             one["reasons"] = [lost[host]]
-            told = {f"{host}: {gates.LOST}": f"{host}: {lost[host]}"}
+            told = {f"{host}: {stages.LOST}": f"{host}: {lost[host]}"}
             batch["reasons"] = [told.get(reason, reason) for reason in batch["reasons"]]
 
 
 def _end(rollout: state.Rollout, number: int, lost: Mapping[str, str], at: str) -> None:
     batch = rollout.document["batches"][number - 1]
     stage = batch["stage"]
-    for host, one in batch["hosts"].items():
-        gate = gates.Gate("lost", one["changed"], [lost.get(host, gates.LOST)])
-        values = gates.values(stage, gate, one["values"])
+    for host in rollout.members(number):
+        one = batch["hosts"][host]
+        gate = stages.Gate("lost", one["changed"], [lost.get(host, stages.LOST)])
+        values = stages.values(stage, gate, one["values"])
         rollout.host(number, host, gate.outcome, values, gate.changed, gate.reasons)
     shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
-    count = plural(len(batch["hosts"]), "host")
+    count = plural(len(rollout.members(number)), "host")
     rollout.end(number, False, shown or [f"the run ended while {stage}, with {count}"], batch["guard"], at)

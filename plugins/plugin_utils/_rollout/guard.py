@@ -30,29 +30,29 @@ nothing had to be changed is measured like the others.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from .._compare.comparing import PHASES, Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
 from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, guards
+from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
-from .._compare.wording import gain, signed
+from .._compare.wording import certainty, gain, signed
+from .._pages.text import listed, one_line, plural, shorten
 from .._records.record_files import Loaded, file_slug, load_change
 from .._records.round import Round
-from .._report.text import one_line, plural, shorten
 from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
 from .._statistics.ranks import short
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, beyond
+from . import checking
 
 LONGEST_NAME = 80
 LONGEST_ERROR = 160
 MOST_PROBLEMS = 5
 MOST_NAMED = 3
 
-Entry = Mapping[str, Any]
-"""A comparison or a row of the report."""
 States = Mapping[str, Sequence[Round]]
 """The rounds of one comparison per phase."""
 
@@ -65,18 +65,6 @@ class _Tested(NamedTuple):
     worse: str
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """What the guard says of a batch; it is good if there are no ``sentences``."""
-
-    sentences: list[str] = field(default_factory=list)
-    """The reasons to stop."""
-    comparisons: list[dict[str, Any]] = field(default_factory=list)
-    """One item per comparison without controls, see :func:`_item`."""
-    notes: list[str] = field(default_factory=list)
-    """What could not be judged, and what to know about the data."""
-
-
 def judge(
     results: Path | str,
     change: str,
@@ -84,19 +72,20 @@ def judge(
     cpu_pct: float,
     material_pct: float = 5.0,
     expected_change: Sequence[str] = (),
-) -> Judgement:
-    """Judge the records of a batch's change; ``hosts``: the hosts of the batch.
+) -> checking.GuardState:
+    """What the guard says of a batch with these hosts, whose change this is; it is good if there are no ``sentences``.
 
     ``cpu_pct``: by how much a unit of work may cost more CPU time; the others as for the report. ValueError for
     limits that mean nothing and a change that is no slug.
     """
     options = _options(cpu_pct, material_pct, expected_change)
+    report = str(Path(results) / change / "report.html")
     try:
         loaded = load_change(results, change)
     except OSError as error:
-        why = one_line(error.strerror or error)
-        return Judgement([f"The records of {change} below {results} cannot be read: {why}."])
-    return judge_records(loaded, hosts, cpu_pct, options)
+        sentence = f"The records of {change} below {results} cannot be read: {one_line(error.strerror or error)}."
+        return {"change": change, "report": report, "sentences": [sentence], "notes": [], "comparisons": []}
+    return {**judge_records(loaded, hosts, cpu_pct, options), "report": report}
 
 
 def _options(cpu_pct: float, material_pct: float, expected_change: Sequence[str]) -> Options:
@@ -105,14 +94,14 @@ def _options(cpu_pct: float, material_pct: float, expected_change: Sequence[str]
     return Options(material_pct=material_pct, expected_change=expected_change, max_runs=0)
 
 
-def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options: Options) -> Judgement:
-    """The same for records that are loaded."""
+def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options: Options) -> checking.GuardState:
+    """As :func:`judge`, for records that are loaded already."""
     wanted = set(hosts)
     records = [item for item in loaded.records if item.host in wanted]
-    report = compare_change(replace(loaded, records=records, tunings=[]), options=options)
+    report = cast(Report, compare_change(replace(loaded, records=records, tunings=[]), options=options))
     notes = _Notes()
     sentences: list[str] = []
-    comparisons: list[dict[str, Any]] = []
+    comparisons: list[checking.Comparison] = []
     for row in report["pooled"]:
         sentences += _of_row(row)
         if row["verdict"] == INCONCLUSIVE:
@@ -141,7 +130,14 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options:
     others = sorted({item.host for item in loaded.records} - wanted)
     if others:
         notes.add(_some(others), "not of this batch; these records were ignored.")
-    return Judgement(sentences, comparisons, [*notes.lines(), *_problems(loaded.problems)])
+    told = [*notes.lines(), *_problems(loaded.problems)]
+    return {
+        "change": loaded.change,
+        "report": "",
+        "sentences": sentences,
+        "notes": told,
+        "comparisons": comparisons,
+    }
 
 
 class _Notes:
@@ -167,14 +163,14 @@ def _states(records: Sequence[Round]) -> dict[tuple[str, str, str], dict[str, li
     return found
 
 
-def _of_row(row: Entry) -> Iterator[str]:
+def _of_row(row: Row) -> Iterator[str]:
     """Why a pooled row stops the batch."""
     limit = f"the material limit of {row['material_pct']:g} %"
     if row["verdict"] == REGRESSED:
-        yield f"{_subject(row)}: {gain(row['ratio'])}{_interval(row)}, more than {limit}."
+        yield f"{_subject(row)}: {gain(row['ratio'] or 1.0)}{_interval(row)}, more than {limit}."
 
 
-def _of_comparison(entry: Entry, states: States) -> Iterator[str]:
+def _of_comparison(entry: Comparison, states: States) -> Iterator[str]:
     """Why a comparison stops the batch, beside its verdict and its CPU cost."""
     where = _where(entry)
     if not entry["control"]:
@@ -203,17 +199,17 @@ def _sure(tested: Sequence[_Tested], chance: str, notes: _Notes) -> Iterator[_Te
             notes.add(item.where, chance)
 
 
-def _regression(entry: Entry) -> Iterator[_Tested]:
+def _regression(entry: Comparison) -> Iterator[_Tested]:
     if entry["p"] is not None:
         worse = (
-            f"{_where(entry)}: {_metric(entry)} {entry['before']['median']:g} {_unit(entry)} before,"
-            f" {entry['after']['median']:g} {_unit(entry)} after: {gain(entry['ratio'])}{_interval(entry)}, more"
-            f" than the material limit of {entry['material_pct']:g} %."
+            f"{_where(entry)}: {_name(entry['metric'])} {entry['before']['median']:g} {_name(entry['unit'])} before,"
+            f" {entry['after']['median']:g} {_name(entry['unit'])} after: {gain(entry['ratio'] or 1.0)}"
+            f"{_interval(entry)}, more than the material limit of {entry['material_pct']:g} %."
         )
         yield _Tested(_where(entry), entry["p"], worse if entry["verdict"] == REGRESSED else "")
 
 
-def _costs(entry: Entry, bound: float) -> Iterator[_Tested]:
+def _costs(entry: Comparison, bound: float) -> Iterator[_Tested]:
     """The CPU costs of both ends; ``bound`` as a fraction."""
     for cost in entry["secondary"]:
         if cost["ratio"] is not None:
@@ -228,15 +224,15 @@ def _costs(entry: Entry, bound: float) -> Iterator[_Tested]:
 
 
 def _retransmits(where: str, states: States) -> Iterator[str]:
-    # without KPIs and failed runs, the guards of the report are those about retransmits
-    for text in guards(states, {}, dict.fromkeys(PHASES, 0)):
+    # without KPIs, the guards of the report are those about retransmits
+    for text in guards(states, {}):
         yield (
             f"{where}: {text.rstrip('.')}; the bound is {RETRANSMITS_TIMES:g} times as many per run, and"
             f" {RETRANSMITS_MORE} more."
         )
 
 
-def _failed(where: str, entry: Entry, states: States) -> Iterator[str]:
+def _failed(where: str, entry: Comparison, states: States) -> Iterator[str]:
     before, after = entry["before"], entry["after"]
     if after["failed_runs"] > before["failed_runs"]:
         errors = [run.error for item in states["after"] for run in item.runs if run.error and not run.warmup]
@@ -247,7 +243,7 @@ def _failed(where: str, entry: Entry, states: States) -> Iterator[str]:
         )
 
 
-def _unknown(entry: Entry, states: States) -> Iterator[str]:
+def _unknown(entry: Comparison, states: States) -> Iterator[str]:
     """What a comparison cannot say."""
     if entry["verdict"] == INCONCLUSIVE:
         yield "INCONCLUSIVE by itself; the report says why."
@@ -261,7 +257,9 @@ def _unknown(entry: Entry, states: States) -> Iterator[str]:
         yield "TCP retransmits are not judged, because a state does not know them."
 
 
-def _not_measured(loaded: Loaded, hosts: Sequence[str], comparisons: Sequence[Entry], notes: _Notes) -> Iterator[str]:
+def _not_measured(
+    loaded: Loaded, hosts: Sequence[str], comparisons: Sequence[Comparison], notes: _Notes
+) -> Iterator[str]:
     """A batch or a host without any comparison; a host at the other end of one is measured, too."""
     ends = [(item["host"], item["peer"]) for item in comparisons if not item["control"]]
     if not ends:
@@ -286,7 +284,7 @@ def _problems(problems: Sequence[str]) -> list[str]:
     return [*shown, *([f"And {plural(more, 'more problem')} in the report."] if more > 0 else [])]
 
 
-def _item(entry: Entry, states: States) -> dict[str, Any]:
+def _item(entry: Comparison, states: States) -> checking.Comparison:
     """A comparison for the state file.
 
     ``effect_pct`` as in the report: above 0 is better; ``cpu_client_pct`` and ``cpu_server_pct``: above 0 costs more,
@@ -296,21 +294,23 @@ def _item(entry: Entry, states: States) -> dict[str, Any]:
     for cost in entry["secondary"]:
         if cost["ratio"] is not None:
             costs["server" if _side(cost) == "server" else "client"] = short(_more_pct(cost["ratio"]))
-    figures: dict[str, Any] = {}
-    for phase in PHASES:
+    figures: dict[str, object] = {}
+    for phase, state in zip(PHASES, (entry["before"], entry["after"]), strict=True):
         total, runs = _retransmitted(states[phase])
-        figures[phase] = entry[phase]["median"]
-        figures[f"failed_{phase}"] = entry[phase]["failed_runs"]
+        figures |= {phase: state["median"], f"failed_{phase}": state["failed_runs"]}
         figures[f"retransmits_{phase}"] = total if runs else None
-    return {
-        **{name: _name(entry[name]) for name in ("host", "peer", "workload")},
-        "metric": _metric(entry),
-        "unit": _unit(entry),
+    made = {
+        "host": _name(entry["host"]),
+        "peer": _name(entry["peer"]),
+        "workload": _name(entry["workload"]),
+        "metric": _name(entry["metric"]),
+        "unit": _name(entry["unit"]),
         "verdict": entry["verdict"],
         "effect_pct": None if entry["ratio"] is None else short(100.0 * (entry["ratio"] - 1.0)),
         **figures,
         **{f"cpu_{side}_pct": value for side, value in costs.items()},
     }
+    return cast(checking.Comparison, made)
 
 
 def _retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
@@ -319,7 +319,7 @@ def _retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
     return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
 
 
-def _side(cost: Entry) -> str:
+def _side(cost: Part) -> str:
     return next((side for side in SIDES if cost["metric"].endswith(f"_{side}")), "machine")
 
 
@@ -328,26 +328,18 @@ def _more_pct(ratio: float) -> float:
     return 100.0 * (1.0 / ratio - 1.0)
 
 
-def _interval(item: Entry) -> str:
-    if item["low"] is None or item["high"] is None:
+def _interval(item: Finding) -> str:
+    if item["low"] is None or item["high"] is None or item["confidence_pct"] is None:
         return ""
-    return f" ({item['confidence_pct']:.3g} % interval {signed(item['low'])} to {signed(item['high'])})"
+    return f" ({certainty(item['confidence_pct'])} % interval {signed(item['low'])} to {signed(item['high'])})"
 
 
-def _where(entry: Entry) -> str:
+def _where(entry: Comparison) -> str:
     return f"{_name(entry['host'])} → {_name(entry['peer'])}, {_name(entry['workload'])}"
 
 
-def _subject(row: Entry) -> str:
+def _subject(row: Row) -> str:
     return shorten(one_line(subject(row)), 2 * LONGEST_NAME)
-
-
-def _metric(entry: Entry) -> str:
-    return _name(entry["metric"])
-
-
-def _unit(entry: Entry) -> str:
-    return _name(entry["unit"])
 
 
 def _name(text: str) -> str:
@@ -356,10 +348,4 @@ def _name(text: str) -> str:
 
 
 def _some(names: Collection[str]) -> str:
-    named = [_name_of_place(name) for name in names]
-    more = len(named) - MOST_NAMED
-    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _name_of_place(text: str) -> str:
-    return shorten(one_line(text), 3 * LONGEST_NAME + 10)
+    return listed([shorten(one_line(name), 3 * LONGEST_NAME + 10) for name in names], MOST_NAMED)

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from .._pages.text import moment, one_line, plural
 from .._records.checks import show
-from .._report.text import moment, one_line, plural
 from .windows import parse
 
 CANARIES, BATCHES, BY = "rollout_canaries", "rollout_batches", "rollout_by"
+LEAVE_OUT = "rollout_leave_out"
 DEFAULT_BATCHES = ("25%",)
 """If nothing is given."""
 
@@ -139,6 +140,21 @@ def _cut(hosts: list[str], sizes: Sequence[tuple[int, bool]]) -> Iterator[list[s
         length = max(number * len(hosts) // 100, 1) if percent else number
         yield hosts[start : start + length]
         start += length
+
+
+def left_out(value: object) -> dict[str, str]:
+    """Why each host of rollout_leave_out is left out, with its owner. ValueError is one sentence."""
+    found = {}
+    for number, entry in enumerate(_entries(value), 1):
+        item = entry if isinstance(entry, Mapping) else {}
+        texts = [str(item.get(key) or "").strip() for key in ("host", "owner", "reason")]
+        if not all(texts) or len(item) != len(texts):
+            raise ValueError(
+                f"{LEAVE_OUT}, entry {number} is {show(entry)}; an object with host, owner, reason belongs there"
+            )
+        host, owner, reason = texts
+        found[host] = f"left out by {owner}: {reason}"
+    return found
 
 
 def wanted(options: Mapping[str, Any]) -> str:
@@ -266,6 +282,8 @@ def lines(plan: Mapping[str, Any], state: Mapping[str, Any] | None, now: datetim
         head = f"  Batch {batch['number']}{f' ({one_line(kind)})' if kind else ''}"
         size, progress = plural(len(batch["hosts"]), "host"), _progress(states.get(batch["number"]))
         found.append(f"{head}, {size}: {_names(batch['hosts'])}{progress}")
+        for host, one in (states.get(batch["number"]) or {"hosts": {}})["hosts"].items():
+            found += [f"    {one_line(host)}: {one_line(one['reasons'][0])}"] if one["outcome"] == "left out" else []
     found += _tunings(plan)
     window = plan.get("window") or {}
     open_hours = parse(window.get("not_before"), window.get("not_after"), window.get("time_zone"), now)

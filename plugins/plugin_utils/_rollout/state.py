@@ -2,35 +2,49 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The state of a rollout in its file, ``<results>/rollouts/<change>/rollout.json``: plan, batches and runs.
 
-The file is replaced as a whole after each step, so that a second start knows what a killed controller had done.
+The file is replaced as a whole after each step, so that a second start knows what a killed controller had done. Each
+step holds the lock of the folder, and is refused if another run has taken the rollout over.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
+import socket
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from .._records.checks import check_slug
-from .._records.files import read_regular
+from .._pages.text import moment, one_line, plural, shorten
+from .._records.checks import check_slug, show
+from .._records.files import locked, read_regular
 from .._records.record_files import write_json
-from .._report.text import moment, one_line, plural, shorten
 from . import checking
-from .checking import SCHEMA
-from .plan import differences, fingerprint
+from .checking import SCHEMA, BatchState, Document, GuardState, HostState, Plan, Start, Times
+from .plan import LEAVE_OUT, differences, fingerprint
+from .stages import BEFORE, PREFLIGHT
 
 FOLDER, FILE = "rollouts", "rollout.json"
 LARGEST_FILE = 1 << 28
 LONGEST_TEXT = 2000
+PATIENCE_S = 60.0
+"""How long to wait for another process that holds the lock of the rollout."""
 
 
 def folder_of(results: Path | str, change: str) -> Path:
     """``<results>/rollouts/<change>``; ValueError for an id that cannot name a folder."""
     return Path(results) / FOLDER / check_slug("rollout_change", change)
+
+
+@contextlib.contextmanager
+def held(results: Path | str, change: str) -> Iterator[str]:
+    """Hold the lock of a rollout, see :func:`locked`; read, change and save it in the block."""
+    with locked(folder_of(results, change), Path(results), PATIENCE_S) as refused:
+        yield refused
 
 
 def read(results: Path | str, change: str) -> Rollout | None:
@@ -62,11 +76,13 @@ def read(results: Path | str, change: str) -> Rollout | None:
 def new(change: str, collection: str, plan: Mapping[str, Any]) -> Rollout:
     """A rollout of which no batch was begun. The plan gets its fingerprint."""
     plan = _plain(plan)
-    document = {
+    document: Document = {
         "schema": SCHEMA,
         "change": check_slug("rollout_change", change),
         "collection": collection,
-        "plan": {**plan, "fingerprint": fingerprint(plan)},
+        "headline": "",
+        "result": "",
+        "plan": cast(Plan, {**plan, "fingerprint": fingerprint(plan)}),
         "batches": [
             {
                 "number": batch["number"],
@@ -93,7 +109,7 @@ def new(change: str, collection: str, plan: Mapping[str, Any]) -> Rollout:
 class Rollout:
     """The document of a state file, and what happens to it. Times are UTC texts as :func:`windows.stamp` gives them."""
 
-    document: dict[str, Any]
+    document: Document
 
     def refuse(self, plan: Mapping[str, Any], collection: str = "") -> None:
         """ValueError if this plan, or the version of the collection if given, is not the one that was begun."""
@@ -107,53 +123,96 @@ class Rollout:
             " Start with the former plan, or give this one another rollout_change."
         )
 
-    def running(self, host: str, pid_alive: Callable[[int], bool]) -> None:
-        """ValueError if another process is at it: the last run did not end, and its process lives on this host."""
+    def claim(self, here: Mapping[str, Any], pid_alive: Callable[[int], bool], take_over: str = "") -> None:
+        """ValueError if the last run has not ended, unless it is taken over by its id or is known to be dead.
+
+        ``here``: this :func:`controller`. A run without an id (0.9.0) only counts on its own host.
+        """
+        if take_over and take_over not in self.runs():
+            raise ValueError(f"rollout_take_over is {take_over!r}, and no run of rollout {self._change} has that id")
         last = self._last_run()
-        if last is None or last["ended"] is not None or last["controller"]["host"] != host:
+        if last is None or last["ended"] is not None or (take_over and last.get("id") == take_over):
             return
-        pid = last["controller"]["pid"]
-        if pid_alive(pid):
+        there = {**here, **last["controller"]}
+        near = all(there[name] == here[name] for name in ("host", "pid_namespace"))
+        if pid_alive(there["pid"]) if near else "id" in last:
+            way = f". If it is gone, -e rollout_take_over={last['id']} takes it over" if "id" in last else ""
             raise ValueError(
-                f"Rollout {self.document['change']} is running (process {pid} on {host}, since"
-                f" {moment(last['began'])}); wait for its end, or end that process"
+                f"Rollout {self._change} is running: its {_told(last)} and has not ended; wait for its end, or end that"
+                f" process{way}"
             )
+
+    def own(self, run: str) -> None:
+        """ValueError if the run with this id is not the last one: somebody has taken the rollout over."""
+        if self.runs()[-1:] != [run]:
+            last = self._last_run()
+            said = f"its last {_told(last)}" if last else "its file has no run"
+            raise ValueError(f"Rollout {self._change} no longer belongs to this run, which ends now: {said}")
+
+    def runs(self) -> list[str]:
+        """The ids of the runs; empty for one of 0.9.0."""
+        return [run.get("id") or "" for run in self.document["runs"]]
 
     def open(self) -> list[int]:
         """The numbers of the batches that are not good."""
         return [batch["number"] for batch in self.document["batches"] if batch["state"] != "good"]
 
+    def leave_out(self, why: Mapping[str, str]) -> None:
+        """Leave hosts out for the rest of the rollout: {host: who, and why}. ValueError if one cannot be left out."""
+        known = {host: batch for batch in self.document["batches"] for host in batch["hosts"]}
+        for name, reason in why.items():
+            if name not in known:
+                raise ValueError(f"{LEAVE_OUT} names {show(name)}, which is no host of rollout {self._change}")
+            host = known[name]["hosts"][name]
+            if known[name]["state"] == "good" and host["outcome"] != "left out":
+                raise ValueError(f"{LEAVE_OUT} names {show(name)}, which is confirmed already")
+            host.update({"outcome": "left out", "reasons": [_text(reason)]})
+
+    def left_out(self) -> dict[str, str]:
+        """The hosts that are left out, with who and why."""
+        hosts = [host for batch in self.document["batches"] for host in batch["hosts"].items()]
+        return {name: host["reasons"][0] for name, host in hosts if host["outcome"] == "left out"}
+
+    def members(self, number: int) -> list[str]:
+        """The hosts of a batch that are not left out."""
+        hosts = self._batch(number)["hosts"]
+        planned = self.document["plan"]["batches"][number - 1]["hosts"]
+        return [host for host in planned if hosts[host]["outcome"] != "left out"]
+
     def again(self, number: int) -> bool:
         """Whether a batch was begun and did not end good: take its probation back first. Ask before :meth:`begin`."""
         return self._batch(number)["state"] in ("running", "stopped")
 
-    def began(self, run: Mapping[str, Any], window: Mapping[str, Any] | None = None) -> None:
-        """A run of the playbook begins: ``began``, ``controller`` {host, pid}, ``evidence``, ``ansible_core``.
+    def began(self, run: Mapping[str, Any], window: Times | None = None) -> None:
+        """A run of the playbook begins: ``id``, ``began``, :func:`controller`, ``evidence``, ``ansible_core``.
 
         ``window``: the change window of this run, which may be another one than before.
         """
-        self.document["runs"].append({"evidence": "", **_plain(run), "ended": None, "reason": ""})
+        begun = {"evidence": "", **_plain(run), "ended": None, "reason": ""}
+        self.document["runs"].append(cast(Start, begun))
         if window is not None:
             self.document["plan"]["window"] = _plain(window)
 
     def ended(self, at: str, evidence: str = "", reason: str = "") -> None:
         """The last run has ended. ``reason``: why before all batches were good, if no batch says so."""
         run = self.document["runs"][-1]
-        run.update(ended=at, reason=_text(reason), evidence=evidence or run["evidence"])
+        run.update({"ended": at, "reason": _text(reason), "evidence": evidence or run["evidence"]})
 
     def begin(self, number: int, at: str) -> None:
         """A new attempt at a batch. After an interrupted one nobody knows the values of its hosts."""
         batch = self._batch(number)
-        touched = batch["stage"] not in ("", "preflight", "measuring before")
-        for name, host in batch["hosts"].items():
+        touched = batch["stage"] not in ("", PREFLIGHT, BEFORE)
+        for name in self.members(number):
+            host = batch["hosts"][name]
             unsure = touched and host["values"] in ("unchanged", "probation") and batch["state"] == "running"
             batch["hosts"][name] = _waiting("unknown" if unsure else host["values"])
-        batch.update(state="running", stage="preflight", since=at, attempt=batch["attempt"] + 1, began=at)
-        batch.update(ended=None, reasons=[], guard=None)
+        attempt = batch["attempt"] + 1
+        batch.update({"state": "running", "stage": PREFLIGHT, "since": at, "attempt": attempt, "began": at})
+        batch.update({"ended": None, "reasons": [], "guard": None})
 
     def stage(self, number: int, stage: str, at: str) -> None:
         """The batch enters a stage of :data:`checking.STAGES`."""
-        self._batch(number).update(stage=stage, since=at)
+        self._batch(number).update({"stage": stage, "since": at})
 
     def host(
         self, number: int, name: str, outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()
@@ -167,14 +226,15 @@ class Rollout:
         }
 
     def end(
-        self, number: int, good: bool, reasons: Sequence[str] = (), guard: Mapping[str, Any] | None = None, at: str = ""
+        self, number: int, good: bool, reasons: Sequence[str] = (), guard: GuardState | None = None, at: str = ""
     ) -> None:
         """The batch has ended, good or not. A batch that was stopped keeps its stage. ``at`` is required."""
         batch = self._batch(number)
-        batch.update(state="good" if good else "stopped", ended=at, reasons=[_text(reason) for reason in reasons])
+        why = [_text(reason) for reason in reasons]
+        batch.update({"state": "good" if good else "stopped", "ended": at, "reasons": why})
         batch["guard"] = None if guard is None else _plain(guard)
         if good:
-            batch.update(stage="", since=None)
+            batch.update({"stage": "", "since": None})
 
     def conclude(self) -> None:
         """Derive ``result`` and ``headline``."""
@@ -186,25 +246,45 @@ class Rollout:
             result = "stopped"
         else:
             result = "running"
-        self.document.update(result=result, headline=_headline(batches, result, last))
+        self.document.update({"result": result, "headline": one_line(_headline(batches, result, last))})
 
     def save(self, results: Path | str) -> Path:
-        """Replace the file as a whole (0644). ValueError, and the old file stays, if the state is not sound."""
+        """Replace the file as a whole (0644). ValueError, and the old file stays, if the state is not sound, or if
+        another run has begun since it was read."""
         self.conclude()
         checking.check(self.document)
-        path = folder_of(results, self.document["change"]) / FILE
+        before, ids = read(results, self._change), self.runs()
+        if before and ids and before.runs() != ids[:-1]:
+            before.own(ids[-1])
+        path = folder_of(results, self._change) / FILE
         write_json(path, self.document, results)
         return path
 
-    def _batch(self, number: int) -> dict[str, Any]:
+    @property
+    def _change(self) -> str:
+        return self.document["change"]
+
+    def _batch(self, number: int) -> BatchState:
         for batch in self.document["batches"]:
             if batch["number"] == number:
-                found: dict[str, Any] = batch
-                return found
+                return batch
         raise ValueError(f"rollout {self.document['change']} has no batch {number}")
 
-    def _last_run(self) -> dict[str, Any] | None:
+    def _last_run(self) -> Start | None:
         return self.document["runs"][-1] if self.document["runs"] else None
+
+
+def run_id() -> str:
+    """A random name, which no YAML takes for a number."""
+    return f"r{secrets.token_hex(6)}"
+
+
+def controller() -> dict[str, Any]:
+    """The process that this worker belongs to. Of containers that share a host name, only the namespace tells."""
+    namespace = ""
+    with contextlib.suppress(OSError):
+        namespace = os.readlink("/proc/self/ns/pid")
+    return {"host": socket.gethostname(), "pid": os.getppid(), "pid_namespace": namespace}
 
 
 def alive(pid: int, proc: Path = Path("/proc")) -> bool:
@@ -226,7 +306,13 @@ def alive(pid: int, proc: Path = Path("/proc")) -> bool:
         return True
 
 
-def _waiting(values: str) -> dict[str, Any]:
+def _told(run: Start) -> str:
+    there = run["controller"]
+    said = f"began at {moment(run['began'])} on {there['host']} (process {there['pid']})"
+    return " ".join(filter(None, ("run", run.get("id"), said)))
+
+
+def _waiting(values: str) -> HostState:
     return {"outcome": "waiting", "values": values, "changed": 0, "reasons": []}
 
 
@@ -239,11 +325,13 @@ def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _headline(batches: Sequence[Mapping[str, Any]], result: str, last: Mapping[str, Any] | None) -> str:
+def _headline(batches: Sequence[BatchState], result: str, last: Start | None) -> str:
     total = len(batches)
     hosts = sum(len(batch["hosts"]) for batch in batches)
+    without = sum(host["outcome"] == "left out" for batch in batches for host in batch["hosts"].values())
     if result == "complete":
-        return f"All {plural(hosts, 'host')} in {plural(total, 'batch', 'batches')} are confirmed."
+        others = f" {plural(without, 'host')} left out." if without else ""
+        return f"All {plural(hosts - without, 'host')} in {plural(total, 'batch', 'batches')} are confirmed.{others}"
     current = next(batch for batch in batches if batch["state"] != "good")
     number = f"{current['number']} of {total}"
     if current["state"] == "stopped":
@@ -265,11 +353,12 @@ def _sentence(head: str, reasons: Sequence[str]) -> str:
     return f"{head}: {reasons[0].rstrip('. ')}{more}."
 
 
-def _counted(batches: Sequence[Mapping[str, Any]], hosts: int) -> str:
+def _counted(batches: Sequence[BatchState], hosts: int) -> str:
     counts: Counter[str] = Counter()
     for batch in batches:
         for host in batch["hosts"].values():
-            counts["confirmed" if batch["state"] == "good" else host["values"]] += 1
+            values = "confirmed" if batch["state"] == "good" else host["values"]
+            counts["left out" if host["outcome"] == "left out" else values] += 1
     verb = "is" if counts["confirmed"] == 1 else "are"
     told = [f"{counts['confirmed']} of {plural(hosts, 'host')} {verb} confirmed"]
     for values, words in (
@@ -277,6 +366,7 @@ def _counted(batches: Sequence[Mapping[str, Any]], hosts: int) -> str:
         ("taken back", "taken back"),
         ("unknown", "unknown"),
         ("unchanged", "unchanged"),
+        ("left out", "left out"),
     ):
         if counts[values]:
             told.append(f"{counts[values]} {words}")

@@ -6,17 +6,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from .._evidence.view import Style
-from .._report.text import DASH, VERDICT_STYLES, gain, listed, measured, moment, one_line, plural
+from .._pages.blocks import Group, Style, grouped
+from .._pages.text import DASH, gain, listed, measured, moment, one_line, plural, verdict_of
+from . import checking
+from .checking import BatchState, Document, HostState, PlannedBatch, Times
 from .plan import duration
 from .windows import Window
-
-Document = Mapping[str, Any]
-"""The state file of a rollout, schema zpower.sap_tuning/rollout/1."""
 
 NAMED = 20  # hosts that a command or a sentence names
 PLAYBOOK = "ansible-playbook zpower.sap_tuning.{} -i inventory"
@@ -37,6 +35,7 @@ OUTCOMES = {
     "ok": Style("ok", "\u2713", "improved"),
     "failed": Style("failed", "\u2716", "regressed"),
     "lost": Style("lost", "\u2205", "regressed"),
+    "left out": Style("left out", "\u2205", "nodata"),
     "waiting": Style("waiting", DASH, "nodata"),
 }
 VALUES = {
@@ -50,56 +49,19 @@ VALUES = {
 """The values of a host; ``left``: those of a stopped batch that were confirmed nevertheless."""
 
 
-@dataclass
-class Group:
-    """Hosts of one batch with the same fate."""
+class Batch(BatchState):
+    """A batch with what the plan and its last attempt say, in words."""
 
-    outcome: str
-    values: str
-    reasons: list[str]
-    changed: int = 0  # records, of all these hosts
-    members: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What the guard measured on one host."""
-
-    host: str
-    workload: str
-    metric: str
-    before: str
-    after: str
-    effect: str
-    verdict: str
-    style: Style
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A batch with what the plan and its last attempt say."""
-
-    number: int
     title: str
-    hosts: list[str]
-    state: str
-    stage: str
-    attempt: int
-    began: str
-    ended: str
+    names: list[str]
+    begun: bool
+    at: str
     lasted: str
     changed: int
-    values: list[tuple[str, int]]  # keys of VALUES with their hosts
-    groups: list[Group]
-    reasons: list[str]
-    guard: Mapping[str, Any] | None
+    tally: list[tuple[str, int]]  # keys of VALUES with their hosts
+    groups: list[Group[HostState]]
     sentences: list[str]  # of the guard, without those among the reasons
-    notes: list[str]
-    comparisons: list[Comparison]
-
-    @property
-    def begun(self) -> bool:
-        return self.state != "waiting"
+    measured: list[list[Any]]
 
 
 def state(document: Document) -> str:
@@ -117,68 +79,54 @@ def batches(document: Document) -> list[Batch]:
     return [_batch(planned, done[planned["number"]]) for planned in document["plan"]["batches"]]
 
 
-def _batch(planned: Mapping[str, Any], item: Mapping[str, Any]) -> Batch:
+def _batch(planned: PlannedBatch, item: BatchState) -> Batch:
     groups = _groups(planned["hosts"], item)
-    guard = item["guard"] or {}
-    counts = {name: sum(len(group.members) for group in groups if group.values == name) for name in VALUES}
-    kind = "canaries" if planned["canary"] else ""
-    about = ", ".join(str(part) for part in (kind, planned["group"]) if part)
-    return Batch(
-        number=planned["number"],
-        title=f"Batch {planned['number']}{f' ({about})' if about else ''}",
-        hosts=list(planned["hosts"]),
-        state=str(item["state"]),
-        stage=_stage(item),
-        attempt=item["attempt"],
-        began=moment(item["began"]),
-        ended=moment(item["ended"]),
-        lasted=_between(item["began"], item["ended"]),
-        changed=sum(group.changed for group in groups),
-        values=[(name, count) for name, count in counts.items() if count],
-        groups=groups,
-        reasons=list(item["reasons"]),
-        guard=item["guard"],
-        sentences=[text for text in guard.get("sentences") or () if text not in item["reasons"]],
-        notes=list(guard.get("notes") or ()),
-        comparisons=[_comparison(entry) for entry in guard.get("comparisons") or ()],
-    )
+    counts = {name: sum(len(group.members) for group in groups if group.item["values"] == name) for name in VALUES}
+    about = ", ".join(filter(None, ("canaries" if planned["canary"] else "", planned["group"])))
+    guard = item["guard"]
+    return {
+        **item,
+        "title": f"Batch {planned['number']}{f' ({about})' if about else ''}",
+        "names": planned["hosts"],
+        "begun": item["state"] != "waiting",
+        "at": _stage(item),
+        "lasted": _between(item["began"], item["ended"]),
+        "changed": sum(group.item["changed"] for group in groups),
+        "tally": [(name, count) for name, count in counts.items() if count],
+        "groups": groups,
+        "sentences": [text for text in guard["sentences"] if text not in item["reasons"]] if guard else [],
+        "measured": [*map(_measured, guard["comparisons"])] if guard else [],
+    }
 
 
-def _stage(item: Mapping[str, Any]) -> str:
+def _stage(item: BatchState) -> str:
     """``soaking, since 2026-11-20 10:00:00 UTC`` of a batch without an end, ``while verifying`` of a stopped one."""
     if item["state"] == "running":
         return f"{item['stage']}, since {moment(item['since'])}"
     return f"while {item['stage']}" if item["state"] == "stopped" and item["stage"] else ""
 
 
-def _groups(planned: Sequence[str], item: Mapping[str, Any]) -> list[Group]:
-    """The hosts of a batch, those with trouble first."""
-    groups: dict[tuple[str, ...], Group] = {}
-    for name in planned:
-        host = item["hosts"][name]
-        values = "left" if host["values"] == "confirmed" and item["state"] == "stopped" else str(host["values"])
-        key = (host["outcome"], values, *host["reasons"])
-        group = groups.setdefault(key, Group(str(host["outcome"]), values, list(host["reasons"])))
-        group.members.append(name)
-        group.changed += host["changed"]
-    order = ("failed", "lost", "ok", "waiting")
-    return sorted(groups.values(), key=lambda group: (order.index(group.outcome), group.values != "unknown"))
-
-
-def _comparison(entry: Mapping[str, Any]) -> Comparison:
-    verdict, effect, unit = (entry.get(key) for key in ("verdict", "effect_pct", "unit"))
-    style = VERDICT_STYLES.get(str(verdict), VERDICT_STYLES["NO DATA"])
-    peer = entry.get("peer")
-    return Comparison(
-        host=f"{entry['host']}{f' with {peer}' if peer else ''}",
-        workload=str(entry["workload"]),
-        metric=str(entry["metric"]),
-        before=measured(entry.get("before"), unit),
-        after=measured(entry.get("after"), unit),
-        effect=gain(1 + effect / 100) if isinstance(effect, (int, float)) else DASH,
-        verdict=style.word,
-        style=Style(style.word, style.symbol, style.css),
+def _groups(planned: Sequence[str], item: BatchState) -> list[Group[HostState]]:
+    """The hosts of a batch by their fate, those with trouble first; ``changed``: the records of all these hosts."""
+    groups = grouped(
+        ((name, item["hosts"][name]) for name in planned),
+        lambda host: (host["outcome"], host["values"], *host["reasons"]),
     )
+    for group in groups:
+        left = group.item["values"] == "confirmed" and item["state"] == "stopped"
+        changed = sum(item["hosts"][name]["changed"] for name in group.members)
+        group.item = {**group.item, "values": "left" if left else group.item["values"], "changed": changed}
+    order = ("failed", "lost", "left out", "ok", "waiting")
+    return sorted(groups, key=lambda group: (order.index(group.item["outcome"]), group.item["values"] != "unknown"))
+
+
+def _measured(entry: checking.Comparison) -> list[Any]:
+    """Host, workload, metric, before, after, gain and verdict of a measurement of the guard."""
+    effect, unit, peer = entry.get("effect_pct"), entry.get("unit"), entry.get("peer")
+    named = [f"{entry['host']}{f' with {peer}' if peer else ''}", entry["workload"], entry["metric"]]
+    figures = [measured(entry.get("before"), unit), measured(entry.get("after"), unit)]
+    better = gain(1 + effect / 100) if isinstance(effect, (int, float)) else DASH
+    return [*named, *figures, better, verdict_of(entry)]
 
 
 def _between(began: str | None, ended: str | None) -> str:
@@ -196,7 +144,7 @@ def tally(document: Document) -> list[tuple[Style, int]]:
     """How many hosts have values of each kind."""
     counts: dict[str, int] = {}
     for batch in batches(document):
-        for name, count in batch.values:
+        for name, count in batch["tally"]:
             counts[name] = counts.get(name, 0) + count
     return [(VALUES[name], counts[name]) for name in VALUES if name in counts]
 
@@ -218,9 +166,9 @@ def facts(document: Document) -> list[tuple[str, str]]:
     ]
 
 
-def window(times: Mapping[str, Any]) -> str:
+def window(times: Times) -> str:
     """When batches may begin."""
-    before, after = (_time(times[key]) if times[key] else None for key in ("not_before", "not_after"))
+    before, after = (_time(moment) if moment else None for moment in (times["not_before"], times["not_after"]))
     return str(Window(before, after, times["time_zone"]))
 
 
@@ -294,8 +242,8 @@ def _limit(names: Sequence[str]) -> str:
 def steps(document: Document) -> list[str]:
     """The next steps in words, with commands between backquotes."""
     now, all_batches = state(document), batches(document)
-    begun = next((batch for batch in all_batches if batch.state in ("running", "stopped")), None)
-    following = begun or next((batch for batch in all_batches if batch.state == "waiting"), None)
+    begun = next((batch for batch in all_batches if batch["state"] in ("running", "stopped")), None)
+    following = begun or next((batch for batch in all_batches if batch["state"] == "waiting"), None)
     found = []
     if now == "complete":
         found.append(f"Nothing is left to do. To check the hosts at any time: `{PLAYBOOK.format('verify')}`.")
@@ -304,18 +252,19 @@ def steps(document: Document) -> list[str]:
     if now == "stopped":
         found.append(_stop(document, begun))
     elif now == "running":
-        controller = document["runs"][-1]["controller"]
+        controller, run = document["runs"][-1]["controller"], document["runs"][-1].get("id")
+        elsewhere = f" To continue on another controller, add `-e rollout_take_over={run}`." if run else ""
         found.append(
             f"If process {controller['pid']} still runs on {_plain(controller['host'])}, wait: these files are written"
-            " again after each stage. If it does not, the run was interrupted."
+            f" again after each stage. If it does not, the run was interrupted.{elsewhere}"
         )
     found += _unsettled(document, all_batches)
     if following:
-        found.append(_start(document, now, following, any(batch.state == "good" for batch in all_batches)))
+        found.append(_start(document, now, following, any(batch["state"] == "good" for batch in all_batches)))
     if begun and (left := _with(begun, "left")):
         found.append(
-            f"Batch {begun.number} keeps the new values on {_names(left)}. To take these hosts back to the values found"
-            f" first: `{PLAYBOOK.format('rollback')} {_limit(left)}`."
+            f"Batch {begun['number']} keeps the new values on {_names(left)}. To take these hosts back to the values"
+            f" found first: `{PLAYBOOK.format('rollback')} {_limit(left)}`."
         )
     found.append("The plan of a change is fixed. If hosts or tunings must be others, choose another rollout_change.")
     return found
@@ -328,13 +277,13 @@ def _start(document: Document, now: str, batch: Batch, good: bool) -> str:
     if good:
         said.append("Good batches stay as they are.")
     if _with(batch, "probation") or _with(batch, "unknown"):
-        said.append(f"What is still on probation in batch {batch.number} is taken back first.")
-    return " ".join([*said, f"The next batch is {batch.number}: {again(document)}."])
+        said.append(f"What is still on probation in batch {batch['number']} is taken back first.")
+    return " ".join([*said, f"The next batch is {batch['number']}: {again(document)}."])
 
 
 def _stop(document: Document, begun: Batch | None) -> str:
-    if begun and begun.state == "stopped":
-        return f"Mend what stopped batch {begun.number}; its section below has the reasons."
+    if begun and begun["state"] == "stopped":
+        return f"Mend what stopped batch {begun['number']}; its section below has the reasons."
     reason = document["runs"][-1].get("reason")
     return f"The last run ended before all batches were done{f': {_plain(reason)}' if reason else ''}."
 
@@ -354,7 +303,7 @@ def _unsettled(document: Document, all_batches: Iterable[Batch]) -> list[str]:
     waiting = [host for batch in all_batches for host in _with(batch, "probation")]
     if waiting:
         end = f", at most {duration(lease)}; after that the hosts take them back by themselves" if lease else ""
-        back = f"{PLAYBOOK.format('rollback')} -e zpower_confirm_within=0 {_limit(waiting)}"
+        back = f"{PLAYBOOK.format('rollback')} -e zpower_probation=only {_limit(waiting)}"
         found.append(
             f"The new values of {_names(waiting)} are on probation until the rollout confirms them{end}. If it was"
             f" interrupted, this takes them back at once: `{back}`."
@@ -363,7 +312,7 @@ def _unsettled(document: Document, all_batches: Iterable[Batch]) -> list[str]:
 
 
 def _with(batch: Batch, values: str) -> list[str]:
-    return [host for group in batch.groups if group.values == values for host in group.members]
+    return [host for group in batch["groups"] if group.item["values"] == values for host in group.members]
 
 
 def _names(hosts: Sequence[str]) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from .._report.html import page
+from .._pages.html import page
 from . import summary
+from .checking import Document
 
 COMPARISONS = 100  # of each batch
 SECTIONS = (
@@ -21,10 +22,10 @@ SECTIONS = (
 )
 
 
-def lines(document: summary.Document, links: Mapping[str, str] | None = None) -> Iterator[str]:
+def lines(document: Document, links: Mapping[str, str] | None = None) -> Iterator[str]:
     """The page in pieces. ``links``: the addresses of reports, by the path that the document has."""
     batches = summary.batches(document)
-    begun = [batch for batch in batches if batch.begun]
+    begun = [batch for batch in batches if batch["begun"]]
     now = summary.state(document)
     values = {
         "document": document,
@@ -45,4 +46,4 @@ def lines(document: summary.Document, links: Mapping[str, str] | None = None) ->
         "outcomes": summary.OUTCOMES,
         "fates": summary.VALUES,
     }
-    yield from page("rollout.html.j2", values, Path(__file__).parent)
+    yield from page(Path(__file__).parent, "rollout.html.j2", values)

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from .._report.text import listed, plural
-from .._report.to_markdown import ROWS, bullets, escape, section, sentence, table
+from .._pages.blocks import Group
+from .._pages.markdown import ROWS, bullets, escape, section, sentence, table
+from .._pages.text import listed, moment
 from . import summary
+from .checking import Document, HostState
 
 BATCHES = ("Batch", "Hosts", "State", "Attempt", "Began", "Ended", "Duration", "Values")
 HOSTS = ("Batch", "Hosts", "Outcome", "Values", "Changed", "Reasons")
@@ -16,7 +18,7 @@ GUARD = ("Batch", "Host", "Workload", "Metric", "Before", "After", "Gain", "Verd
 RUNS = ("Began", "Ended", "Reason", "Controller", "ansible-core", "Evidence")
 
 
-def lines(document: summary.Document) -> Iterator[str]:
+def lines(document: Document, _links: Mapping[str, str] | None = None) -> Iterator[str]:
     """The document, one section per piece."""
     result = summary.RESULTS[summary.state(document)]
     yield f"# {result.symbol} {result.word.upper()}: {escape(summary.title(document))}\n\n"
@@ -25,57 +27,46 @@ def lines(document: summary.Document) -> Iterator[str]:
     steps = summary.steps(document)
     yield from section("What to do next", [f"{place}. {sentence(step)}\n" for place, step in enumerate(steps, 1)])
     batches = summary.batches(document)
-    yield from section("Batches", table(BATCHES, map(_batch, batches)))
-    begun = [batch for batch in batches if batch.begun]
+    yield from section("Batches", table(BATCHES, [*map(_batch, batches)]))
+    begun = [batch for batch in batches if batch["begun"]]
     for batch in begun:
-        if batch.reasons:
-            yield from section(f"Why batch {batch.number} {_verb(batch)}", bullets(batch.reasons))
-    groups = [(batch, group) for batch in begun for group in batch.groups]
-    rows = table(HOSTS, [_group(batch, group) for batch, group in groups[:ROWS]])
-    yield from section("Hosts", [*rows, *_more(len(groups))])
+        verb = "stopped" if batch["state"] == "stopped" else "has remarks"
+        yield from section(f"Why batch {batch['number']} {verb}", bullets(batch["reasons"]))
+    hosts = [_group(batch["number"], group) for batch in begun for group in batch["groups"]]
+    yield from section("Hosts", table(HOSTS, hosts, "rollout.html"))
     yield from _guard(begun)
     plan = [f"- {name}: {escape(value)}\n" for name, value in summary.conditions(document)]
     yield from section("Plan", plan)
     yield from section("Runs", table(RUNS, summary.runs(document)))
 
 
-def _verb(batch: summary.Batch) -> str:
-    return "stopped" if batch.state == "stopped" else "has remarks"
-
-
 def _batch(batch: summary.Batch) -> list[object]:
-    style = summary.STATES[batch.state]
-    stage = f" ({batch.stage})" if batch.stage else ""
-    values = ", ".join(f"{count:,} {summary.VALUES[name].word}" for name, count in batch.values) if batch.begun else ""
-    state = f"{style.symbol} {style.word}{stage}"
-    attempt = batch.attempt if batch.begun else ""
-    return [batch.title, listed(batch.hosts, 6), state, attempt, batch.began, batch.ended, batch.lasted, values]
+    style, begun = summary.STATES[batch["state"]], batch["begun"]
+    at = f" ({batch['at']})" if batch["at"] else ""
+    state = f"{style.symbol} {style}{at}"
+    values = ", ".join(f"{count:,} {summary.VALUES[name]}" for name, count in batch["tally"]) if begun else ""
+    times = moment(batch["began"]), moment(batch["ended"]), batch["lasted"]
+    return [batch["title"], listed(batch["names"], 6), state, batch["attempt"] if begun else "", *times, values]
 
 
-def _group(batch: summary.Batch, group: summary.Group) -> list[object]:
-    outcome, values = summary.OUTCOMES[group.outcome], summary.VALUES[group.values]
-    names = listed(group.members, 20)
-    return [batch.number, names, outcome.word, values.word, group.changed, "; ".join(group.reasons)]
+def _group(number: int, group: Group[HostState]) -> list[object]:
+    host = group.item
+    fate = summary.OUTCOMES[host["outcome"]], summary.VALUES[host["values"]], host["changed"]
+    return [number, listed(group.members, 20), *fate, "; ".join(host["reasons"])]
 
 
 def _guard(batches: list[summary.Batch]) -> Iterator[str]:
-    guarded = [batch for batch in batches if batch.guard]
+    guarded = [(batch, batch["guard"]) for batch in batches if batch["guard"]]
     said = [
-        f"- Batch {batch.number}: {escape(text)}\n" for batch in guarded for text in [*batch.sentences, *batch.notes]
+        f"- Batch {batch['number']}: {escape(text)}\n"
+        for batch, guard in guarded
+        for text in [*batch["sentences"], *guard.get("notes", ())]
     ]
-    rows = [
-        [batch.number, item.host, item.workload, item.metric, item.before, item.after, item.effect, item.verdict]
-        for batch in guarded
-        for item in batch.comparisons
-    ]
+    rows = [[batch["number"], *row] for batch, _said in guarded for row in batch["measured"]]
     reports = [
-        f"- Report of batch {batch.number}: {escape(batch.guard['report'])}\n"
-        for batch in guarded
-        if batch.guard and batch.guard.get("report")
+        f"- Report of batch {batch['number']}: {escape(guard['report'])}\n"
+        for batch, guard in guarded
+        if guard["report"]
     ]
-    parts = [*said[:ROWS], *reports[:ROWS], "\n" * bool(said or reports), *table(GUARD, rows[:ROWS]), *_more(len(rows))]
+    parts = [*said[:ROWS], *reports[:ROWS], "\n" * bool(said or reports), *table(GUARD, rows, "rollout.html")]
     yield from section("Guard: measurements before and after each batch", parts if guarded else [])
-
-
-def _more(count: int) -> list[str]:
-    return [f"\n{plural(count - ROWS, 'more row')} in rollout.html.\n"] if count > ROWS else []

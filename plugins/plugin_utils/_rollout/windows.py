@@ -114,7 +114,9 @@ def _read(value: object, name: str) -> datetime | time | None:
     text = "" if value is None else str(value).strip()
     if not text:
         return None
-    if text.isdecimal() and int(text) < 24 * 60:
+    if text.isdecimal() and int(text) < 24:
+        raise ValueError(f'{name} is the number {text}; a time of day such as "{text}:00", in quotes, belongs there')
+    if text.isdecimal() and 60 <= int(text) < 24 * 60:
         hour, minute = divmod(int(text), 60)
         raise ValueError(
             f'{name} is the number {text}: YAML reads a time of day so; write "{hour}:{minute:02}" in quotes'

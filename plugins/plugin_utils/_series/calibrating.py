@@ -11,6 +11,8 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from .._compare.flags import MOST_STEAL_PCT
+from .._compare.pair import step_of
+from .._compare.site import mean
 from .._records.kpi import add, kpi
 from .._records.round import LOCAL_PEER, MUST_MATCH, Round
 from .._statistics import planning
@@ -246,10 +248,17 @@ def _host(slots: Slots, series: Series, planned: Planned) -> dict[str, Any]:
         "control": control,
         "seconds_per_round": _round_seconds(slots),
         "seconds_per_run": _run_seconds(slots),
+        "step_pct": _step_pct(items for name, items in by_name.items() if name not in controls),
         "steal_pct": max(steal.values(), default=None),
         "fingerprint": _ends(slots[max(slots)]),
         "pointless": [*_stolen(steal), *_grouped(series, shown), *_restless(control)],
     }
+
+
+def _step_pct(workloads: Iterable[Sequence[Round]]) -> float | None:
+    """One step of the figures in percent, as a verdict has it: the mean of the workloads; None if it is unknown."""
+    step = mean([step_of({"": items}) for items in workloads])
+    return short(100.0 * step) if step < math.inf else None
 
 
 def _name(item: Round) -> str:

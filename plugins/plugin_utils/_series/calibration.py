@@ -15,6 +15,7 @@ from .._records.checks import Fields, check_numbers, wrong
 from .._records.round import MUST_MATCH
 from .._statistics import planning
 from .._statistics.ranks import short
+from .._statistics.verdict import coarse
 
 SCHEMA = "zpower.sap_tuning/calibration/1"
 FILE = "calibration.json"
@@ -51,7 +52,7 @@ def _checked(found: Any) -> dict[str, Any]:
     for host in hosts.item:
         one = hosts.required_object(host)
         _check_spreads(one.required_object("pooled"))
-        times = {name: one.item.get(name) for name in ("seconds_per_round", "seconds_per_run")}
+        times = {name: one.item.get(name) for name in ("seconds_per_round", "seconds_per_run", "step_pct")}
         check_numbers(times, one.prefix.rstrip("."))
         for place, sentence in enumerate(one.optional_list("pointless")):
             if not isinstance(sentence, str):
@@ -87,9 +88,9 @@ def forecast(
     ``contrasts``: in an experiment, the levels beside the baseline. Uses the upper bound of the noise. Keys:
     ``smallest_change_pct`` (null if so few rounds decide nothing), ``rounds_for_unchanged``, ``rounds_for`` (a list of
     ``change_pct``, ``material_pct``, ``rounds`` and ``seconds``), ``seconds`` of this measurement, and ``sentences``.
-    Rounds are null if over 200; without a calibrated host everything but the sentences is null or empty.
+    Rounds are null if no look has as many; without a calibrated host everything but the sentences is null or empty.
     """
-    usable, sentences = _usable(calibration, hosts, known or {})
+    usable, sentences = _usable(calibration, hosts, known or {}, material_pct)
     if not usable:
         return {
             **dict.fromkeys(("smallest_change_pct", "rounds_for_unchanged", "seconds")),
@@ -105,7 +106,7 @@ def forecast(
     wanted = [_rounds_for(spread, change, material_pct, contrasts, each) for change in WANTED_PCT]
     found = {
         "smallest_change_pct": None if math.isinf(smallest) else percent(smallest),
-        "rounds_for_unchanged": unchanged if unchanged <= planning.MOST_ROUNDS else None,
+        "rounds_for_unchanged": unchanged,
         "rounds_for": wanted,
         "seconds": _times(rounds, each),
     }
@@ -123,13 +124,21 @@ def _times(rounds: int | None, each: float | None) -> float | None:
     return None if rounds is None or each is None else short(rounds * each)
 
 
-def _usable(calibration: Mapping[str, Any], hosts: Iterable[str], known: Known) -> tuple[list[str], list[str]]:
-    """The hosts whose calibration still holds, and a sentence for each of the others."""
+def _usable(
+    calibration: Mapping[str, Any], hosts: Iterable[str], known: Known, material_pct: float
+) -> tuple[list[str], list[str]]:
+    """The hosts whose calibration still holds, and a sentence for each of the others, or with too coarse figures."""
     usable, sentences = [], []
     for host in hosts:
         reason = outdated(calibration, host, known)
         if reason is None:
             usable.append(host)
+            step = calibration["hosts"][host].get("step_pct") or 0.0
+            if coarse(step, material_pct):
+                text = (
+                    f"one step of the figures of {host} is {step:.3g} %, too coarse for a limit of {material_pct:g} %"
+                )
+                sentences.append(f"{text}: use longer runs or a finer clock.")
         else:
             sentences.append(reason)
     return usable, sentences
@@ -151,9 +160,10 @@ def outdated(calibration: Mapping[str, Any], host: str, known: Known) -> str | N
 
 
 def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:
-    """The upper bound of the noise of what is judged: the mean of the hosts in each round.
+    """The upper bound of the noise of a verdict, which judges the mean of all hosts in each round; a fraction.
 
-    For some of the calibrated hosts it is as if they shared all of their noise, which is never too small.
+    If only some of the calibrated hosts are measured, their noise counts as fully correlated. That bound may be too
+    large, never too small.
     """
     if len(hosts) > 1 and set(hosts) == set(calibration["hosts"]) and calibration.get("site"):
         return fraction(calibration["site"]["upper_pct"])

@@ -4,7 +4,8 @@
 
 A pure function of the changes' comparisons. Each step keeps the ratio and the verdict of its own change, whose states
 were measured together. From the end of one change to the begin of the next nothing was measured together: that is the
-``gap``, shown and credited to nobody. The whole is the first state against the last one.
+``gap``, shown and credited to nobody. The whole is the first state against the last one, which were measured at
+different times; the headline calls only the sum of the changes' own effects better or worse.
 """
 
 from __future__ import annotations
@@ -13,27 +14,92 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from statistics import fmean
+from typing import TypedDict
 
-from .._statistics.ranks import short
+from .._compare.shapes import Comparison, Figures, Judged, PairName, State
+from .._statistics.planning import student
+from .._statistics.ranks import Ratios, short
 from .._statistics.verdict import NO_DATA, Better, estimate
 
 SCHEMA = "zpower.sap_tuning/trend/1"
+SUM_LEVEL = 0.97
+"""Level of each change's interval in the sum.
+
+Simulated for this collection (4,000 series a cell, 2 to 10 changes of 8 rounds, level of a session to 5 %): a sum of
+flat changes is called better or worse in 0.8 to 2.1 %; the first state against the last one was in 5 to 77 %.
+"""
+FEWEST_GAPS = 3
+"""Fewer gaps between changes do not tell what a session is worth."""
 
 Key = tuple[str, str, str, str, str, Better]
 """Host, peer, workload, metric, unit and direction: seconds and milliseconds of one metric are two series."""
 
+NOTHING: State = {"rounds": 0, "runs": 0, "failed_runs": 0, "median": None, "round_medians": [], "spread_pct": None}
+
+
+class Side(TypedDict):
+    """A state of one change, with its lowest and highest round."""
+
+    median: float
+    least: float
+    most: float
+    rounds: int
+
+
+class Stage(Judged):
+    """One change in a series; ``gap``: from the state before, ``cumulative``: since the first, both as ratios."""
+
+    change: str
+    label: str
+    before: Side | None
+    after: Side | None
+    change_pct: float | None
+    gap: float | None
+    cumulative: float | None
+
+
+class Whole(Figures):
+    """All changes; ``steps_ratio``: the product of what each of them did."""
+
+    before: float | None
+    after: float | None
+    change_pct: float | None
+    steps_ratio: float | None
+
+
+class TrendSeries(PairName):
+    """One metric of one workload between two hosts."""
+
+    workload: str
+    metric: str
+    unit: str
+    better: Better
+    steps: list[Stage]
+    whole: Whole
+
+
+class Trend(TypedDict):
+    """The document, schema zpower.sap_tuning/trend/1."""
+
+    schema: str
+    name: str
+    headline: str
+    changes: list[dict[str, str]]
+    series: list[TrendSeries]
+    problems: list[str]
+
 
 @dataclass(frozen=True)
-class Step:
+class TrendStep:
     """One change: its name, its label in the trend, and its comparisons from the report."""
 
     change: str
     label: str
-    comparisons: Sequence[Mapping[str, Any]]
+    comparisons: Sequence[Comparison]
 
 
-def trend(name: str, steps: Sequence[Step], workload: str = "*", metric: str = "*") -> dict[str, Any]:
+def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: str = "*") -> Trend:
     """The trend (schema ``zpower.sap_tuning/trend/1``) of changes in the given order: the same for the same records.
 
     ``workload`` and ``metric`` are patterns as for file names. Controls are in no trend.
@@ -44,14 +110,14 @@ def trend(name: str, steps: Sequence[Step], workload: str = "*", metric: str = "
     return {
         "schema": SCHEMA,
         "name": name,
-        "headline": _headline(series, steps),
+        "headline": _headline(series, steps, found),
         "changes": [{"change": step.change, "label": step.label} for step in steps],
         "series": series,
         "problems": _problems(steps, found),
     }
 
 
-def _chosen(step: Step, workload: str, metric: str) -> dict[Key, Mapping[str, Any]]:
+def _chosen(step: TrendStep, workload: str, metric: str) -> dict[Key, Comparison]:
     return {
         (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
         for item in step.comparisons
@@ -59,7 +125,7 @@ def _chosen(step: Step, workload: str, metric: str) -> dict[Key, Mapping[str, An
     }
 
 
-def _series(key: Key, steps: Sequence[Step], entries: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
+def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison | None]) -> TrendSeries:
     host, peer, workload, metric, unit, better = key
     known = [entry for entry in entries if entry is not None]
     first = next((entry["before"]["median"] for entry in known if entry["before"]["median"] is not None), None)
@@ -81,58 +147,87 @@ def _series(key: Key, steps: Sequence[Step], entries: Sequence[Mapping[str, Any]
     }
 
 
-def _step(
-    step: Step, entry: Mapping[str, Any] | None, known: tuple[float | None, float | None], better: Better
-) -> dict[str, Any]:
+def _step(step: TrendStep, entry: Comparison | None, known: tuple[float | None, float | None], better: Better) -> Stage:
     """``known``: the first value of the series, and the last one before this step."""
-    empty = dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high", "gap", "cumulative"))
-    named = {"change": step.change, "label": step.label}
-    if entry is None:
-        reason = "The change has no record of this pair and workload."
-        return {**named, **empty, "verdict": NO_DATA, "warnings": False, "reason": reason}
-    before, after = _side(entry["before"]), _side(entry["after"])
-    old, new = entry["before"]["median"], entry["after"]["median"]
+    before, after = (entry["before"], entry["after"]) if entry else (NOTHING, NOTHING)
+    old, new = before["median"], after["median"]
     return {
-        **named,
-        "before": before,
-        "after": after,
-        "change_pct": None if old is None or new is None else short(100.0 * (new / old - 1.0)),
-        "ratio": entry["ratio"],
-        "low": entry["low"],
-        "high": entry["high"],
+        "change": step.change,
+        "label": step.label,
+        "before": _side(before),
+        "after": _side(after),
+        "change_pct": _change_pct(old, new),
+        "ratio": entry["ratio"] if entry else None,
+        "low": entry["low"] if entry else None,
+        "high": entry["high"] if entry else None,
         "gap": short(gain(known[1], old, better)),
         "cumulative": short(gain(known[0], new, better)),
-        "verdict": entry["verdict"],
-        "warnings": bool(entry.get("warnings")),
-        "reason": entry["reason"],
+        "verdict": entry["verdict"] if entry else NO_DATA,
+        "warnings": entry["warnings"] if entry else False,
+        "reason": entry["reason"] if entry else "The change has no record of this pair and workload.",
     }
 
 
-def _side(side: Mapping[str, Any]) -> dict[str, Any] | None:
+def _change_pct(old: float | None, new: float | None) -> float | None:
+    return None if old is None or new is None else short(100.0 * (new / old - 1.0))
+
+
+def _side(side: State) -> Side | None:
     values = side["round_medians"]
     if side["median"] is None or not values:
         return None
     return {"median": side["median"], "least": min(values), "most": max(values), "rounds": side["rounds"]}
 
 
-def _overall(known: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]], better: Better) -> dict[str, Any]:
+def _overall(known: Sequence[Comparison], steps: Sequence[Stage], better: Better) -> Whole:
     """The first state that has data against the last one, and the product of what the changes themselves did."""
-    begin = next((entry["before"] for entry in known if entry["before"]["median"] is not None), None)
-    end = next((entry["after"] for entry in reversed(known) if entry["after"]["median"] is not None), None)
-    ratios = [step["ratio"] for step in steps]
-    product = None if None in ratios else short(math.prod(ratios))
-    if begin is None or end is None:
-        return {**dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high")), "steps_ratio": product}
-    low, high = estimate(begin["round_medians"], end["round_medians"], better).ends()
+    begin = next((entry["before"] for entry in known if entry["before"]["median"] is not None), NOTHING)
+    end = next((entry["after"] for entry in reversed(known) if entry["after"]["median"] is not None), NOTHING)
+    if begin is NOTHING or end is NOTHING:
+        begin = end = NOTHING
+    ratios = [step["ratio"] for step in steps if step["ratio"] is not None]
+    low, high = _ends(begin, end, [step["gap"] for step in steps[1:]], better)
     return {
         "before": begin["median"],
         "after": end["median"],
-        "change_pct": short(100.0 * (end["median"] / begin["median"] - 1.0)),
+        "change_pct": _change_pct(begin["median"], end["median"]),
         "ratio": short(gain(begin["median"], end["median"], better)),
         "low": low,
         "high": high,
-        "steps_ratio": product,
+        "steps_ratio": short(math.prod(ratios)) if len(ratios) == len(steps) else None,
     }
+
+
+def _ends(begin: State, end: State, gaps: Sequence[float | None], better: Better) -> tuple[float | None, float | None]:
+    """Interval of the whole: of several changes, what their gaps show that a session is worth."""
+    ratio = gain(begin["median"], end["median"], better)
+    if ratio is None:
+        return None, None
+    if not gaps:
+        return estimate(begin["round_medians"], end["round_medians"], better).ends()
+    known = [math.log(gap) for gap in gaps if gap is not None]
+    if len(known) < max(FEWEST_GAPS, len(gaps)):
+        return None, None
+    width = student((1.0 + SUM_LEVEL) / 2.0, len(known)) * math.sqrt(fmean(log**2 for log in known))
+    return short(ratio * math.exp(-width)), short(ratio * math.exp(width))
+
+
+def together(entries: Sequence[Comparison | None], better: Better) -> tuple[float, float, float] | None:
+    """The product of the changes' own ratios and its interval; None if a change or its interval is missing."""
+    total = below = above = 0.0
+    for entry in entries:
+        if entry is None or entry["ratio"] is None:
+            return None
+        sides = [entry["before"]["round_medians"], entry["after"]["round_medians"]]
+        if not all(sides):
+            return None
+        ratios = Ratios(*(sides[::-1] if better == "lower" else sides))
+        low, high = ratios.interval(SUM_LEVEL)
+        if low <= 0.0 or high == math.inf:
+            return None
+        total += math.log(entry["ratio"])
+        below, above = below + math.log(ratios.middle() / low) ** 2, above + math.log(high / ratios.middle()) ** 2
+    return math.exp(total), math.exp(total - math.sqrt(below)), math.exp(total + math.sqrt(above))
 
 
 def gain(old: float | None, new: float | None, better: Better) -> float | None:
@@ -142,28 +237,40 @@ def gain(old: float | None, new: float | None, better: Better) -> float | None:
     return old / new if better == "lower" else new / old
 
 
-def _headline(series: Sequence[Mapping[str, Any]], steps: Sequence[Step]) -> str:
+def _headline(
+    series: Sequence[TrendSeries], steps: Sequence[TrendStep], found: Sequence[Mapping[Key, Comparison]]
+) -> str:
     known = [item for item in series if item["whole"]["ratio"] is not None]
     over = f"over {len(steps)} change{'s' if len(steps) != 1 else ''}"
     if not known:
         return f"There is no result {over}: no comparison has data."
     if len(known) == 1:
-        overall, unit = known[0]["whole"], known[0]["unit"]
-        change = f"{abs(overall['change_pct']):.1f} % {'less' if overall['change_pct'] < 0 else 'more'}"
-        low, high = (overall["ratio"] if overall[end] is None else overall[end] for end in ("low", "high"))
-        reading = ", better" if low > 1 else ", worse" if high < 1 else ", no certain change"
+        one, overall, unit = known[0], known[0]["whole"], known[0]["unit"]
+        pct = overall["change_pct"] or 0.0
+        change = f"{abs(pct):.1f} % {'less' if pct < 0 else 'more'}"
+        key = one["host"], one["peer"], one["workload"], one["metric"], unit, one["better"]
+        summed = together([entries.get(key) for entries in found], one["better"])
+        apart = ", measured at different times" if len(steps) > 1 else ""
         return (
-            f"{known[0]['metric']} went from {overall['before']:,.6g} {unit} to {overall['after']:,.6g} {unit} {over}:"
-            f" {change}{reading}."
+            f"{one['metric']} went from {overall['before']:,.6g} {unit} to {overall['after']:,.6g} {unit} {over}:"
+            f" {change}{apart}. {_reading(summed)}"
         )
-    gains = sorted(100.0 * (item["whole"]["ratio"] - 1.0) for item in known)
+    gains = sorted(100.0 * ((item["whole"]["ratio"] or 1.0) - 1.0) for item in known)
     return (
         f"{len(known)} series changed by {gains[0]:+.1f} % to {gains[-1]:+.1f} % from the first state to the last one"
         f" {over}; above 0 is better."
     )
 
 
-def _problems(steps: Sequence[Step], found: Sequence[Mapping[Key, Any]]) -> list[str]:
+def _reading(summed: tuple[float, float, float] | None) -> str:
+    if summed is None:
+        return "The effect of the changes alone is unknown: a change or its interval is missing."
+    pct, low, high = (100.0 * (ratio - 1.0) for ratio in summed)
+    word = f"{abs(pct):.1f} % better" if low > 0 else f"{abs(pct):.1f} % worse" if high < 0 else "no certain change"
+    return f"The changes alone: {word} ({low:+.1f} % to {high:+.1f} %)."
+
+
+def _problems(steps: Sequence[TrendStep], found: Sequence[Mapping[Key, Comparison]]) -> list[str]:
     return [
         f"The change {step.change} has no matching comparison."
         for step, entries in zip(steps, found, strict=True)

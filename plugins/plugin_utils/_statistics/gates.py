@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from itertools import accumulate
+from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 from . import ranks
 from .looks import Look
-from .series import Effect, Reading, effect, split, word
-from .verdict import INCONCLUSIVE, beyond
+from .series import Effect, Reading, effect
+from .verdict import beyond
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -19,8 +23,22 @@ LONGEST_P = 0.01
 LONGEST_TIMES = 1.5
 NAMED_P = 0.05
 FALSE_NAMES = 0.05
+HARM_P = 0.01
+FALSE_HARM = 0.02
+"""Levels of the guards on failures and CPU cost: of the row, and of the share of false names among many hosts.
+
+Simulated for this collection (2,000 experiments a cell, 1 to 100 hosts with 7 workloads): 0.2 to 5 % failing runs in
+both states warn in 0 to 1 %, CPU noise of 5 to 15 % in 0 to 2.3 %. One test per comparison warned in 20 to 100 %.
+"""
+RANKED_FROM = 10
+"""Fewer hosts have no spread to compare one of them with."""
+MAD_TO_SIGMA = 1.4826
+STALL_DEVIATIONS = 5.0
 FEWEST_STARTS = 5
 STARTS_LEVEL = 0.03
+MIXED_LEVEL = 0.015
+"""Beside hosts that did not restart, whose slopes cost a degree of freedom: 97 % held the truth in 94.4 to 96.6 %."""
+TINY = 1e-9
 
 
 class Deviation(NamedTuple):
@@ -81,15 +99,16 @@ def from_the_others(series: Mapping[Name, Sequence[Reading]]) -> dict[Name, list
     }
 
 
-def deviations(series: Mapping[str, Sequence[Sequence[Sequence[Reading]]]], material: float) -> list[Deviation]:
+def deviations(
+    series: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]]], material: float
+) -> list[Deviation]:
     """The series whose change differs from that of the others by more than material, by name (Holm).
 
-    Per name and host the sessions of its values as :func:`from_the_others` returns them. The ratio is the median of the
-    hosts.
+    Per name and host the values before and after, relative to the others. The ratio is the median of the hosts.
     """
     found = []
     for name, hosts in sorted(series.items()):
-        sides = [(before, after) for before, after in map(split, hosts) if before and after]
+        sides = [(before, after) for before, after in hosts if before and after]
         if sides:
             ratio = ranks.median([ranks.hodges_lehmann_ratio(*both) for both in sides])
             before, after = ([value for both in sides for value in both[state]] for state in (0, 1))
@@ -117,6 +136,34 @@ def differing(
     return [item for item, sure in zip(found, named, strict=True) if sure and beyond(item.ratio, material)]
 
 
+def harmed(ratios: Mapping[str, float], regressed: Collection[str], contrasts: int = 1) -> list[str]:
+    """The hosts that got worse by themselves, from the ratios of all of them and the names of the REGRESSED ones.
+
+    Among many hosts one is REGRESSED by chance: it also has to lie 1 + z(1 - .01/H) robust deviations below the median.
+    Simulated for this collection (250 to 2,000 sites of 10 to 300 hosts a cell, 6 rounds, noise to 8 %): without harm
+    0 to 0.3 % of the sites name a host; one that is 20 % worse at 5 % noise is named in 87 to 91 %, 50 % worse always.
+    """
+    if len(ratios) < RANKED_FROM:
+        return sorted(regressed)
+    logs = {name: math.log(ratio) for name, ratio in ratios.items()}
+    middle = ranks.median([*logs.values()])
+    deviation = MAD_TO_SIGMA * ranks.median([abs(log - middle) for log in logs.values()])
+    far = 1.0 + NormalDist().inv_cdf(1.0 - HARM_P / (len(logs) * contrasts))
+    return sorted(name for name in regressed if logs[name] < middle and logs[name] - middle <= -far * deviation)
+
+
+def stalled(values: Sequence[float]) -> list[bool]:
+    """Which rounds of one host stalled: far below the median of both states, and over twice as long.
+
+    Simulated for this collection (1,500 experiments a cell, 16 rounds): with noise, drift, two modes or bursts common
+    to both states, two after the change and none before come by chance in 0 to 0.8 %, with stalls of 3 times in 2 to
+    20 % of the rounds in 2 to 8 %, and p <= .01 in 0 to 0.4 %.
+    """
+    middle = ranks.median(values)
+    deviation = MAD_TO_SIGMA * ranks.median([abs(value - middle) for value in values])
+    return [middle - value > max(math.log(2.0), STALL_DEVIATIONS * deviation) for value in values]
+
+
 def benjamini_hochberg(ps: Sequence[float], share: float) -> list[bool]:
     """Which of these p values count if at most ``share`` of the named ones may be false."""
     ordered = sorted(ps)
@@ -124,11 +171,48 @@ def benjamini_hochberg(ps: Sequence[float], share: float) -> list[bool]:
     return [p <= limit for p in ps]
 
 
-def of_starts(
-    before: Sequence[float], after: Sequence[float], material: float, contrasts: int = 1
-) -> tuple[str, Effect | None]:
-    """The verdict where each value is the median of the rounds after one start of the machine or instance."""
-    if min(len(before), len(after)) < FEWEST_STARTS:
-        return INCONCLUSIVE, None
-    found = effect(before, after, Look(FEWEST_STARTS, STARTS_LEVEL, STARTS_LEVEL / 2.0).shared_by(contrasts))
-    return word(found, material), found
+def more_after(hits: tuple[int, int], of: tuple[int, int]) -> float:
+    """One-sided p of so many hits before and after: that at least as many of all fall after (hypergeometric)."""
+    total, (before, after) = sum(hits), of
+    ways = sum(math.comb(after, k) * math.comb(before, total - k) for k in range(hits[1], min(total, after) + 1))
+    return ways / math.comb(before + after, total)
+
+
+def starts_look(mixed: bool, contrasts: int) -> Look:
+    """The levels for starts; ``mixed``: hosts that did not restart are judged together with them."""
+    level = MIXED_LEVEL if mixed else STARTS_LEVEL
+    return Look(FEWEST_STARTS, level, level / 2.0).shared_by(contrasts)
+
+
+def stratified(strata: Sequence[tuple[Sequence[float], Sequence[float]]], look: Look) -> Effect:
+    """Estimate and intervals from the differences within each host, so that levels of hosts do not matter.
+
+    Of one host they are those of its two lists. The differences of a host with N values count 1/(N + 1) each; the
+    interval inverts van Elteren's test. Simulated for this collection (3,000 experiments a cell, 97 %): with 2 to 5
+    hosts of 50 to 500 µs and 5 to 12 starts a state it holds the truth in 96.9 to 98.1 %, and pooled values did so in
+    61 to 90 %.
+    """
+    if len(strata) == 1:
+        return effect(*strata[0], look)
+    shares = [1.0 / (len(before) + len(after) + 1) for before, after in strata]
+    weighted = sorted(
+        (math.log(new / old), share)
+        for (before, after), share in zip(strata, shares, strict=True)
+        for new in after
+        for old in before
+    )
+    upto = list(accumulate(share for _difference, share in weighted))
+    pairs = [len(before) * len(after) for before, after in strata]
+    deviation = math.sqrt(math.fsum(count * share for count, share in zip(pairs, shares, strict=True)) / 12.0)
+
+    def at(distance: float) -> float:
+        place = upto[-1] / 2.0 + distance
+        return weighted[bisect_left(upto, place)][0] if 0.0 < place <= upto[-1] else math.copysign(math.inf, distance)
+
+    def ends(alpha: float) -> tuple[float, float]:
+        width = NormalDist().inv_cdf(1.0 - alpha / 2.0) * deviation
+        return math.exp(at(-width)), math.exp(at(width))
+
+    ratio = math.exp((at(-TINY) + at(TINY)) / 2.0)
+    (low, high), (inner_low, inner_high) = ends(look.change), ends(2.0 * look.same)
+    return Effect(ratio, low, high, inner_low, inner_high, look.confidence, look.inner_confidence)

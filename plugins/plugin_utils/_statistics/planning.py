@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist, fmean, median, variance
 from typing import NamedTuple
 
-from .looks import AFTER, LOOKS, look_at, order
+from .looks import AFTER, DECLARED, LOOKS, look_at, order
 from .ranks import two_clusters
-from .series import judge_sessions, levelled
+from .series import effect, levelled, sides, word
 from .verdict import INCONCLUSIVE
 
 FEWEST_ROUNDS = 8
@@ -25,7 +25,9 @@ FEWEST_ROUNDS = 8
 
 FEWEST_BOOTS = 3
 POWER = 0.8
-MOST_ROUNDS = 200
+MOST_ROUNDS = DECLARED.rounds
+"""No look has more."""
+COUNTS = (*range(LOOKS[0].rounds, LOOKS[-1].rounds + 1), MOST_ROUNDS)
 FEWEST_RUNS = 5
 MOST_RUNS = 45
 MEDIAN_OF_5 = 1.44
@@ -137,17 +139,17 @@ def smallest_change(spread: float, rounds: int, material: float, contrasts: int 
 
 def rounds_for(spread: float, change: float, material: float, contrasts: int = 1) -> int | None:
     """The fewest rounds per state that find such a change; None if not even MOST_ROUNDS do."""
-    counts = range(LOOKS[0].rounds, MOST_ROUNDS + 1)
     # more rounds find smaller changes
-    place = bisect_left(counts, -change, key=lambda n: -smallest_change(spread, n, material, contrasts))
-    return counts[place] if place < len(counts) else None
+    place = bisect_left(COUNTS, -change, key=lambda n: -smallest_change(spread, n, material, contrasts))
+    return COUNTS[place] if place < len(COUNTS) else None
 
 
-def rounds_for_unchanged(spread: float, material: float, contrasts: int = 1) -> int:
-    """Rounds per state after which nothing changed is called UNCHANGED in 80 of 100 measurements."""
+def rounds_for_unchanged(spread: float, material: float, contrasts: int = 1) -> int | None:
+    """Rounds per state after which nothing changed is called UNCHANGED in 80 of 100 measurements; None as above."""
     z = NormalDist().inv_cdf
     width = z(1.0 - LOOKS[-1].same / contrasts) + z((1.0 + POWER) / 2.0)
-    return max(LOOKS[0].rounds, math.ceil(2.0 * (spread * width / math.log1p(material)) ** 2 + 1.0))
+    needed = math.ceil(2.0 * (spread * width / math.log1p(material)) ** 2 + 1.0)
+    return next((count for count in COUNTS if count >= needed), None)
 
 
 def cheapest(found: Noise, seconds: tuple[float, float], change: float, material: float) -> Split | None:
@@ -188,20 +190,21 @@ def _verdict(readings: Sequence[tuple[str, float]], most: int, material: float) 
     """The word at the first look that decides."""
     for look in LOOKS:
         if look.rounds <= most:
-            word, _effect = judge_sessions([readings[: 2 * look.rounds]], material)
-            if word != INCONCLUSIVE:
-                return word
+            found = word(effect(*sides(levelled(readings[: 2 * look.rounds])), look), material)
+            if found != INCONCLUSIVE:
+                return found
     return INCONCLUSIVE
 
 
 def student(probability: float, free: int) -> float:
-    """Quantile of Student's t (Cornish-Fisher expansion of the normal one; within 0.5 % from 9 degrees on)."""
+    """Quantile of Student's t (Cornish-Fisher expansion of the normal one): within 0.4 % from 5 degrees on."""
     z = NormalDist().inv_cdf(probability)
     return (
         z
         + (z**3 + z) / (4.0 * free)
         + (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / (96.0 * free**2)
         + (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / (384.0 * free**3)
+        + (79.0 * z**9 + 776.0 * z**7 + 1482.0 * z**5 - 1920.0 * z**3 - 945.0 * z) / (92160.0 * free**4)
     )
 
 

@@ -71,11 +71,6 @@ def mann_whitney(before: Sequence[float], after: Sequence[float]) -> tuple[float
     return doubled / 2.0 - len(after) * (len(after) + 1) / 2.0, _p_two_sided(ranks, len(after), doubled)
 
 
-def interval(before: Sequence[float], after: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """The interval of :class:`Ratios`."""
-    return Ratios(before, after).interval(level)
-
-
 class Ratios:
     """All ratios after / before of two samples, in order: sorted once for an estimate and its intervals.
 
@@ -130,16 +125,6 @@ def holm(ps: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(ps) - place) * ps[index]))
         corrected[index] = worst
     return corrected
-
-
-def detectable(low: float, high: float) -> float | None:
-    """Half of an interval's width on the log scale: the smallest log ratio that these data could have shown.
-
-    An estimate nearer to 1 would have had 1 inside its interval. None for an interval without ends.
-    """
-    if low <= 0.0 or math.isinf(high):
-        return None
-    return (math.log(high) - math.log(low)) / 2.0
 
 
 def trend(values: Sequence[float]) -> float:

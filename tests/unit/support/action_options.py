@@ -1,15 +1,19 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of measuring actions, checked as Ansible checks them."""
+"""The options of measuring modules, checked as Ansible checks them."""
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.modules import enqt, niping, workload
+
+MODULES = {"enqt": enqt, "niping": niping, "workload": workload}
 
 
-def names_of(action, **arguments):
-    """The workloads that an action plugin expects of these arguments; ValueError if its options refuse them."""
-    spec = {**entry_point.ARGUMENTS, **action.ARGUMENTS}
+def names_of(module, **arguments):
+    """The workloads that a call of a module measures; ValueError if its options refuse the arguments."""
+    spec = {**entry_point.ARGUMENTS, **MODULES[module].ARGUMENTS}
     checked = ArgumentSpecValidator(spec).validate({"side": "client", **arguments})
     if checked.error_messages:
         raise ValueError("; ".join(checked.error_messages))
-    return action.ActionModule.names(None, checked.validated_parameters)
+    tools, own = MODULES[module].chosen(checked.validated_parameters)
+    return tools.names(own, (checked.validated_parameters["session"] or {}).get("tool", ""))

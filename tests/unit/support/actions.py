@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 
 
 def run_action(

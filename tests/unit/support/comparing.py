@@ -57,4 +57,4 @@ def verdict_word(before: Sequence[float], after: Sequence[float], better: Better
     """The verdict on two lists of round medians alone: no fingerprints, no control, no failed runs."""
     worse, good = (after, before) if better == "lower" else (before, after)
     look = look_at(min(len(before), len(after)))
-    return word(effect(worse, good, look), Limits().material("")) if look else "INCONCLUSIVE"
+    return word(effect(worse, good, look), Limits().material) if look else "INCONCLUSIVE"

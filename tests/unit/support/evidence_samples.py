@@ -35,17 +35,17 @@ def run(kind: str = "verify", **more: Any) -> Run:
 
 def row(name: str = "rps", subject: str = "hsi0", verdict: str = "compliant", **more: Any) -> dict[str, Any]:
     """A record as a module returns it in check mode."""
-    now, wanted = {"rx-0": "00000000"}, {"rx-0": "0000ffff"}
+    now, wanted = {"rx-0": "0"}, {"rx-0": "ffff"}
     found = wanted if verdict in ("compliant", "waived") else now
-    boot = {"rps_cpus": "0000ffff"}
+    boot = {"rps_cpus": "ffff"}
     return {
         "name": name,
         "subject": subject,
-        "wanted": {"state": "present", "rps_cpus": "0000ffff"},
-        "before": {"running": found, "stored": {"udev rule": "rps_cpus=0000ffff"}, "next_boot": boot},
-        "after": {"running": wanted, "stored": {"udev rule": "rps_cpus=0000ffff"}, "next_boot": boot},
+        "wanted": {"state": "present", "rps_cpus": "ffff"},
+        "before": {"running": found, "stored": {"udev rule": "rps_cpus=ffff"}, "next_boot": boot},
+        "after": {"running": wanted, "stored": {"udev rule": "rps_cpus=ffff"}, "next_boot": boot},
         "verdict": verdict,
-        "reason": "" if verdict == "compliant" else f"{subject} rx-0: 00000000, wanted 0000ffff",
+        "reason": "" if verdict == "compliant" else f"{subject} rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff)",
         "remarks": [],
         "restart": "none",
         "conflicts": [],
@@ -56,7 +56,7 @@ def row(name: str = "rps", subject: str = "hsi0", verdict: str = "compliant", **
 
 
 def platform(cpus: int = 22, mtu: int = 57344, **more: Any) -> dict[str, Any]:
-    hsi0 = {"driver": "qeth", "mtu": mtu, "rps_cpus": {"rx-0": "0000ffff"}, "lower": []}
+    hsi0 = {"driver": "qeth", "mtu": mtu, "rps_cpus": {"rx-0": "ffff"}, "lower": []}
     return {
         "system": "Linux",
         "generation": "z15",
@@ -95,7 +95,9 @@ def site(**more: Any) -> dict[str, Any]:
             }
             rows[0] = row(verdict="drifted", conflicts=[other])
         if number == 4:
-            rows[1] = row(subject="eth0", verdict="drifted", reason="eth0 rx-0: 00000000, wanted 0000ffff")
+            rows[1] = row(
+                subject="eth0", verdict="drifted", reason="eth0 rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff)"
+            )
             rows[3] = row("sap_profile", "PRD_D01", "drifted", reason="rdisp/wp_no_dia: 10, wanted 20")
         if number == 5:
             rows[3] = row(

@@ -57,8 +57,9 @@ def make_records(
     """Measurement records of these steps (all by default); ``effects``: relative change of the round trip by level."""
     settings = factory.Plan(change=CHANGE)
     rng = random.Random(3)
-    moment = factory.START
-    for phase, number in steps(experiment) if done is None else done:
+    places = {step: place for place, step in enumerate(steps({"stopped": None, "max_rounds": 8, **experiment}))}
+    for phase, number in places if done is None else done:
+        moment = factory.START + timedelta(seconds=24 * places[phase, number])
         for host, peer in zip(HOSTS, HOSTS[::-1]):
             for control in (False, True):
                 value = 50.0 * (1.0 if control else 1.0 + effects.get(phase, 0.0)) * math.exp(rng.gauss(0.0, noise))

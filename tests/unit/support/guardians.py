@@ -8,16 +8,25 @@ import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 
 PATIENCE_S = 60.0
 
 
 def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    """Whether a process runs. In a container whose first process waits for nobody, an ended one stays a zombie."""
+    return processes.start_time(pid) is not None
+
+
+def stop(pid):
+    """Stop a process, and wait until it stands."""
+    os.kill(pid, signal.SIGSTOP)
+    assert eventually(lambda: _state(pid) == "T")
+
+
+def _state(pid):
+    with open("/proc/%d/stat" % pid) as stream:
+        return stream.read().rpartition(")")[2].split()[0]
 
 
 def eventually(true, seconds=PATIENCE_S):

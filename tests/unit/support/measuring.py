@@ -7,12 +7,11 @@ import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request, sockperf
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, sockperf
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round.ends import Ends
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
@@ -61,7 +60,7 @@ def server(tool="pingpong", **options):
     binary = options.pop("binary", None)
     # Other tests that run here at the same time would at once take a port of the default range that becomes free.
     options = dict({"address": "127.0.0.1", "port": free_port(), "control_port": free_port()}, **options)
-    session = agent.start(tool, **dict(options, **request.niping_server(tool, binary)))
+    session = agent.start(tool, **dict(options, **niping_request.how_to_serve(tool, binary)))
     try:
         yield session
     finally:
@@ -75,7 +74,7 @@ def target(session, token=None):
 def round_of(session, binary=None, **options):
     """The records of one short round; options as in OPTIONS."""
     params = dict(OPTIONS, session=session, tool="auto", path=binary, **options)
-    return entry_point.measure(params, request.niping_workloads(params, "/nowhere"))
+    return entry_point.measure(params, niping_request.workloads(params, params, "/nowhere"))
 
 
 def plan(**options):
@@ -88,9 +87,16 @@ def kill(session):
     assert processes.wait_gone(session["pid"], session["start_time"], PATIENCE)
 
 
-def signal_later(session, number, seconds):
-    """A process that sends a server a signal after some seconds."""
-    return subprocess.Popen(["sh", "-c", "sleep %s; kill -%d %d" % (seconds, number, session["pid"])])
+def with_a_limit(attempt, begun):
+    """What attempt(seconds) gives with the first time limit before which what it started had begun.
+
+    The limit has to pass, so it begins short; a busy machine may need longer than that to start a program.
+    """
+    for seconds in (2, 20, 200):
+        found = attempt(seconds)
+        if begun(found):
+            return found
+    raise AssertionError("nothing had begun after %d s" % seconds)
 
 
 def wait_until(condition, seconds=PATIENCE):
@@ -103,18 +109,22 @@ def wait_until(condition, seconds=PATIENCE):
     return True
 
 
-def measured(measure):
-    """The records of measure(), once sockperf has counted something.
+# What is said of a run in which nothing was counted.
+NOTHING = (sockperf.NO_ANSWER, sockperf.NO_OBSERVATION, "no rates that can be read", "a rate of 0")
 
-    It runs for a time, not for a number of messages: of a short run, nothing is left on a machine so busy that one of
-    its ends had to pause. From a server that does not answer, it never counts anything.
+
+def measured(measure):
+    """The records of measure(), once sockperf or enqt has counted something.
+
+    They run for a time, not for a number of messages: of a short run, nothing is left on a machine so busy that one of
+    its ends had to pause. From a server that does not answer, they never count anything.
     """
     records = []
 
     def counted():
         records[:] = measure()
         found = [error for record in records for error in errors(record) if error]
-        return not any(nothing in error for error in found for nothing in (sockperf.NO_ANSWER, sockperf.NO_OBSERVATION))
+        return not any(nothing in error for error in found for nothing in NOTHING)
 
     assert wait_until(counted), [errors(record) for record in records]
     return records

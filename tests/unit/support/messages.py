@@ -24,7 +24,7 @@ SPOKEN = (
     "module_utils/_measure/errors.py",
     "module_utils/_measure/wire.py",
     *(f"plugin_utils/_evidence/{name}.py" for name in ("document", "rows", "slices", "table", "waiving")),
-    *(f"plugin_utils/_rollout/{name}.py" for name in ("closing", "gates", "guard")),
+    *(f"plugin_utils/_rollout/{name}.py" for name in ("closing", "stages", "guard")),
 )
 """Files in which every sentence is a message: it becomes a reason, a remark or a part of an error."""
 SILENT = (

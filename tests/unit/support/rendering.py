@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.shapes import Part, Report
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import PairKey, Runs
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import Item, PairKey, Report, Runs
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view import key_of
 
 
 def held_runs(report: Report) -> Runs:
     """The runs that a report holds itself."""
 
-    def runs(keys: Collection[PairKey] | None) -> Iterator[Item]:
+    def runs(keys: Collection[PairKey] | None) -> Iterator[Part]:
         return (run for run in report["runs"] if keys is None or key_of(run) in keys)
 
     return runs

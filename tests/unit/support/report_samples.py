@@ -20,7 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     compare_change,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import better_by
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import better_by
 from experiments import make_plan, make_records, make_tunings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "report"

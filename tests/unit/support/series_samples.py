@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
 
 Record = dict[str, Any]
 
@@ -69,7 +70,7 @@ def factory_median(values: Sequence[float]) -> float | None:
 
 def banking() -> dict[str, Any]:
     """The trend of the banking study."""
-    return trend("banking", [Step(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps()])
+    return trend("banking", [TrendStep(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps()])
 
 
 def steps() -> list[tuple[int, tuple[str, int, int]]]:
@@ -108,11 +109,16 @@ def rounds(records: Sequence[Record]) -> list[Round]:
 
 def guests(metrics: Sequence[str] = tuple(GUESTS)) -> list[Record]:
     """The virtualization study's table as records: each number of guests was measured in a phase of its own."""
-    return [
-        record(value, phase=f"guests-{count}", metric=(name, "%", "higher"), name=name, context={"guests": count})
+    made = [
+        (
+            count,
+            record(value, phase=f"guests-{count}", metric=(name, "%", "higher"), name=name, context={"guests": count}),
+        )
         for name in metrics
         for count, value in enumerate(GUESTS[name], 1)
     ]
+    # one phase an hour
+    return [json.loads(json.dumps(one).replace("T10:", f"T{9 + count:02}:")) for count, one in made]
 
 
 def virtualization() -> dict[str, Any]:

@@ -10,11 +10,12 @@ import os
 import socket
 import struct
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, Result
 from kernel import KernelHost
 
 SYSCTLS = "/proc/sys/net/smc/"
 PROTOCOLS = "protocol  size sockets\nSMC6      1824      0\nSMC       1824      0\nTCP       2432      5\n"
+RELEASE = "6.12.1-s390x"
 NESTED = 0x8000
 STATES = {"ACTIVE": 1, "INIT": 2, "CLOSED": 7, "LISTEN": 10}
 MODES = {"SMCR": 0, "TCP": 1, "SMCD": 2}
@@ -152,6 +153,31 @@ class SmcHost(KernelHost):
         if int(value) < self.least.get(os.path.basename(path), 0):
             self.errors[path] = errno.EINVAL
         super().put(path, value)
+
+
+class LoadingHost(KernelHost):
+    """A host whose kernel can load SMC, with systemd; calls: the commands that it ran."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.calls = []
+        self.modprobe = Result(0, "", "")
+        os.makedirs(self.path("/run/systemd/system"))
+        os.makedirs(self.path("/etc/systemd/system"))
+        self.fill("/proc/sys/kernel/osrelease", RELEASE)
+        self.fill("/proc/net/protocols", "TCP 1\n")
+        self.fill(
+            "/lib/modules/%s/modules.dep" % RELEASE,
+            "kernel/net/smc/smc_diag.ko.xz: kernel/net/smc/smc.ko.xz\nkernel/net/smc/smc.ko.xz:",
+        )
+        self.interface("enc1")
+        self.fill("/sys/class/infiniband/mlx5_0/node_type", "1: CA")
+
+    def run(self, argv, timeout=30, **_more):
+        self.calls.append(argv)
+        if argv[0] == "modprobe" and not self.modprobe.rc:
+            self.fill("/proc/net/protocols", PROTOCOLS)
+        return self.modprobe if argv[0] == "modprobe" else Result(0, "", "")
 
 
 class Tables:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 # the host that fails: what is played, at which of its steps, how much the other one has of it, and what is said
 CASES = {
-    "app1": ("experiment", ["off-1", "first-1"], 0, "was not at level"),
+    "app1": ("experiment", ["off-1", "first-1"], 0, "was not in the state"),
     # its order, drawn from the name of the change, begins with after, before, before
-    "app2": ("before_after", ["before-1"], 2, "did not come to the state before of round 2"),
+    "app2": ("before_after", ["before-1"], 2, "was not in the state before in round 2"),
 }
 
 

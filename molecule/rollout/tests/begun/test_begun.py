@@ -29,6 +29,7 @@ def told(site, kept):
     yield "after the window", (site.state(CHANGE), site.look())
     run = site.start("killed", CONVERGE)
     yield "soaked", site.reached(run, CHANGE, 2, "soaking", "verifying", "confirming")
+    site.pause(run, CHANGE)
     yield "running", site.play("running", CONVERGE)
     run.kill()
     yield "killed", (site.state(CHANGE), site.look())
@@ -65,7 +66,7 @@ def test_no_batch_begins_outside_the_window(story):
 
 def test_two_at_once_are_refused(story):
     assert story["soaked"], "it ended before its second batch did, killed.log tells why"
-    assert story["running"].code == 2 and "Rollout site is running (process " in story["running"].said
+    assert story["running"].code == 2 and "Rollout site is running: its run r" in story["running"].said
 
 
 def test_the_state_of_a_killed_rollout_is_known(story):

@@ -20,6 +20,7 @@ import socket
 import subprocess
 import time
 
+from ..._host import commands, daemon
 from ..._host.descriptors import keep_only
 from ..._host.host import Host, HostError
 from .. import processes, wire
@@ -54,12 +55,7 @@ class Meter:
     def __init__(self):
         processors = _processors()
         ours, theirs = socket.socketpair()
-        self._pid = os.fork()
-        if self._pid == 0:
-            try:
-                _live(theirs, processors)
-            finally:
-                os._exit(0)
+        self._pid = daemon.fork(_live, theirs, processors)
         theirs.close()
         ours.settimeout(SAMPLE_TIMEOUT)
         self._lines = wire.Lines(ours)
@@ -125,21 +121,14 @@ def _reports_of(tool):
         environment = dict(os.environ, LC_ALL="C")
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/bin", "/usr/sbin"])
         try:
-            process = processes.start(
-                [tool, str(INTERVAL)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-            )
+            process = processes.start([tool, str(INTERVAL)], stdout=output, stderr=subprocess.DEVNULL, env=environment)
         finally:
             os.close(output)
         yield source
     finally:
         os.close(source)
         if process is not None:
-            process.kill()
-            process.wait()
+            commands.end(process)
 
 
 class _Relay:

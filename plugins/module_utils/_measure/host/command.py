@@ -20,7 +20,7 @@ from ..errors import MeasureError
 from ..workloads import programs, releasing
 from ..workloads.options import check_limits
 from ..workloads.workload import Metric, Outcome, Workload
-from . import figures, running
+from . import figures
 
 TOOL = "command"
 ELAPSED, UNITS, RATE = "elapsed_s", "units", "units_per_s"
@@ -141,16 +141,21 @@ def _is_variable(name, value):
     return isinstance(value, str) and "\0" not in value and bool(_VARIABLE.match(name))
 
 
-def names(given):
-    """The names of the workloads that the options of a playbook mean, in their order."""
-    return [_name(command) for command in given]
+def names(options, _tool):
+    """The names of the workloads of checked options, in their order."""
+    return [_name(command) for command in options]
 
 
 def _name(command):
     return "%s-%s" % (TOOL, command["name"])
 
 
-def workloads(options, _path, search_path):
+def server(_options, _params, _search_path):
+    """As in round/tools.py; this server only samples the CPU time of its host."""
+    return TOOL, {"version": "unknown"}, {}
+
+
+def workloads(options, _params, search_path):
     """The Command workloads of checked options, with the programs of this host."""
     check(options)
     made = []
@@ -181,8 +186,8 @@ def _program(word, directory, search_path):
 def identity_of(argv, user, directory):
     """The Identity that runs a program; None for this process's own.
 
-    As root: the user; without one, whoever may replace the program. What another user may change never runs as root:
-    MeasureError or HostError for such a program of user root, and for such a directory or argument (a script).
+    As root it is the user of the option, or else the user who may replace the program. Nothing that another user may
+    change runs as root: MeasureError or HostError for such a program, directory or argument (a script).
     """
     if os.geteuid() != 0:
         if user is not None and uid_of(user) != os.geteuid():
@@ -233,7 +238,7 @@ class Command(Workload):
                 self._steps[name] = Step(name, argv, identity_of(argv, command["user"], self._directory))
         self._timeout, self._exit_codes = command["timeout"], command["exit_codes"]
         self._figures, self._units = command["figures"], command["units"]
-        self._guardian, self._owed, self._begun = None, False, False
+        self._guardian, self._begun = None, False
         self.name, self.unit = _name(command), command["unit"]
         self.version = digest(self._steps["argv"].argv[0])
         self.metric = self._metric(command)
@@ -276,14 +281,15 @@ class Command(Workload):
         return text
 
     def _call(self, name, guardian, window=None):
-        """Run a step to its end: running.Done. MeasureError if it cannot be run or its exit code is no good one."""
+        """Run a step to its end: programs.Done. MeasureError if it cannot be run or its exit code is no good one."""
         step = self._steps[name]
         try:
-            done = running.run(
+            done = programs.run(
                 step.argv,
                 self._timeout,
                 guardian,
                 window,
+                env=dict(os.environ, LC_ALL="C"),
                 identity=step.identity,
                 variables=self._variables,
                 directory=self._directory,
@@ -303,9 +309,7 @@ class Command(Workload):
     def prepare(self, setting):
         cleans = "cleanup" in self._steps or "cleanup_run" in self._steps
         self._guardian = releasing.Guardian(self._clean_up_alone if cleans else None)
-        if cleans:
-            self._owed = True
-            self._guardian.owes(True)
+        self._guardian.owes(cleans)
         self._call_if_given("prepare", self._guardian)
 
     def run(self, setting, window):
@@ -330,7 +334,9 @@ class Command(Workload):
         texts = {"stdout": done.out.text, "stderr": done.err.text}
         for figure in self._figures:
             if figure["pointer"] is not None and (done.out, done.err)[figure["output"] == "stderr"].is_cut:
-                raise MeasureError("figure %s: the output is longer than %d bytes" % (figure["name"], 2 * running.HALF))
+                raise MeasureError(
+                    "figure %s: the output is longer than %d bytes" % (figure["name"], 2 * programs.HALF)
+                )
         try:
             found = figures.read(self._figures, texts)
         except MeasureError as error:
@@ -350,12 +356,12 @@ class Command(Workload):
                 self._end_run()
         finally:
             try:
-                if self._owed:
+                if self._guardian.owed:
                     self._call_if_given("cleanup", self._guardian)
             finally:
                 self._guardian.owes(False)
                 self._guardian.close()
-                self._guardian, self._owed = None, False
+                self._guardian = None
 
     def _clean_up_alone(self):
         """In the guardian, after this process was killed: both ways of cleaning up."""

@@ -13,6 +13,7 @@ import os
 import re
 import signal
 
+from ..._host import daemon
 from ..errors import MeasureError
 from ..workloads import programs
 
@@ -100,12 +101,7 @@ def read(figures, texts, seconds=READ_SECONDS):
     if not figures:
         return {}
     read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _answer(figures, texts, seconds, write_end)
-        finally:
-            os._exit(0)
+    pid = daemon.fork(_answer, figures, texts, seconds, write_end)
     os.close(write_end)
     try:
         data = _all_of(read_end)

@@ -14,7 +14,7 @@ from collections import namedtuple
 
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, filled
+from ..workloads.options import check_limits, check_lists
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
 from . import scratch
 
@@ -71,9 +71,9 @@ def check(options):
     check_limits(options, LIMITS, TOOL + ".")
 
 
-def names(given):
-    """The names of the workloads that the options of a playbook mean, in their order."""
-    return [_name(*shape) for shape in _shapes(filled(OPTIONS, given))]
+def names(options, _tool):
+    """The names of the workloads of checked options, in their order."""
+    return [_name(*shape) for shape in _shapes(options)]
 
 
 def _shapes(options):
@@ -98,10 +98,10 @@ def version(binary):
     return match.group(1)
 
 
-def workloads(options, path, search_path):
+def workloads(options, params, search_path):
     """The Fio workloads of checked options, with the fio of this host."""
     check(options)
-    binary = programs.require(TOOL, path, search_path)
+    binary = programs.require(TOOL, params["path"], search_path)
     number = version(binary)
     return [Fio(binary, number, options, *shape) for shape in _shapes(options)]
 

@@ -10,7 +10,7 @@ import re
 
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, filled
+from ..workloads.options import check_limits, check_lists
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
 
 TOOL = "openssl"
@@ -34,9 +34,9 @@ def check(options):
     check_limits(options, LIMITS, TOOL + ".")
 
 
-def names(given):
-    """The names of the workloads that the options of a playbook mean, in their order."""
-    return [_name(*shape) for shape in _shapes(filled(OPTIONS, given))]
+def names(options, _tool):
+    """The names of the workloads of checked options, in their order."""
+    return [_name(*shape) for shape in _shapes(options)]
 
 
 def _shapes(options):
@@ -64,10 +64,10 @@ def parse_version(text, binary):
     return " ".join(match.group(1).split())
 
 
-def workloads(options, path, search_path):
+def workloads(options, params, search_path):
     """The Speed workloads of checked options, with the openssl of this host."""
     check(options)
-    binary = programs.require(TOOL, path, search_path)
+    binary = programs.require(TOOL, params["path"], search_path)
     number = version(binary)
     return [Speed(binary, number, *shape) for shape in _shapes(options)]
 

@@ -24,9 +24,9 @@ _ASK_SECONDS = 60.0
 # A reply of enq_admin: title and time in its footer, number of locks in the table or None, rows of its table.
 Reply = namedtuple("Reply", "title response_us current rows")
 
-_FOOTER = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d;\s*([^;]*);\s*'([^']*)';\s*Response=(\d+)\s*usec\s*$", re.M)
-_CURRENT = re.compile(r"\bCurrent=(\d+);")
-_KEY = re.compile(r"^([A-Za-z][^:;=]*?)\s*:\s*(.*?)\s*$", re.M)
+_FOOTER = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d;\s*([^;]*);\s*'([^']*)';\s*Response=(\d{1,15})\s*usec\s*$", re.M)
+_CURRENT = re.compile(r"\bCurrent=(\d{1,15});")
+_KEY = re.compile(r"^([A-Za-z][^:;=\n]*):(.*)$", re.M)
 
 
 def parse(text):
@@ -57,7 +57,7 @@ def parse_table(text):
 
 def parse_info(text):
     """{key: value} of --info."""
-    return {match.group(1): match.group(2) for match in _KEY.finditer(_FOOTER.sub("", text))}
+    return {match.group(1).strip(): match.group(2).strip() for match in _KEY.finditer(_FOOTER.sub("", text))}
 
 
 def release_of(text):
@@ -142,23 +142,16 @@ class EnqAdmin(enqueue.LockWorkload):
 
     def _create_locks(self, setting, window):
         calls = [self._command.set_locks(self.asked.locks_per_user, owner) for owner in self._owners]
-        try:
-            self.owes(True)
+        with self.setting_locks():
             outcome = self._once(calls, setting, window)
-        finally:
-            self.release()
         outcome.metrics["units"] = self.asked.users * self.asked.locks_per_user
         return outcome
 
     def _verify_entries(self, setting, window):
-        try:
-            self.owes(True)
+        with self.setting_locks():
             for owner in self._owners:
                 self._ask(self._command.set_locks(self.asked.locks_per_user, owner))
-            outcome = self._repeated([[self._command.locks("*", LOCK_NAME)]], setting, window)
-        finally:
-            self.release()
-        return outcome
+            return self._repeated([[self._command.locks("*", LOCK_NAME)]], setting, window)
 
     def _sd_benchmark(self, setting, window):
         """Each process sets a lock of its user and releases it, repeatedly."""
@@ -166,11 +159,8 @@ class EnqAdmin(enqueue.LockWorkload):
             [self._command.set_locks(1, owner) for owner in self._owners],
             [self._command.release_locks(1, owner) for owner in self._owners],
         ]
-        try:
-            self.owes(True)
+        with self.setting_locks():
             return self._repeated(pairs, setting, window)
-        finally:
-            self.release()
 
     def _once(self, calls, setting, window):
         """All calls once, at most one per process at a time."""

@@ -5,13 +5,17 @@
 import contextlib
 import os
 import select
+import shutil
 import tempfile
 import threading
 
+from ..._host import temporary
 from ..._host.identities import Identity
+from ..errors import MeasureError
 from ..workloads import programs
 
 _MOST_BYTES = 256 * 1024
+_PREFIX = "zpower-enqueue-"
 
 
 class Runner:
@@ -23,6 +27,7 @@ class Runner:
     def __init__(self, user=None):
         self._identity = None if user is None else Identity.of_name(user)
         self.guardian = None
+        self._folders = None
 
     def ask(self, argv, timeout):
         """The output of one program, with any exit code."""
@@ -36,11 +41,28 @@ class Runner:
 
     @contextlib.contextmanager
     def _folder(self):
-        """A temporary folder for the trace files that the programs leave in their working directory."""
-        with tempfile.TemporaryDirectory(prefix="zpower-") as folder:
+        """A temporary folder for the trace files that the programs leave in their working directory.
+
+        It is in a folder of this process, which stays locked until close(), so that a killed measurement leaves none.
+        """
+        # the guardian, a fork, needs it after this process has been killed
+        if self._folders is None or self._folders.pid != os.getpid():
+            temporary.remove_leftovers(tempfile.gettempdir(), _PREFIX)
+            self._folders = temporary.TemporaryFolder(tempfile.gettempdir(), _PREFIX)
+            os.chmod(self._folders.path, 0o711)
+        folder = tempfile.mkdtemp(dir=self._folders.path)
+        try:
             if self._identity is not None:
                 os.chown(folder, self._identity.uid, self._identity.gid)
             yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self):
+        """Remove the folder of this process; MeasureError if it stays."""
+        folders, self._folders = self._folders, None
+        if folders is not None and not folders.remove():
+            raise MeasureError("%s could not be removed: please remove it" % folders.path)
 
     @contextlib.contextmanager
     def watched(self, argv):
@@ -52,7 +74,9 @@ class Runner:
         with self._folder() as folder, programs.guarded(self.guardian) as guardian:
             source, output = os.openpty()
             try:
-                process = programs.start(argv, output, guardian, identity=self._identity, cwd=folder)
+                process = programs.start(
+                    argv, guardian, stdout=output, stderr=output, identity=self._identity, cwd=folder
+                )
             except Exception:
                 os.close(source)
                 raise

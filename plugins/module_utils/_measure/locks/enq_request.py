@@ -2,74 +2,102 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the options of the module enqt to a workload: limits, the server, the tool."""
 
-import os
-
 from ..._host.host import Host
 from ..errors import MeasureError
-from ..workloads import options, programs
+from ..workloads import programs
+from ..workloads.options import check_limits, session_tool
+from ..workloads.workload import workload_name
 from . import enq_admin, enq_statistics, enqt, enqueue
 from .enq_programs import Runner
 
-TOOLS = (enqt.TOOL, enq_admin.TOOL)
 _TOOL_OF = {"ENSA1": enqt.TOOL, "ENSA2": enq_admin.TOOL}
-_LIMITS = {"users": (1, 1000), "locks_per_user": (1, 1000 * 1000), "processes": (1, 250)}
+# The options of the module enqt, documented in plugins/modules/enqt.py.
+OPTIONS = {
+    "tool": {"type": "str", "choices": ["auto", enqt.TOOL, enq_admin.TOOL], "default": "auto"},
+    "load": {"type": "str", "choices": list(enqueue.LOADS), "default": enqueue.LOADS[0]},
+    "users": {"type": "int", "default": 10},
+    "locks_per_user": {"type": "int", "default": 1000},
+    "processes": {"type": "int", "default": 1},
+    "sid": {"type": "str"},
+    "instance": {"type": "str"},
+    "profile": {"type": "path"},
+    "allow_foreign_locks": {"type": "bool", "default": False},
+    "run_seconds": {"type": "float", "default": 15.0},
+    "timeout": {"type": "float", "default": 120.0},
+}
+LIMITS = {"users": (1, 1000), "locks_per_user": (1, 1000 * 1000), "processes": (1, 250)}
 
 
-def check(params):
-    """MeasureError for the first option of the module enqt's own that is out of its limits."""
-    options.check_limits(params, _LIMITS)
+def names(options, tool):
+    """The name of the workload of checked options, in a list."""
+    return [workload_name(tool, options["load"], options["processes"])]
 
 
-def find_server(params):
+def find_server(options):
     """The enqueue.Server that the options name or that is found on this host; MeasureError if there is none."""
-    server = enqueue.find_server(Host(), params["sid"], params["instance"], params["profile"])
-    if server is None:
+    found = enqueue.find_server(Host(), options["sid"], options["instance"], options["profile"])
+    if found is None:
         raise MeasureError(
             "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this "
             "host has the profile of an ASCS or SCS instance that starts one; name its profile, or take a host of the "
             "SAP system"
         )
-    return server
+    return found
 
 
-def choose_tool(wanted, server):
+def choose_tool(wanted, found):
     """The tool for an enqueue server; MeasureError if the user asked for another one."""
-    fitting = _TOOL_OF[server.kind]
+    fitting = _TOOL_OF[found.kind]
     if wanted not in ("auto", fitting):
         raise MeasureError(
-            "tool is %s, but the enqueue server is %s (%s), whose tool is %s"
-            % (wanted, server.kind, server.how, fitting)
+            "tool is %s, but the enqueue server is %s (%s), whose tool is %s" % (wanted, found.kind, found.how, fitting)
         )
     return fitting
 
 
-def described(server, tool):
+def _described(found, tool):
     """The enqueue entry of the module's result."""
-    values = {name: getattr(server, name) for name in ("kind", "sid", "instance", "profile", "how")}
+    values = {name: getattr(found, name) for name in ("kind", "sid", "instance", "profile", "how")}
     return dict(values, tool=tool, statistics=None)
 
 
-def workload(params, session, server):
-    """(the workload, its source of the server's counters or None) for the tool that the session serves."""
+def server(options, _params, _search_path):
+    """As in round/tools.py."""
+    found = find_server(options)
+    tool = choose_tool(options["tool"], found)
+    return tool, {"version": "unknown"}, {"enqueue": _described(found, tool)}
+
+
+def workloads(options, params, search_path):
+    """The workload of checked options, in a list, for the tool that the session serves."""
+    check_limits(options, LIMITS)
+    tool = session_tool(options["tool"], params["session"])
+    if tool not in _TOOL_OF.values():
+        raise MeasureError("the session is that of %s, which measures no locks" % tool)
+    found = find_server(options)
+    choose_tool(tool, found)
     asked = enqueue.Asked(
-        params["load"],
-        params["users"],
-        params["locks_per_user"],
-        params["processes"],
-        params["run_seconds"],
-        params["allow_foreign_locks"],
+        options["load"],
+        options["users"],
+        options["locks_per_user"],
+        options["processes"],
+        options["run_seconds"],
+        options["allow_foreign_locks"],
     )
-    binary = find_program(session["tool"], params["path"], server)
-    runner = Runner(enqueue.user_of(server))
-    counters = enq_statistics.source(server, params["address"], enqueue.folders(server), runner)
-    if session["tool"] == enqt.TOOL:
-        return enqt.Enqt(asked, binary, server.profile, runner, counters), counters
-    return enq_admin.EnqAdmin(asked, enq_admin.Command(binary, server.profile), runner, counters), counters
+    binary = find_program(tool, params["path"], found, search_path)
+    runner = Runner(enqueue.user_of(found))
+    counters = enq_statistics.source(found, params["address"], enqueue.folders(found), runner)
+    if tool == enqt.TOOL:
+        made = enqt.Enqt(asked, binary, found.profile, runner, counters)
+    else:
+        made = enq_admin.EnqAdmin(asked, enq_admin.Command(binary, found.profile), runner, counters)
+    made.found = _described(found, tool)
+    return [made]
 
 
-def find_program(tool, path, server):
+def find_program(tool, path, found, search_path):
     """SAP's program on this host; MeasureError if it is missing."""
-    search_path, folders = os.environ.get("PATH", ""), enqueue.folders(server)
+    folders = enqueue.folders(found)
     binary = programs.find(tool, path, search_path, folders)
     if binary is None:
         where = ", ".join(list(folders) + programs.folders_of(search_path))

@@ -25,8 +25,8 @@ COUNTERS = {
     "lock_wait_time": "lock_wait_time_s",
     "server_time": "server_time_s",
 }
-_PAIR = re.compile(r"^(?:\d+ )?([A-Za-z][A-Za-z_ -]*?)\s*[:=,]\s*([0-9]+(?:\.[0-9]+)?)\s*$")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?\Z")
+_PAIR = re.compile(r"^(?:\d+ )?([A-Za-z][A-Za-z_ \t-]*)[:=,]\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*$")
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?\Z")
 
 
 def parse(text):

@@ -34,8 +34,8 @@ _UNITS = (
     (re.compile(r"\bop(?:eration)?s?\s*(?:/|per\s)\s*s(?:ec(?:ond)?)?\b", re.I), 60),
 )
 _TIME_OF_DAY = re.compile(r"\b(?:\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4}|\d\d:\d\d:\d\d)\b")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.])")
-_ENTRIES = re.compile(r"Number of selected entries\s*:\s*(\d+)", re.I)
+_NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?:,\d{3}){0,5}(?:\.\d{1,9})?(?![\w.])")
+_ENTRIES = re.compile(r"Number of selected entries\s*:\s*(\d{1,15})(?!\d)", re.I)
 
 
 def command(binary, profile, intent, *numbers):
@@ -171,7 +171,7 @@ class Enqt(enqueue.LockWorkload):
 
     def _sd_benchmark(self, setting, window):
         # The load releases its locks by itself. With locks of others in the table, those that stay could be theirs.
-        self.owes(not self.asked.allow_foreign_locks)
+        self._runner.guardian.owes(not self.asked.allow_foreign_locks)
         with self._runner.watched(self._command("live_statistics", self._interval)) as watched:
             ran = self._runner.together([self.argv] * self.asked.processes, setting.timeout, window)
         seen = "".join(watched)
@@ -204,26 +204,21 @@ class Enqt(enqueue.LockWorkload):
         return self.asked.users * self.asked.locks_per_user
 
     def _create_locks(self, setting, window):
-        try:
+        with self.setting_locks():
             ran = self._create(setting.timeout, window)
-        finally:
-            self.release()
         metrics = {"units": self._requested(), "lock_us": round(ran.elapsed * 1e6 / self._requested(), 4)}
         return Outcome(metrics, ran.texts[0], ran.elapsed, None)
 
     def _verify_entries(self, setting, window):
-        try:
+        with self.setting_locks():
             self._create(setting.timeout)
             ran = self._runner.together([self.argv], setting.timeout, window)
             read = parse_entries(ran.texts[0])
-        finally:
-            self.release()
         metrics = {"units": read, "verify_us": round(ran.elapsed * 1e6 / read, 4)}
         return Outcome(metrics, ran.texts[0], ran.elapsed, None)
 
     def _create(self, timeout, window=None):
         """Set all locks; MeasureError if some are missing afterwards."""
-        self.owes(True)
         argv = self._command("create_locks", self.asked.users, self.asked.locks_per_user)
         ran = self._runner.together([argv], timeout, window)
         made = self._entries() - self._before

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The enqueue server of a host, and the base of the workloads that put locks on it."""
 
+import contextlib
 import os
 import posixpath
 import re
@@ -99,7 +100,7 @@ def _running_kind(host, sid, instance):
     """(kind, how) from the lock server of this instance that runs on this host; (None, None) if none runs."""
     title = "sap%s_%s" % (sid, instance)
     programs = {"en." + title: "ENSA1", "enserver": "ENSA1", "enq." + title: "ENSA2", "enq_server": "ENSA2"}
-    for process in running(host, tuple(programs)):
+    for process in running(host, tuple(programs), sid):
         if process.program.endswith(title) or any("%s_%s_" % (sid, instance) in word for word in process.arguments):
             return programs[process.program], "process %d (%s)" % (process.pid, process.program)
     return None, None
@@ -126,10 +127,12 @@ class LockWorkload(Workload):
     """A workload of locks. A subclass has METRICS {load: Metric}, measure() instead of run(), and destroy().
 
     runner: an enq_programs.Runner. statistics: a source of the server's own counters (enq_statistics.py), or None.
+    found: the enqueue server, as the module returns it.
     """
 
     family = "enqueue"
     METRICS = {}
+    found = {}
     UNITS = {"sd_benchmark": "operation", "create_locks": "lock", "verify_entries": "entry", "live_statistics": ""}
 
     def __init__(self, asked, runner, statistics=None):
@@ -140,7 +143,10 @@ class LockWorkload(Workload):
         self.unit = self.UNITS[asked.load] or "operation"
         self.params = {"load": asked.load, "users": asked.users, "locks_per_user": asked.locks_per_user}
         self._runner, self._statistics = runner, statistics
-        self._owed = False
+
+    def told(self):
+        known = self._statistics and (self._statistics.problem or self._statistics.answered or None)
+        return {"enqueue": dict(self.found, statistics=known)}
 
     def run(self, setting, window):
         before = self._statistics.sample() if self._statistics else None
@@ -167,21 +173,28 @@ class LockWorkload(Workload):
             )
         self._runner.guardian = releasing.Guardian(self.destroy)
 
-    def owes(self, something):
-        """Whether locks of this measurement have to be released from now on."""
-        self._owed = something
-        self._runner.guardian.owes(something)
+    @contextlib.contextmanager
+    def setting_locks(self):
+        """A block that sets locks; they are released at its end."""
+        self._runner.guardian.owes(True)
+        try:
+            yield
+        finally:
+            self.release()
 
     def release(self):
-        if self._owed:
+        if self._runner.guardian.owed:
             self.destroy()
-            self.owes(False)
+            self._runner.guardian.owes(False)
 
     def finish(self):
-        if self._runner.guardian is not None:
-            self.release()
-            self._runner.guardian.close()
-            self._runner.guardian = None
+        try:
+            if self._runner.guardian is not None:
+                self.release()
+                self._runner.guardian.close()
+                self._runner.guardian = None
+        finally:
+            self._runner.close()
 
 
 def rate(name):

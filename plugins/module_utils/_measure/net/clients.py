@@ -12,6 +12,7 @@ import signal
 import time
 from collections import namedtuple
 
+from ..._host import daemon
 from .. import transport, wire
 from ..errors import MeasureError, explain
 from . import pingpong
@@ -28,13 +29,12 @@ def open_exchange(job):
     """Connect, tell the server the work, and return the socket, ready for it."""
     lines = wire.open_lines(job.target, min(job.timeout, CONNECT_TIMEOUT))
     what = {"bytes": job.size, "loops": job.loops, "timeout": job.timeout}
+    if job.stream is not None:
+        what["direction"] = job.stream
+    elif job.response is not None:
+        what["response_bytes"] = job.response
     try:
-        if job.stream is not None:
-            wire.ask(lines, "stream", direction=job.stream, **what)
-        elif job.response is not None:
-            wire.ask(lines, "exchange", response_bytes=job.response, **what)
-        else:
-            wire.ask(lines, "exchange", **what)
+        wire.ask(lines, "exchange" if job.stream is None else "stream", **what)
         pingpong.tune_socket(lines.sock, job.timeout)
     except Exception:
         lines.sock.close()
@@ -92,20 +92,18 @@ class Clients:
         self._reports.append(report)
         self._pending[report] = b""
         try:
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                    # Without its parent the process ends by itself.
-                    signal.alarm(int(self._job.timeout) + 60)
-                    for descriptor in self._reports + [self._gate]:
-                        os.close(descriptor)
-                    _work(self._job, gate, write_end)
-                finally:
-                    os._exit(0)
+            self._pids.append(daemon.fork(self._live, gate, write_end))
         finally:
             os.close(write_end)
-        self._pids.append(pid)
+
+    def _live(self, gate, report):
+        """In the new process."""
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # Without its parent the process ends by itself.
+        signal.alarm(int(self._job.timeout) + 60)
+        for descriptor in self._reports + [self._gate]:
+            os.close(descriptor)
+        _work(self._job, gate, report)
 
     def _lines(self):
         """The next line of every process; MeasureError at the first error or missing line, or at the deadline."""

@@ -9,7 +9,7 @@ from . import network
 
 TOOL, SERVER = "netperf", "netserver"
 _LINE = re.compile(r"^([A-Z0-9_]+)=(.*)$", re.MULTILINE)
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?\Z")
+_NUMBER = re.compile(programs.FIGURE + r"\Z")
 # Test and output selectors by the direction of the data; each sending call is a whole message.
 _TESTS = {
     None: ("TCP_RR", "TRANSACTION_RATE,LOCAL_SEND_CALLS,MIN_LATENCY,P50_LATENCY,MAX_LATENCY"),

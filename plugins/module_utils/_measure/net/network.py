@@ -98,16 +98,12 @@ class Program(Workload):
     def prepare(self, setting):
         self.seconds = int(math.ceil(setting.run_seconds))
 
-    def argvs(self):
-        """The command lines of the clients, which together make the connections."""
-        return [self.argv] * self.connections
-
     def read(self, texts):
         """(metrics, seconds of the work) from the output of the clients; MeasureError if it cannot be read."""
         raise NotImplementedError
 
     def run(self, setting, window):
-        ran = programs.run_together(self.argvs(), setting.timeout, window)
+        ran = programs.run_together([self.argv] * self.connections, setting.timeout, window)
         texts = [programs.plain(text) for text in ran.texts]
         for text, code in zip(texts, ran.codes):
             if code:

@@ -37,8 +37,8 @@ _RATE_UNITS = {
     "mib": (1024**2,),
     "gb": (1024**3, 1000**3),
 }
-_FIGURE = re.compile(r"^\s*(avg|max|min|av2|tr2?|bw2?)\s+([0-9]+(?:\.[0-9]+)?)\s+([A-Za-z]+(?:/[A-Za-z]+)?)\s*$")
-_LENGTH = re.compile(r"send and receive\s+\d+\s+messages?\s+\(len\s+(\d+)\)")
+_FIGURE = re.compile(r"^\s*(avg|max|min|av2|tr2?|bw2?)\s+%s\s+([A-Za-z]+(?:/[A-Za-z]+)?)\s*$" % programs.FIGURE)
+_LENGTH = re.compile(r"send and receive\s+\d+\s+messages?\s+\(len\s+([0-9]{1,9})\)")
 _BLOCK_LINE = re.compile(r"^\*\s+(ERROR|RC|DETAIL|ERRNO TEXT)\s+(.*\S)\s*$")
 _HARMLESS = re.compile(r"recv would block \(errno=EAGAIN\)")
 _ERROR_LINE = re.compile(r"^\*\*\*\s*ERROR\s*(?:=>)?\s*(.*\S)\s*$")
@@ -117,7 +117,7 @@ def parse_error(text):
     if "ERROR" not in block:
         return None if plain is None else "niping: " + plain
     parts = [block["ERROR"]]
-    if re.match(r"-?\d+\Z", block.get("RC", "")):
+    if re.match(r"-?[0-9]{1,9}\Z", block.get("RC", "")):
         parts.append(explain_code(int(block["RC"])))
     parts += [block[key] for key in ("DETAIL", "ERRNO TEXT") if key in block]
     return "niping: " + "; ".join(parts)

@@ -8,7 +8,7 @@ from ..workloads import programs
 from . import network
 
 TOOL = SERVER = "qperf"
-_LINE = re.compile(r"^\s+(\w+)\s+=\s+([0-9]+(?:\.[0-9]+)?) (\S+)\s*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]+(\w+)[ \t]+=[ \t]+%s (\S+)[ \t]*$" % programs.FIGURE, re.MULTILINE)
 
 
 def version(binary):
@@ -23,9 +23,9 @@ def server_argv(binary, _address, port):
 
 
 def parse(text, name, unit):
-    """The figure of that name if it is above 0 and in that unit, else MeasureError."""
+    """The figure of that name if it is above 0.001 and in that unit, else MeasureError."""
     for found, digits, in_unit in _LINE.findall(text):
-        if found == name and in_unit == unit and float(digits) > 0:
+        if found == name and in_unit == unit and float(digits) > 1e-3:
             return float(digits)
     raise network.unfit(TOOL, "%s in %s" % (name, unit), text)
 

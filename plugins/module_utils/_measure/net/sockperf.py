@@ -11,7 +11,7 @@ from . import network
 
 TOOL = SERVER = "sockperf"
 SMALLEST = 14
-_NUMBER = r"\s*=?\s*([0-9]+(?:\.[0-9]+)?)"
+_NUMBER = r"\s*=?\s*" + programs.FIGURE
 _PING = {
     "avg_us": re.compile(r"Summary: Round trip is" + _NUMBER + " usec"),
     "p50_us": re.compile(r"percentile 50\.000" + _NUMBER),
@@ -25,8 +25,8 @@ _USAGE = "Usage: sockperf ping-pong"
 _NO_OBSERVATION = "No valid observations found"
 NO_ANSWER = "No messages were received"
 NO_OBSERVATION = "sockperf counted no round trip between its warm-up of 400 ms and the end of the run"
-_TOTAL = re.compile(r"\[Total Run\] RunTime=([0-9]+\.[0-9]+) sec;.*ReceivedMessages=([0-9]+)")
-_SENT = re.compile(r"Total of ([0-9]+) messages sent in ([0-9]+\.[0-9]+) sec")
+_TOTAL = re.compile(r"\[Total Run\] RunTime=%s sec;.*ReceivedMessages=([0-9]{1,12})\b" % programs.FIGURE)
+_SENT = re.compile(r"Total of ([0-9]{1,12}) messages sent in %s sec" % programs.FIGURE)
 
 
 def version(binary):

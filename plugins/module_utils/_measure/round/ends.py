@@ -4,6 +4,7 @@
 
 import os
 
+from .. import replies
 from ..cpu import counters
 from ..errors import MeasureError
 
@@ -17,11 +18,16 @@ class Ends:
     def __init__(self, channel, own_meter=None):
         self._channel = channel
         self._meter = own_meter
+        self._last = None
         self.gone = None
 
     def sample(self):
         """{"client": snapshot, "server": snapshot or None}; ServerGone if the server does not answer."""
-        server = self._channel.request("sample")["sample"] if self._channel else None
+        server = None
+        if self._channel:
+            server = self._channel.request("sample")["sample"]
+            replies.check_order(self._last, server, self._channel.target.address)
+            self._last = server
         return dict(self.sample_alone(), server=server)
 
     def sample_alone(self):

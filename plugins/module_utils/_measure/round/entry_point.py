@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The common part of the measuring modules: options, their limits, the server, the round."""
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 
-from .. import wire
+from .. import replies, wire
 from ..errors import MeasureError
 from ..server import agent
 from ..workloads import options
@@ -72,6 +74,8 @@ def check(params):
     options.check_limits(params, _LIMITS)
     if params["timeout"] < params["run_seconds"]:
         raise MeasureError("timeout is shorter than run_seconds; every run would fail")
+    if params.get("session") is not None:
+        replies.check_session(params["session"], params["address"])
     for name, loops in (params["calibrated"] or {}).items():
         if isinstance(loops, bool) or not isinstance(loops, int) or not 1 <= loops <= MAX_LOOPS:
             raise MeasureError("calibrated has %s: %s; loops from 1 to %d" % (name, loops, MAX_LOOPS))
@@ -88,34 +92,18 @@ def plan(params):
     return rounds.Plan(**values)
 
 
-def stop(params, check_mode):
-    """Stop the server of the session: the result of the module."""
-    session = params["session"]
-    return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
-
-
 def start(params, check_mode, tool, version, **how):
-    """Start the server of a tool: the result of the module. how: further arguments of agent.start() (program, kind)."""
+    """Start the server of a tool: its session. how: further arguments of agent.start() (program, kind)."""
     address, port, control_port = params["address"], params["port"], params["control_port"]
     if not address:
         raise MeasureError(
             "address is not set: a server takes the address of this host to listen on, or 0.0.0.0 or :: for all"
         )
-    if check_mode:
-        session = {"tool": tool, "version": version, "address": address, "port": port, "control_port": control_port}
-        session.update(token="", pid=None, start_time=None, lifetime=params["lifetime"], started=None)
-    else:
-        session = agent.start(
-            tool, address, port, version=version, control_port=control_port, lifetime=params["lifetime"], **how
-        )
-    return {"changed": True, "session": session}
-
-
-def client(params, check_mode, workloads):
-    """Measure one round of the workloads against the session's server, if there is one: the result of the module."""
-    if check_mode:
-        return {"changed": False, "records": [], "msg": "check mode: nothing was measured"}
-    return {"changed": False, "records": measure(params, workloads)}
+    if not check_mode:
+        how.update(version=version, control_port=control_port, lifetime=params["lifetime"])
+        return agent.start(tool, address, port, **how)
+    session = {"tool": tool, "version": version, "address": address, "port": port, "control_port": control_port}
+    return dict(session, token="", pid=None, start_time=None, lifetime=params["lifetime"], started=None)
 
 
 def measure(params, workloads):
@@ -131,11 +119,33 @@ def measure(params, workloads):
             channel.close()
 
 
-def run_module(arguments, run, **rules):
+def run(params, check_mode, tools, options):
+    """The result of the module. tools: the file of the set of workloads, see tools.py; options: its checked options."""
+    session, search_path = params["session"], os.environ.get("PATH", "")
+    if params["side"] == "client":
+        workloads = tools.workloads(options, params, search_path)
+        if not hasattr(tools, "server"):
+            session = None
+        elif session and not params["address"]:
+            raise MeasureError("address is not set: it is that of the host of the session")
+        records = [] if check_mode else measure(dict(params, session=session), workloads)
+        result = {"changed": False, "records": records}
+        for workload in workloads:
+            result.update(workload.told())
+        return dict(result, msg="check mode: nothing was measured") if check_mode else result
+    if not hasattr(tools, "server"):
+        raise MeasureError("workload %s has no server: take side client" % params["workload"])
+    if params["state"] == "stopped":
+        return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
+    tool, how, result = tools.server(options, params, search_path)
+    return dict(result, changed=True, session=start(params, check_mode, tool, **how))
+
+
+def run_module(arguments, chosen, **rules):
     """The main() of a measuring module.
 
-    arguments: its own options beside ARGUMENTS; run(params, check_mode): returns the result, whose warnings are shown;
-    rules: further arguments of AnsibleModule.
+    arguments: its own options beside ARGUMENTS; chosen(params): the arguments tools and options of run(); rules:
+    further arguments of AnsibleModule. The warnings of the result are shown.
     """
     rules.setdefault("required_if", [("side", "client", ("address", "session")), ("state", "stopped", ("session",))])
     module = AnsibleModule(
@@ -143,7 +153,7 @@ def run_module(arguments, run, **rules):
     )
     try:
         check(module.params)
-        result = run(module.params, module.check_mode)
+        result = run(module.params, module.check_mode, *chosen(module.params))
     except MeasureError as error:
         module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):

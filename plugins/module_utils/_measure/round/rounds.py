@@ -150,8 +150,7 @@ def _idle(ends, seconds):
             time.sleep(seconds)
     except MeasureError as error:
         ends.gone = str(error)
-        return {"client": None, "server": None}
-    return window.cpu
+    return window.cpu or {"client": None, "server": None}
 
 
 def _own_address(address):

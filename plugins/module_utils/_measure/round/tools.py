@@ -1,11 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sets of workloads of the module workload: one import and one entry each; only what is imported reaches a host."""
+"""The sets of workloads of the module workload: one import and one entry each; only what is imported reaches a host.
+
+Each set is a file; niping_request.py and enq_request.py are those of the modules niping and enqt. It has:
+
+- OPTIONS: its options, as for AnsibleModule;
+- names(options, tool): the names of its workloads; tool: that of the session;
+- workloads(options, params, search_path): its Workloads on this host; params: the options of the module;
+- server(options, params, search_path), if it has one: (its tool, arguments of agent.start(), what the module returns
+  beside the session).
+"""
 
 from ..host import command, fio, openssl
 from ..net import request
 
-# Sets of workloads of one host; command may have a server that samples CPU time. Each file has OPTIONS, names and
-# workloads.
-LOCAL = {tool.TOOL: tool for tool in (command, fio, openssl)}
-OPTIONS = dict({name: tool.OPTIONS for name, tool in LOCAL.items()}, network=request.NETWORK)
+SETS = {"network": request, "fio": fio, "openssl": openssl, "command": command}

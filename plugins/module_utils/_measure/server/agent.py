@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import functools
 import os
+import resource
 import secrets
 import signal
 import socket
@@ -13,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from ..._host import daemon
+from ..._host import commands, daemon
 from ..._host.errors import HostError
 from .. import processes, transport, wire
 from ..errors import MeasureError
@@ -21,8 +22,9 @@ from ..net import pingpong
 from ..workloads import programs
 from . import serving
 
-READY_TIMEOUT = 20.0
-PROGRAM_READY_TIMEOUT = 5.0
+READY_TIMEOUT = 30.0
+# Also on a busy host.
+PROGRAM_READY_TIMEOUT = 15.0
 # Together less than READY_TIMEOUT.
 TURN_TIMEOUT = 10.0
 
@@ -99,12 +101,10 @@ def _start_on_port(argv_of, address, port, avoid):
     with tempfile.TemporaryFile() as output:
         child = processes.start(
             argv,
-            stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             env=programs.environment(argv[0], os.environ),
-            # so that everything it starts can be ended with it
-            start_new_session=True,
+            begin=_limit_files,
         )
         if _accepts(child, address, number):
             return child, number
@@ -112,6 +112,13 @@ def _start_on_port(argv_of, address, port, avoid):
         output.seek(0)
         said = programs.first_lines(output.read(4096).decode("utf-8", "replace"))
     raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
+
+
+def _limit_files():
+    """In the child: what it prints to a file ends it (SIGXFSZ) if it is too long. No server writes other files."""
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    most = commands.MOST if hard == resource.RLIM_INFINITY else min(hard, commands.MOST)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def _accepts(child, address, port):
@@ -190,16 +197,11 @@ def is_running(session):
 
 def _asked_to_stop(session):
     """False if the server hangs, or another program answers at its port."""
-    try:
-        lines = wire.open_lines(local_target(session), 5.0)
-    except OSError:
-        return False
-    try:
-        return bool(wire.ask(lines, "stop"))
-    except (OSError, EOFError, MeasureError):
-        return False
-    finally:
-        lines.sock.close()
+    with contextlib.closing(wire.Channel(local_target(session))) as channel:
+        try:
+            return bool(channel.request("stop"))
+        except MeasureError:
+            return False
 
 
 def stop(session):
@@ -236,12 +238,7 @@ class LocalServer:
         listeners = [serving.bind_loopback()]
         token = secrets.token_hex(16)
         self.target = wire.Target("127.0.0.1", listeners[0].getsockname()[1], token)
-        self._pid = os.fork()
-        if self._pid == 0:
-            try:
-                serving.Server(listeners, token, self._lifetime).run()
-            finally:
-                os._exit(0)
+        self._pid = daemon.fork(lambda: serving.Server(listeners, token, self._lifetime).run())
         listeners[0].close()
         pid, began = self._pid, processes.start_time(self._pid)
         # Ansible waits for the end of the module's output, which the server holds open.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The serving side: a token before anything else, then one process per connection, and an end after a lifetime."""
 
+import contextlib
 import errno
 import ipaddress
 import os
@@ -10,6 +11,7 @@ import signal
 import socket
 import time
 
+from ..._host import daemon
 from .. import transport, wire
 from ..cpu import counters, meter
 from ..errors import MeasureError
@@ -67,29 +69,19 @@ def _places(address, port):
     return places
 
 
-def _bind_all(places, kind):
-    listeners = []
-    try:
-        for family, where in places:
-            listeners.append(_bind(family, where, kind))
-    except Exception:
-        for listener in listeners:
-            listener.close()
-        raise
-    return listeners
-
-
 def _listen_at(address, port, kind):
-    if address != ALL:
-        return _bind_all(_places(address, port), kind)
     # Two sockets instead of one for both, so that an exchange over IPv4 is plain IPv4.
-    listeners = [_bind(socket.AF_INET, (ALL_IPV4, port), kind)]
-    try:
-        listeners.append(_bind(socket.AF_INET6, (ALL, port), kind))
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            listeners[0].close()
-            raise
+    both = [(socket.AF_INET, (ALL_IPV4, port)), (socket.AF_INET6, (ALL, port))]
+    listeners = []
+    with contextlib.ExitStack() as stack:
+        for family, where in both if address == ALL else _places(address, port):
+            try:
+                listeners.append(stack.enter_context(_bind(family, where, kind)))
+            except OSError as error:
+                # a host may have no IPv6
+                if address != ALL or not listeners or error.errno == errno.EADDRINUSE:
+                    raise
+        stack.pop_all()
     return listeners
 
 
@@ -286,13 +278,8 @@ class Server:
         with sock:
             if len(self._children) >= MAX_PROCESSES:
                 return
-            try:
-                pid = os.fork()
-            except OSError:
-                return  # no process left: the connection is closed
-            if pid == 0:
-                self._child(sock, pending)
-            self._children.add(pid)
+            with contextlib.suppress(OSError):  # no process left: the connection is closed
+                self._children.add(daemon.fork(self._child, sock, pending))
 
     def _child(self, sock, pending):
         try:
@@ -313,8 +300,6 @@ class Server:
             Connection(sock, pending, left).serve()
         except (OSError, EOFError, MeasureError):
             pass  # the client went away, was too slow, or sent something else
-        finally:
-            os._exit(0)
 
     def _end_children(self):
         deadline = time.monotonic() + 2.0

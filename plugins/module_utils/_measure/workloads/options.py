@@ -1,34 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of options, and options as a playbook gives them."""
+"""Checks of options."""
 
 from ..errors import MeasureError
-
-
-def parse_int(name, value):
-    """The number of an option, which may be text; ValueError for anything else."""
-    try:
-        return int(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError("%s has %s; it takes whole numbers" % (name, value)) from error
-
-
-def filled(specification, given):
-    """The options of a specification (as for AnsibleModule) from a playbook's, with defaults.
-
-    ValueError for text where a number is required.
-    """
-    result = {}
-    for name, rule in specification.items():
-        value = given.get(name)
-        if value is None:
-            value = rule.get("default")
-        elif rule["type"] == "list":
-            values = value.split(",") if isinstance(value, str) else value
-            values = values if isinstance(values, (list, tuple)) else [values]
-            value = [parse_int(name, part) if rule["elements"] == "int" else str(part).strip() for part in values]
-        result[name] = value
-    return result
 
 
 def check_lists(options, names, prefix=""):

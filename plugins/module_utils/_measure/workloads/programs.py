@@ -3,23 +3,30 @@
 """Programs that measure: finding, asking and running them."""
 
 import contextlib
+import errno
 import glob
 import os
 import re
+import selectors
 import signal
 import subprocess
-import tempfile
 import time
 from collections import namedtuple
 
+from ..._host import commands
 from .. import processes
 from ..errors import MeasureError
 from . import releasing
 
-_CONTENT_BYTES = 64 * 1024
+# Of each output of a program of the user's, and of a tool, so many of the first and as many of the last bytes are kept.
+HALF, _SHORT = 512 * 1024, 64 * 1024
+_PIECE = 64 * 1024
+# After the end of the program at most so many bytes are read: what it has started may go on printing.
+_LEFT_IN_PIPE = 1024 * 1024
+_LOOK_EVERY_S = 1.0
 _ASK_TIMEOUT = 15.0
-# A program gets this long to end by itself after SIGTERM, as to release its locks.
-_END_SECONDS = 3.0
+# The pattern of a figure that a tool prints. With more digits nothing else could be calculated from it.
+FIGURE = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)(?![0-9.])"
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 # Where the SAP kernel installs its programs.
 SAP_FOLDERS = ("/usr/sap/[A-Z]*/*/exe", "/usr/sap/[A-Z]*/SYS/exe/run", "/usr/sap/hostctrl/exe")
@@ -79,31 +86,22 @@ def ask(argv, timeout=_ASK_TIMEOUT):
     """The text that a short command prints on both outputs, with any exit code; MeasureError if it cannot run."""
     try:
         process = processes.start(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment(argv[0], os.environ),
-            start_new_session=True,
+            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(argv[0], os.environ)
         )
+        (output,) = commands.finish(process, timeout)
     except OSError as error:
         raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
-    try:
-        output = process.communicate(timeout=timeout)[0]
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        output = process.communicate()[0]
+    except commands.Stopped as stopped:
+        if stopped.errno != errno.ETIMEDOUT:
+            raise MeasureError(str(stopped)) from stopped
+        (output,) = stopped.printed
     return output.decode("utf-8", "replace")
-
-
-def _kill(process):
-    """Kill a program that leads a session of its own, with everything it has started: it may be a script."""
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 # Programs that ran together: their texts, their exit codes, and the seconds until the last had ended.
 Ran = namedtuple("Ran", "texts codes elapsed")
+# A program that has ended. out, err: an Output each; elapsed: seconds from its start to its end.
+Done = namedtuple("Done", "code out err elapsed")
 
 
 @contextlib.contextmanager
@@ -116,80 +114,169 @@ def guarded(guardian):
             yield own
 
 
-def start(argv, output, guardian, **how):
-    """Start a program that the guardian ends if this process cannot. how: further arguments of processes.start()."""
+def start(argv, guardian, **how):
+    """Start a program that the guardian (or None) ends if this process cannot. how: as for processes.start()."""
+    # The program's own process tells the guardian, which so knows of every program that runs.
+    begin = None if guardian is None else guardian.started
     try:
-        return processes.start(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment(argv[0], os.environ),
-            # so that everything it starts can be ended with it
-            start_new_session=True,
-            # The program's own process tells the guardian, which so knows of every program that runs.
-            preexec_fn=guardian.started,
-            **how,
-        )
+        return processes.start(argv, begin=begin, **dict({"env": environment(argv[0], os.environ)}, **how))
     except OSError as error:
         raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
 
 
 def end(process, guardian):
     """End a program that still runs, with everything it has started, and let the guardian forget it."""
-    if process.poll() is None:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_END_SECONDS)
-        _kill(process)
-        process.wait()
-    guardian.ended(process.pid)
+    commands.end(process)
+    if guardian is not None:
+        guardian.ended(process.pid)
 
 
-def run_together(argvs, timeout, window=None, guardian=None, since=None, most=_CONTENT_BYTES, **how):
+class Output:
+    """What a program prints: its first and last bytes, whatever its length. half: so many of each are kept."""
+
+    def __init__(self, half=HALF):
+        self._half = half
+        self._head, self._tail = bytearray(), bytearray()
+        self.length = 0
+
+    def add(self, data):
+        self.length += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._half:
+            del self._tail[: -self._half]
+
+    @property
+    def is_cut(self):
+        """Whether a part in the middle is missing."""
+        return self.length > 2 * self._half
+
+    @property
+    def text(self):
+        parts = [bytes(self._head), b"\n[...]\n" if self.is_cut else b"", bytes(self._tail[-self._half :])]
+        return b"".join(parts).decode("utf-8", "replace")
+
+
+def run(argv, timeout, guardian=None, window=None, **how):
+    """Run a program inside window, if there is one, and wait for it: Done, with any exit code and any length of output.
+
+    guardian, how: as for start(). MeasureError if it cannot be run, is ended by a signal, or does not end in time; then
+    its process group is ended. What it has left behind in the background goes on after a normal end.
+    """
+    out, err = Output(), Output()
+    (code,), elapsed = _run_all([(argv, (out, err))], timeout, None, guardian, window, how)
+    return Done(code, out, err, elapsed)
+
+
+def run_together(argvs, timeout, window=None, guardian=None, since=None, half=_SHORT, **how):
     """Run programs at once, inside window if there is one, and wait for all of them: Ran.
 
-    Standard output and error of each go together into its text, see content(). since: the time.monotonic() from which
-    timeout counts, by default now. how: as for start(). MeasureError if one cannot be run, is ended by a signal, or
-    does not end in time; none of them outlives this call, even if this process is killed.
+    Standard output and error of each go together into its text, see Output. since: the time.monotonic() from which
+    timeout counts, by default now. how: as for start(). MeasureError if one cannot be run, is ended by a signal, prints
+    too much, or does not end in time; none of them outlives this call, even if this process is killed.
+    """
+    outputs = [Output(half) for _argv in argvs]
+    with guarded(guardian) as ours:
+        asked = [(argv, (output,)) for argv, output in zip(argvs, outputs)]
+        codes, elapsed = _run_all(asked, timeout, since, ours, window, how, commands.MOST)
+    return Ran([output.text for output in outputs], codes, elapsed)
+
+
+def _run_all(asked, timeout, since, guardian, window, how, most=None):
+    """(exit codes, seconds from the start to the end of the last) of programs: [(argv, its Outputs)].
+
+    Their output goes through pipes that are read while they run, so that a program that prints without end fills no
+    disk. most: an Output may have so many bytes.
     """
     with contextlib.ExitStack() as stack:
-        outputs = [stack.enter_context(tempfile.TemporaryFile()) for _argv in argvs]
-        guardian = stack.enter_context(guarded(guardian))
+        woken = stack.enter_context(_woken())
         with window or contextlib.ExitStack():
-            begin = time.monotonic()
-            codes = _run_all(argvs, outputs, timeout, begin if since is None else since, guardian, how)
-            elapsed = time.monotonic() - begin
-        return Ran([content(output, most) for output in outputs], codes, elapsed)
+            begin, running, pipes = time.monotonic(), [], []
+            deadline = (begin if since is None else since) + timeout
+            try:
+                for argv, outputs in asked:
+                    error = subprocess.PIPE if len(outputs) > 1 else subprocess.STDOUT
+                    process = start(argv, guardian, stdout=subprocess.PIPE, stderr=error, **how)
+                    running.append((argv[0], process))
+                    for pipe, output in zip((process.stdout, process.stderr), outputs):
+                        stack.enter_context(pipe)
+                        os.set_blocking(pipe.fileno(), False)
+                        pipes.append((pipe, argv[0], output))
+                if not _follow(running, pipes, woken, deadline, most):
+                    raise MeasureError("%s did not end within the time limit of %g s" % (asked[0][0][0], timeout))
+                elapsed = time.monotonic() - begin
+            finally:
+                for _name, process in running:
+                    end(process, guardian)
+        for pipe, _name, output in pipes:
+            _drain(pipe, output)
+    return [process.returncode for _name, process in running], elapsed
 
 
-def _run_all(argvs, outputs, timeout, since, guardian, how):
-    deadline, running = since + timeout, []
+@contextlib.contextmanager
+def _woken():
+    """A descriptor that can be read as soon as a child has ended: waiting with a time limit polls in Python."""
+    read_end, write_end = os.pipe()
+    for descriptor in (read_end, write_end):
+        os.set_blocking(descriptor, False)
+    handler = signal.signal(signal.SIGCHLD, lambda *_details: None)
+    before = signal.set_wakeup_fd(write_end)
     try:
-        for argv, output in zip(argvs, outputs):
-            running.append(start(argv, output, guardian, **how))
-        for argv, process in zip(argvs, running):
-            process.wait(max(0.001, deadline - time.monotonic()))
-            if process.returncode < 0:
-                raise MeasureError("%s was ended by signal %d" % (argv[0], -process.returncode))
-    except subprocess.TimeoutExpired as error:
-        raise MeasureError("%s did not end within the time limit of %g s" % (argvs[0][0], timeout)) from error
+        yield read_end
     finally:
-        for process in running:
-            end(process, guardian)
-    return [process.returncode for process in running]
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGCHLD, handler or signal.SIG_DFL)
+        os.close(read_end)
+        os.close(write_end)
 
 
-def content(output, most=_CONTENT_BYTES):
-    """The text of an output file; if it is very long, its first and last bytes, which hold the figures."""
-    length = output.seek(0, os.SEEK_END)
-    output.seek(0)
-    text = output.read(most)
-    if length > 2 * most:
-        output.seek(length - most)
-        text += b"\n"
-    return (text + output.read()).decode("utf-8", "replace")
+def _follow(running, pipes, woken, deadline, most):
+    """Keep what programs print until all have ended; False at the deadline. MeasureError if one fails."""
+    with selectors.PollSelector() as selector:
+        selector.register(woken, selectors.EVENT_READ, None)
+        for pipe, name, output in pipes:
+            selector.register(pipe, selectors.EVENT_READ, (name, output))
+        while not _have_ended(running):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            for key, _events in selector.select(min(left, _LOOK_EVERY_S)):
+                data = _read(key.fd)
+                if key.data is None or data is None:
+                    continue
+                name, output = key.data
+                output.add(data)
+                if not data:
+                    selector.unregister(key.fileobj)
+                elif most is not None and output.length > most:
+                    raise MeasureError("%s printed more than %d MiB and was ended" % (name, most >> 20))
+    return True
+
+
+def _have_ended(running):
+    """Whether all programs have ended; MeasureError if a signal has ended one."""
+    codes = [process.poll() for _name, process in running]
+    for (name, _process), code in zip(running, codes):
+        if code is not None and code < 0:
+            raise MeasureError("%s was ended by signal %d" % (name, -code))
+    return None not in codes
+
+
+def _read(descriptor):
+    """Some bytes; b"" at the end of the file, None if there is nothing to read now."""
+    try:
+        return os.read(descriptor, _PIECE)
+    except BlockingIOError:
+        return None
+
+
+def _drain(pipe, output):
+    for _piece in range(_LEFT_IN_PIPE // _PIECE):
+        data = _read(pipe.fileno())
+        if not data:
+            return
+        output.add(data)
 
 
 def plain(text):

@@ -20,20 +20,15 @@ _TRIES, _BETWEEN_TRIES_S = 3, 2.0
 
 
 class Guardian:
-    """Knows the programs that run for a measurement and whether it has something to release.
+    """Knows the programs that run for a measurement and whether it has something to release (owed).
 
     release(): releases it; it may raise anything and must not need further imports. None if there is never anything.
     """
 
     def __init__(self, release=None):
+        self.owed = False
         read_end, self._line = os.pipe()
-        parent = os.getpid()
-        self._pid = os.fork()
-        if self._pid == 0:
-            try:
-                _watch(read_end, parent, release)
-            finally:
-                os._exit(0)
+        self._pid = daemon.fork(_watch, read_end, os.getpid(), release)
         os.close(read_end)
 
     def started(self):
@@ -45,6 +40,7 @@ class Guardian:
 
     def owes(self, something):
         """Whether something has to be released from now on."""
+        self.owed = something
         self._tell({"owes": something})
 
     def close(self):

@@ -59,6 +59,10 @@ class Workload:
         """One run as an Outcome; the measured work happens inside window, a context. MeasureError: a failed run."""
         raise NotImplementedError
 
+    def told(self):
+        """What the module returns about it beside its record, before or after it was measured."""
+        return {}
+
     def finish(self):
         """After the last run, also if all failed or the module is being ended: clean up.
 

@@ -15,8 +15,9 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import before_after as action
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.action import experiment
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules
 from records_factory import Plan, change_tunings, make_change, write_change
 
 CHANGE = "rps-2026-11"
@@ -39,11 +40,9 @@ def ready(host: str, *peers: str, **more: Any) -> dict[str, Any]:
     }
 
 
-PLAY = {"app1": ready("app1", "app2"), "app2": ready("app2", "app1")}
-SESSION = {
-    **{"rounds": 6, "most": 16, "minutes": 0.0, "session": 1, "done": 0, "last": 0},
-    **{"over": False, "said": "", "unlike": ""},
-}
+TUNED = {"tunings": ["rps"]}
+PLAY = {"app1": ready("app1", "app2", **TUNED), "app2": ready("app2", "app1", **TUNED)}
+BEGUN = {"rounds": 6, "most": 16, "minutes": 0.0, "session": 1, "done": 0, "last": 0}
 
 
 def run(
@@ -57,8 +56,10 @@ def run(
 
 
 def measured(folder: Path, plan: Plan = BETTER, session: int = 1, first: int = 1, **ends: Any) -> None:
-    """Records as the role leaves them; ``ends``: other items of the client."""
+    """Records as the role leaves them, those of the second session two hours later; ``ends``: of the client."""
     records = list(make_change(plan))
+    if session > 1:
+        records = json.loads(json.dumps(records).replace("T10:", "T12:"))
     for record in records:
         record["round"] += first - 1
         record["protocol"]["session"] = session
@@ -68,14 +69,19 @@ def measured(folder: Path, plan: Plan = BETTER, session: int = 1, first: int = 1
 
 
 def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **session: Any) -> dict[str, dict[str, Any]]:
-    """The plans of all hosts of a play, which have no tuning."""
+    """The plans of all hosts of a play, which have no tuning unless they say so."""
     play = play or PLAY
     found = {"tunings": [], "design": "auto", "untouched": []}
     hosts = {
         name: {
             "__measure_ready": item,
-            "__before_after_found": {**found, "design": item.get("design", "auto")},
-            "__before_after_session": {**SESSION, **session},
+            "__before_after_found": {
+                **found,
+                "design": item.get("design", "auto"),
+                "tunings": item.get("tunings", []),
+                "untouched": item.get("tunings", []),
+            },
+            "__session": {**BEGUN, **session},
         }
         for name, item in play.items()
     }
@@ -85,17 +91,19 @@ def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **sessi
 def looked(
     folder: Path, step: int, behind: tuple[str, ...] = (), minutes: float = 0.0, **session: Any
 ) -> dict[str, Any]:
-    """A look after a step; the hosts ``behind`` have failed before."""
+    """The look after a step, which ends a part of the session; the hosts ``behind`` have failed before."""
     hosts = {
         name: {
-            "__before_after_session": {**SESSION, "minutes": minutes, **session},
-            "__before_after_plan": {**plan, "at": time.time() - 60.0 * (step + 1)},
+            "__session": {**plan, "at": time.time() - 60.0 * (step + 1)},
             # ansible-core 2.16 keeps a text
-            "__before_after_at": "1" if name in behind else str(step),
+            "__session_held": {"step": "1" if name in behind else str(step)},
+            "__session_together": [*PLAY],
         }
-        for name, plan in planned(folder, **session).items()
+        for name, plan in planned(folder, minutes=minutes, **session).items()
     }
-    return run(folder, "looked", "app1", hosts, step=step)
+    (part,) = [part for part in hosts["app1"]["__session"]["parts"] if part["end"] == step + 1]
+    play = {"inventory_hostname": "app1", "ansible_play_batch": [*hosts], "hostvars": hosts}
+    return run_action(experiment, {"state": "looked", "part": part}, variables={**hosts["app1"], **play})
 
 
 def refused(folder: Path, state: str = "begun", **arguments: Any) -> str:
@@ -105,16 +113,28 @@ def refused(folder: Path, state: str = "begun", **arguments: Any) -> str:
 
 
 def test_hosts_have_orders_of_their_own_unless_they_measure_against_each_other(tmp_path: Path) -> None:
-    play = {**PLAY, "web1": ready("web1", "db1"), "web2": ready("web2", "db1")}
+    play = {**PLAY, "web1": ready("web1", "db1"), "web2": ready("web2", "db1"), "db1": ready("db1")}
     plans = planned(tmp_path, play)
-    assert plans["app1"]["steps"] == plans["app2"]["steps"] != plans["web1"]["steps"] != plans["web2"]["steps"]
-    assert [plans[name]["record"] for name in play] == [
-        {"session": 1, "seed": f"s {first}"} for first in ("app1", "app1", "web1", "web2")
-    ]
+    orders = {name: [(step["phase"], step["round"]) for step in plan["steps"]] for name, plan in plans.items()}
+    assert orders["app1"] == orders["app2"] != orders["web1"] != orders["web2"]
+    assert [plans[name]["seed"] for name in play] == [f"s {first}" for first in ("app1", "app1", "web1", "web2", "db1")]
     # otherwise Ansible would run the steps of one host after those of another
-    for name in ("blocks", "looks"):
-        assert [plan[name] for plan in plans.values()] == [plans["app1"][name]] * 4
-    assert plans["app1"]["looks"] == [11, 15, 19, 23]
+    assert [plan["parts"] for plan in plans.values()] == [plans["app1"]["parts"]] * 5
+    assert len({tuple(step["label"] for step in plan["steps"]) for plan in plans.values()}) == 1
+    assert [part["end"] for part in plans["app1"]["parts"]] == [12, 16, 20, 24, 32]
+    assert {plan["most"] for plan in plans.values()} == {16}
+
+
+@pytest.mark.parametrize("database", [{"throttle": 2}, TUNED])
+def test_a_peer_that_feels_the_change_joins_those_that_measure_against_it(
+    tmp_path: Path, database: dict[str, Any]
+) -> None:
+    """Tuned itself, or loaded by several hosts at the same time."""
+    play = {name: ready(name, "db1", **{**TUNED, **database}) for name in ("web1", "web2")}
+    plans = planned(tmp_path, {**play, "db1": ready("db1", **database)})
+    assert {plan["seed"] for plan in plans.values()} == {"s db1"}
+    orders = [[(step["phase"], step["round"]) for step in plan["steps"]] for plan in plans.values()]
+    assert orders[0] == orders[1] == orders[2]
 
 
 def test_a_play_has_one_plan(tmp_path: Path) -> None:
@@ -132,41 +152,36 @@ def test_a_play_has_one_plan(tmp_path: Path) -> None:
 
 def test_blocks_have_no_looks(tmp_path: Path) -> None:
     plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
-    assert (plan["looks"], len(plan["steps"]), len(plan["blocks"])) == ([], 12, 1)
+    assert (len(plan["steps"]), plan["parts"]) == (12, [{"rounds": 6, "begin": 0, "end": 12, "next": 0}])
 
 
 def test_a_certain_verdict_ends_the_measurement(tmp_path: Path) -> None:
     measured(tmp_path)
     result = looked(tmp_path, 11)
-    assert result["over"] and result["said"].startswith("6 rounds of each state: IMPROVED. ")
-    assert {name: result[name] for name in SESSION} == {**SESSION, "over": True, "said": result["said"]}
+    assert result["over"] and result["msg"].startswith("6 rounds of each state: IMPROVED. ")
 
 
 def test_an_uncertain_one_goes_on(tmp_path: Path) -> None:
     measured(tmp_path, NOISY)
     result = looked(tmp_path, 11)
-    assert not result["over"] and result["said"].startswith("6 rounds of each state: INCONCLUSIVE. ")
-    assert result["said"].endswith(" 2 more rounds of each state follow.")
+    assert not result["over"] and result["msg"].startswith("6 rounds of each state: INCONCLUSIVE. ")
+    assert result["msg"].endswith(" 2 more rounds of each state follow.")
     # 12 steps took 12 minutes, so the next look is 16 minutes after the beginning
     assert not looked(tmp_path, 11, minutes=16.1)["over"]
     result = looked(tmp_path, 11, minutes=15.5)
     assert result["over"]
-    assert result["said"].endswith("would end after 16 minutes (measure_max_minutes is 15.5): the time is spent.")
+    assert result["msg"].endswith("would end after 16 minutes (measure_max_minutes is 15.5): the time is spent.")
 
 
 def test_a_host_that_failed_keeps_nobody_from_a_verdict(tmp_path: Path) -> None:
     measured(tmp_path)
     for path in (tmp_path / CHANGE / "app2").glob("*-[3-6]*"):
         path.unlink()
-    assert looked(tmp_path, 11, behind=("app2",))["said"].startswith("6 rounds of each state: IMPROVED. ")
+    assert looked(tmp_path, 11, behind=("app2",))["msg"].startswith("6 rounds of each state: IMPROVED. ")
 
 
 def test_the_plan_in_words(tmp_path: Path) -> None:
-    hosts = {
-        name: {"__before_after_session": SESSION, "__before_after_plan": plan, "__measure_ready": PLAY[name]}
-        for name, plan in planned(tmp_path).items()
-    }
-    lines = run(tmp_path, "described", hosts=hosts)["lines"]
+    lines = planned(tmp_path)["app1"]["lines"]
     assert lines[0] == "At most 16 rounds of each state; it ends after 6, 8, 10 or 12 if the verdict is certain then."
     assert lines[1].startswith("app1, app2: ") and lines[1].endswith(" and 20 more")
     assert lines[2] == (
@@ -174,7 +189,7 @@ def test_the_plan_in_words(tmp_path: Path) -> None:
     )
     assert lines[3].endswith("ansible-playbook zpower.sap_tuning.calibrate") and len(lines) == 4
     calibrated(tmp_path)
-    lines = run(tmp_path, "described", hosts=hosts)["lines"]
+    lines = planned(tmp_path)["app1"]["lines"]
     assert lines[3].startswith("6 rounds per state can show a change of 6")
 
 
@@ -188,28 +203,29 @@ def calibrated(folder: Path, **more: Any) -> None:
 
 def test_a_pointless_measurement_is_refused(tmp_path: Path) -> None:
     calibrated(tmp_path)
-    assert not run(tmp_path, "begun")["over"]
+    assert run(tmp_path, "begun")["session"] == 1
     calibrated(tmp_path, pointless=["The hypervisor took 20 % of the CPU time."])
     sentence = refused(tmp_path)
     assert sentence.startswith(
         "measuring on app1 is pointless, according to the calibration calibration: The hypervisor"
     )
     assert "-e before_after_force=true" in sentence
-    assert not run(tmp_path, "begun", force=True)["over"]
+    assert run(tmp_path, "begun", force=True)["session"] == 1
 
 
 def test_an_undecided_change_is_continued(tmp_path: Path) -> None:
     measured(tmp_path, NOISY)
     result = run(tmp_path, "begun", **{"continue": True})
-    assert {name: result[name] for name in ("session", "done", "last", "most", "over")} == {
-        **{"session": 2, "done": 6, "last": 6, "most": 16},
-        "over": False,
+    assert {name: result[name] for name in ("session", "done", "last", "most")} == {
+        **{"session": 2, "done": 6, "last": 6, "most": 16}
     }
     plan = planned(tmp_path, session=2, done=6, last=6)["app1"]
-    assert plan["record"] == {"session": 2, "seed": "s app1 session 2"}
-    assert [block["rounds"] for block in plan["blocks"]] == [8, 10, 12, 16] and plan["blocks"][0]["end"] == 4
-    assert {step["round"] for step in plan["steps"]} == set(range(7, 17)) and plan["looks"] == [3, 7, 11, 0]
-    assert plan["steps"] != schedules.steps("alternate", "s app1", 16, 6, 6)
+    assert plan["seed"] == "s app1 session 2" and {step["session"] for step in plan["steps"]} == {2}
+    # the first step alone, because it may show another machine
+    assert [(part["rounds"], part["end"]) for part in plan["parts"]] == [(0, 1), (8, 4), (10, 8), (12, 12), (16, 20)]
+    assert {step["round"] for step in plan["steps"]} == set(range(7, 17))
+    phases = [step["phase"] for step in plan["steps"]]
+    assert phases != [step["phase"] for step in schedules.steps("alternate", "s app1", 16, 6, 6)]
     with pytest.raises(AnsibleActionFail, match="cannot be continued in blocks"):
         planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()}, session=2)
 
@@ -260,7 +276,7 @@ def test_rounds_of_another_machine_are_set_aside(tmp_path: Path) -> None:
     measured(tmp_path, one, session=2, first=7)
     result = looked(tmp_path, 0, **again)
     # a step that is not the end of a block says nothing, if the machine is the same
-    assert not result["over"] and (result["said"], result["unlike"]) == ("", "")
+    assert not result["over"] and (result["msg"], result["unlike"]) == ("", "")
     for path in tmp_path.glob("*/*/*-7*.json"):
         path.unlink()
     for _time in (1, 2):
@@ -324,9 +340,10 @@ LEFT = {
 def test_a_host_is_left_in_its_final_state_or_as_it_was_found(
     tmp_path: Path, final: str, checkpoint: bool, both: bool
 ) -> None:
-    plan = {"tunings": ["rps", "smc_r"], "tuned": ["rps"], "untouched": ["smc_r"], "checkpoint": checkpoint}
-    plan |= {"partners": ["app1"], "steps": [{"phase": "before"}, {"phase": "after"}]}
-    hosts = {"app1": {"__before_after_plan": plan, "__before_after_session": SESSION, "__before_after_at": int(both)}}
+    session = {"tunings": ["rps", "smc_r"], "tuned": ["rps"], "untouched": ["smc_r"]}
+    session |= {"partners": ["app1"], "steps": [{"phase": "before"}, {"phase": "after"}]}
+    session |= {"checkpoint": CHANGE if checkpoint else ""}
+    hosts = {"app1": {"__session": session, "__session_held": {"step": int(both)}}}
     result = run(tmp_path, "ended", hosts=hosts, final=final)
     back, to_checkpoint, set_ = LEFT[final, checkpoint, both]
     assert result["succeeded"] is both

@@ -7,8 +7,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ from ansible_collections.zpower.sap_tuning.plugins.modules.diff import RETURN
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
 from evidence_samples import platform, row, run
+from playing import ansible_playbook
 
-CHECKOUT = Path(__file__).resolve().parents[4]
 TODAY = datetime.datetime(2026, 11, 20, 18, 0, tzinfo=datetime.timezone.utc)  # a Friday
 RUNS = ("2026-11-15T22:00:00Z", "2026-11-16T10:00:00Z", "2026-11-18T10:00:00Z", "2026-11-20T10:00:00Z")
 
@@ -68,6 +66,13 @@ def refused(results: Path, **options: Any) -> str:
     message = str(caught.value)
     assert message.isprintable()
     return message.replace(str(results), "results")
+
+
+def test_it_writes_nothing(results: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in results.rglob("*")}
+    assert len(before) > 4
+    assert not diff(results)["changed"]
+    assert {path: path.stat().st_mtime_ns for path in results.rglob("*")} == before
 
 
 def test_the_last_run_against_the_one_before_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,12 +259,8 @@ def test_links_and_pipes_are_refused(results: Path) -> None:
 
 
 def playbook(folder: Path, *arguments: str) -> tuple[int, str]:
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
-    command = [program, "-i", "app1,", "zpower.sap_tuning.diff"]
-    done = subprocess.run(
-        [*command, *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True
-    )
+    command = ["-i", "app1,", "zpower.sap_tuning.diff"]
+    done = ansible_playbook(*command, *arguments, cwd=folder)
     return done.returncode, done.stdout + done.stderr
 
 

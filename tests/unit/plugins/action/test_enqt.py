@@ -4,14 +4,13 @@
 
 import pytest
 from action_options import names_of
-from ansible_collections.zpower.sap_tuning.plugins.action import enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
 
 SESSION = {"tool": "enqt", "port": 3298, "control_port": 3299, "token": "t"}
 
 
 def names(**arguments):
-    return names_of(enqt, **{"session": SESSION, **arguments})
+    return names_of("enqt", **{"session": SESSION, **arguments})
 
 
 def test_the_name_of_the_record():
@@ -29,7 +28,3 @@ def test_it_is_the_name_that_the_module_gives():
 
     asked = enqueue.Asked("create_locks", 10, 1000, 5, 15.0, False)
     assert [Tool(asked, None).name] == names(load="create_locks", processes=5)
-
-
-def test_the_action_runs_the_module_of_its_name():
-    assert enqt.ActionModule.MODULE == "zpower.sap_tuning.enqt"

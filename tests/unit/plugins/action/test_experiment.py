@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -23,10 +26,17 @@ STEPS = planned_steps(make_plan())
 BETTER = {"all": -0.05, "every-2": -0.12, "every-4": -0.25}
 
 
-def run(folder: Path, check: bool = False, alive: tuple[str, ...] = HOSTS, **arguments: Any) -> dict[str, Any]:
-    """The action as a task of a play would call it."""
+def run(
+    folder: Path,
+    check: bool = False,
+    alive: tuple[str, ...] = HOSTS,
+    errors: Mapping[str, str] = MappingProxyType({}),
+    **arguments: Any,
+) -> dict[str, Any]:
+    """The action as a task of a play would call it; ``errors``: why hosts left the measurement."""
     given = {"change": CHANGE, "results": str(folder), **arguments}
-    result = run_action(action, given, check, {"ansible_play_batch": list(alive)})
+    hosts = {host: {"__session_error": errors.get(host, "")} for host in alive}
+    result = run_action(action, given, check, {"ansible_play_batch": list(alive), "hostvars": hosts})
     json.dumps(result)
     return result
 
@@ -397,7 +407,7 @@ def test_there_is_nothing_to_decide_without_a_plan(tmp_path: Path) -> None:
 
 def test_the_end_of_a_session_names_the_hosts_that_failed_and_those_that_are_lost(tmp_path: Path) -> None:
     planned(tmp_path, alive=("app1", "app2", "app3"))
-    result = run(tmp_path, state="ended", failures={"app1": "", "app2": "no route"}, alive=HOSTS)
+    result = run(tmp_path, state="ended", errors={"app2": "no route"}, alive=HOSTS)
     assert result["changed"]
     session = on_disk(tmp_path)["sessions"][-1]
     assert session["failures"] == {"app2": "no route", "app3": action.LOST}
@@ -421,3 +431,19 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(AnsibleActionFail) as caught:
         planned(tmp_path / "results")
     assert caught.value.__cause__ is None
+
+
+def test_the_first_host_that_takes_part_announces_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """app1 has failed before, and app3 is only measured against."""
+    hosts = ("app1", "app2", "app3")
+    session = {**planned(tmp_path, alive=hosts), "kind": "state"}
+    session["steps"] = [{**step, "hosts": ["app1", "app2"], "set": None} for step in session["steps"]]
+    known = {host: {"__session": session, "__session_held": {"step": -1 if host == "app1" else 0}} for host in hosts}
+    for host in hosts:
+        play = {**known[host], "inventory_hostname": host, "ansible_play_batch": [*hosts], "hostvars": known}
+        given = {"state": "set", "level": session["steps"][1], "step": 1, "part": session["parts"][0]}
+        capsys.readouterr()
+        run_action(action, given, variables=play)
+        said = capsys.readouterr().out
+        line = rf"round 2 of 32, about .* left: {session['steps'][1]['phase']} on app2\n"
+        assert bool(re.search(line, said)) == (host == "app2"), said

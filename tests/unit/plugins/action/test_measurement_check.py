@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_check
 
 COMMANDS = [{"name": "x", "argv": ["sleep", 1], "environment": {"N": 1, "PASSWORD": "secret"}}]
+LOADS = ("sd_benchmark", "create_locks")
 ALL_HOSTS = {"groups": {"all": ["app1", "db1", "ci1"]}}
 
 
@@ -73,6 +75,7 @@ def test_whom_a_host_measures_against(
             "measure_command_peer is app1; it takes the inventory name of another host",
         ),
         ({"max_rounds": 5}, "measure_max_rounds is 5, less than measure_rounds, which is 6"),
+        ({"max_rounds": 40}, "measure_max_rounds is 40: the looks at a verdict end at 32, or at 64 if"),
         ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
     ],
 )
@@ -101,9 +104,12 @@ def test_records_of_the_host_are_looked_for_where_they_are_stored(tmp_path: Path
     ("arguments", "seconds"),
     [
         # an idle window, and six runs of the control and of each of seven sizes
-        ({"series": {"niping": "7"}}, 1 + 6 * 7 + 6),
-        ({"series": {"niping": 7}, "control": False, "idle_seconds": 0, "warmup": 0, "run_seconds": 0.5}, 5 * 7 * 0.5),
-        ({"workloads": ["niping", "enqueue"], "enqueue_peer": "ci1", "series": {"enqueue": 2}}, 2 + 6 + 6 * 30 + 6),
+        ({}, 1 + 6 * 7 + 6),
+        ({"control": False, "idle_seconds": 0, "warmup": 0, "run_seconds": 0.5}, 5 * 7 * 0.5),
+        (
+            {"workloads": ["niping", "enqueue"], "bytes": [1000], "enqueue_peer": "ci1", "enqueue_loads": [*LOADS]},
+            2 + 6 + 6 * 30 + 6,
+        ),
         ({"peer": ""}, 0),
     ],
 )
@@ -114,3 +120,25 @@ def test_about_how_long_a_round_takes(tmp_path: Path, arguments: dict[str, Any],
 def test_a_measurement_ends_after_its_rounds_unless_more_are_allowed(tmp_path: Path) -> None:
     assert check(tmp_path)["most"] == 6
     assert check(tmp_path, max_rounds=16)["most"] == 16
+
+
+def test_an_option_that_is_left_out_has_the_value_of_its_variable(tmp_path: Path) -> None:
+    variables = {**ALL_HOSTS, "measure_change": "c2", "measure_results": str(tmp_path), "measure_peer": "{{ peer }}"}
+    variables |= {"measure_rounds": "8", "ansible_run_tags": ["all"]}
+
+    def result(template: Any = lambda value: value, **arguments: Any) -> dict[str, Any]:
+        templar = SimpleNamespace(template=template)
+        return run_action(measurement_check, arguments, variables=variables, templar=templar)
+
+    def templated(value: dict[str, Any]) -> dict[str, Any]:
+        return {name: "ci1" if text == "{{ peer }}" else text for name, text in value.items()}
+
+    found = result(templated)
+    assert (found["peers"], found["rounds"]) == (["ci1"], 8)
+    assert result(templated, peer="db1")["peers"] == ["db1"], "what a task gives comes first"
+
+    def undefined(_value: Any) -> Any:
+        raise KeyError("peer is undefined")
+
+    with pytest.raises(AnsibleActionFail, match="^measure_[a-z_]+: .*peer is undefined"):
+        result(undefined)

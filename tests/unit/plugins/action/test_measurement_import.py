@@ -13,6 +13,7 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_import
 from ansible_collections.zpower.sap_tuning.plugins.doc_fragments.controller import ModuleDocFragment
 from ansible_collections.zpower.sap_tuning.plugins.modules import measurement_import as module
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import measuring
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS, SINGLE
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
 
@@ -72,7 +73,7 @@ def test_the_result_tells_etr_and_itr_of_every_state(folder):
 def test_importing_again_changes_nothing_also_with_another_version_of_the_collection(folder, monkeypatch):
     first = imported()
     bytes_before = [Path(path).read_bytes() for path in first["paths"]]
-    monkeypatch.setattr(measurement_import, "collection_version", lambda _top: "9.9.9")
+    monkeypatch.setattr(measuring, "collection_version", lambda _top: "9.9.9")
     again = imported()
     assert (again["changed"], again["unchanged"]) == (False, 2)
     assert [Path(path).read_bytes() for path in again["paths"]] == bytes_before

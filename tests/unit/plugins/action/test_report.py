@@ -68,7 +68,7 @@ def test_the_users_command_gets_the_folder(results: Path) -> None:
     ("given", "facts", "said"),
     [
         ("keep", {}, "zpower_results_command is 'keep'; a list of the program"),
-        (["keep"], {"zpower_results_command": ["keep"]}, "a host returned a fact of the name zpower_results_command"),
+        (["keep"], {"zpower_results_command": ["keep"]}, "app1 has the fact zpower_results_command, which is the name"),
     ],
 )
 def test_a_command_that_cannot_be_used_is_refused(results: Path, given: object, facts: object, said: str) -> None:
@@ -136,12 +136,22 @@ def test_fail_on_fails_after_everything_was_written(
         assert f"fail_on is {fail_on}" in result["msg"]
 
 
-def test_a_change_without_records_is_no_data_and_says_what_there_is(results: Path) -> None:
+def test_a_change_without_a_folder_is_an_error_that_says_what_there_is(results: Path) -> None:
+    for name in ("verify", "rollouts"):  # evidence and states, no changes
+        (results / name).mkdir()
+    with pytest.raises(AnsibleActionFail) as error:
+        run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
+    assert "there is no measurement record of change rsp-2026-11" in str(error.value)
+    assert str(error.value).endswith("is rps-2026-11 meant?; " + f"{results} holds 1 other change: rps-2026-11")
+    assert not (results / "rsp-2026-11").exists()
+
+
+def test_a_change_without_records_is_no_data(results: Path) -> None:
+    (results / "rsp-2026-11").mkdir()
     result = run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
     assert result["verdict"] == "NO DATA"
     assert not result.get("failed")
     assert "there is no measurement record of change rsp-2026-11" in result["msg"]
-    assert "1 other change: rps-2026-11" in result["msg"]
     assert [entry["host"] for entry in result["not_measured"]] == ["app1", "app2"]
     assert len(files(results / "rsp-2026-11")) == len(RENDERERS)
     assert run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])["changed"] is False
@@ -149,14 +159,16 @@ def test_a_change_without_records_is_no_data_and_says_what_there_is(results: Pat
 
 def test_names_of_folders_reach_the_terminal_without_control_characters(results: Path) -> None:
     (results / "\x1b[2J\x07gone").mkdir()
-    result = run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
-    assert "gone" in result["msg"] and result["msg"].isprintable()
+    with pytest.raises(AnsibleActionFail) as error:
+        run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
+    assert "gone" in str(error.value) and str(error.value).isprintable()
 
 
 def test_no_data_is_nothing_proven_but_check_mode_measures_nothing(tmp_path: Path) -> None:
     arguments = {"results": str(tmp_path / "results"), "change": CHANGE, "fail_on": "inconclusive"}
     assert not run(arguments, check=True).get("failed")
     assert not (tmp_path / "results").exists()
+    (tmp_path / "results" / CHANGE).mkdir(parents=True)
     assert run(arguments)["failed"] is True
 
 
@@ -222,8 +234,8 @@ def test_wrong_options_are_refused(arguments: dict[str, Any]) -> None:
 
 def test_a_folder_that_cannot_be_written_is_said_in_one_sentence() -> None:
     with pytest.raises(AnsibleActionFail) as caught:
-        run({"results": "/proc", "change": CHANGE})
-    assert str(caught.value).startswith(f"the report cannot be written into /proc/{CHANGE}: ")
+        run({"results": "/proc", "change": "tty"})
+    assert str(caught.value).startswith("the report cannot be written into /proc/tty: ")
     assert "\n" not in str(caught.value)
     assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 

@@ -4,114 +4,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible.parsing.dataloader import DataLoader
-from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import trusted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import closing, gates
-
-CHANGE = "rps-2026-11"
-HOSTS = ["app1", "app2", "app3", "app4"]
-INVENTORY = {"zpower_tunings": ["rps"], "rps_interfaces": ["hsi*"], "rps_cpus": "all"}
-COMPLIANT = {"name": "rps", "subject": "hsi0", "verdict": "compliant", "reason": ""}
-CHANGED = {**COMPLIANT, "verdict": "changed"}
-DRIFTED = {**COMPLIANT, "verdict": "drifted", "reason": "hsi0 is not as requested"}
-ENDED = 99999999  # no process has this number
-
-
-class HostVars(dict[str, Any]):
-    """Variables by host, as Ansible has them."""
-
-    raw_get = dict.__getitem__
-
-
-class Play:
-    """The play of a rollout: its hosts, and what the tasks between the steps of the action have left on them."""
-
-    def __init__(self, folder: Path, **options: Any) -> None:
-        self.folder, self.options = folder, {"canaries": 1, "batches": [2], **options}
-        self.hosts = HostVars({host: dict(trusted(INVENTORY)) for host in HOSTS})
-        self.hosts["localhost"] = {}
-        self.alive = list(HOSTS)
-        self.tags: tuple[str, ...] = ("all",)
-        self.skipped: tuple[str, ...] = ()
-
-    def step(self, state: str, host: str = "app1", check: bool = False, **arguments: Any) -> dict[str, Any]:
-        variables = {
-            **self.hosts[host],
-            "inventory_hostname": host,
-            "hostvars": self.hosts,
-            "groups": {"all": HOSTS, "erp": HOSTS[:2]},
-            "ansible_play_hosts_all": HOSTS,
-            "ansible_play_hosts": self.alive,
-            "ansible_run_tags": self.tags,
-            "ansible_skip_tags": self.skipped,
-        }
-        given = {"state": state, "change": CHANGE if state in ("planned", "begun") else "", "results": str(self.folder)}
-        templar = Templar(loader=DataLoader())
-        return run_action(action, {**given, **arguments}, check, variables, templar)
-
-    def plan(self, check: bool = False, **more: Any) -> dict[str, Any]:
-        result = self.step("planned", check=check, **{**self.options, **more})
-        self.hosts["localhost"]["ansible_facts"] = result["ansible_facts"]
-        found: dict[str, Any] = result["ansible_facts"]["__rollout_plan"]
-        return found
-
-    def begin(self, *hosts: str, check: bool = False) -> dict[str, Any]:
-        result = self.step("begun", hosts[0], check)
-        for host in hosts:
-            self.hosts[host]["__rollout_batch"] = result
-        return result
-
-    def call(self, *hosts: str, **result: Any) -> None:
-        """The one call of these hosts has this result."""
-        for host in hosts:
-            self.hosts[host]["__tunings_result"] = {"errors": [], "drift": [], "tuning": [COMPLIANT], **result}
-
-    def judge(self, host: str, *stages: str) -> None:
-        for stage in stages:
-            self.step("judged", host, stage=stage)
-
-    def good(self, *hosts: str) -> None:
-        self.begin(*hosts)
-        self.call(*hosts)
-        self.judge(hosts[0], "preflight")
-        self.call(*hosts, tuning=[CHANGED])
-        self.judge(hosts[0], "applying")
-        self.call(*hosts)
-        self.judge(hosts[0], "verifying", "confirming")
-
-    @property
-    def kept(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "rollouts" / CHANGE / "rollout.json").read_text())
-        return found
-
-    def batch(self, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = self.kept["batches"][number - 1]
-        return found
-
-    def values(self, number: int) -> dict[str, str]:
-        return {host: one["values"] for host, one in self.batch(number)["hosts"].items()}
-
-    def ended(self) -> None:
-        """The run ends; the next one is another process."""
-        closing.close(self.folder, CHANGE, {}, "", action.stamp())
-
-    def killed(self) -> None:
-        """The controller is gone."""
-        path = self.folder / "rollouts" / CHANGE / "rollout.json"
-        document = self.kept
-        document["runs"][-1]["controller"]["pid"] = ENDED
-        path.write_text(json.dumps(document))
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import closing, stages
+from rollout_play import CHANGE, CHANGED, DRIFTED, HOSTS, Play
 
 
 @pytest.fixture(name="play")
@@ -124,6 +28,15 @@ def test_the_plan_gives_the_order_and_the_sizes_of_the_batches(play: Play) -> No
     assert (decided["order"], decided["sizes"]) == (HOSTS, [1, 2, 1])
     assert play.kept["result"] == "running"
     assert play.kept["plan"]["tunings"] == {host: ["rps"] for host in HOSTS}
+
+
+def test_what_the_task_leaves_out_are_the_variables_of_the_role(play: Play) -> None:
+    for host in HOSTS:
+        play.hosts[host].update(trusted({"rollout_canaries": "app4", "rollout_batches": [3], "rollout_soak": "10m"}))
+    play.options = {}
+    decided = play.plan()
+    assert (decided["order"], decided["sizes"]) == (["app4", "app1", "app2", "app3"], [1, 3])
+    assert play.kept["plan"]["soak_s"] == 600
 
 
 def test_check_mode_shows_the_same_plan_and_keeps_nothing(play: Play) -> None:
@@ -251,7 +164,7 @@ def test_a_lost_host_stops_the_batch_and_its_values_are_unknown(play: Play) -> N
     with pytest.raises(AnsibleActionFail):
         play.step("stopped", "app2")
     assert play.values(2) == {"app2": "taken back", "app3": "unknown"}
-    closing.close(play.folder, CHANGE, {"app3": "No route to host", "app2": "the rollout stopped"}, "", action.stamp())
+    play.close({"app3": "No route to host", "app2": "the rollout stopped"}, "")
     assert play.batch(2)["reasons"] == ["app3: No route to host"]
     assert play.batch(2)["hosts"]["app3"]["reasons"] == ["No route to host"]
 
@@ -260,7 +173,7 @@ def test_a_lost_host_stops_the_batch_and_its_values_are_unknown(play: Play) -> N
     "result, reason",
     [
         ({"errors": ["rps: the disk is full"]}, "rps: the disk is full"),
-        ({"unreachable": True}, gates.LOST),
+        ({"unreachable": True}, stages.LOST),
         ({}, "the call failed"),
     ],
 )
@@ -313,6 +226,26 @@ def test_a_batch_may_be_left_as_it_is(play: Play) -> None:
     assert play.values(1) == {"app1": "confirmed"}
 
 
+@pytest.mark.parametrize(("guard", "hours"), [(False, 1), (True, 2)])
+def test_a_probation_of_auto_outlasts_the_soak_and_a_measurement_of_the_guard(
+    play: Play, guard: bool, hours: int
+) -> None:
+    for host in HOSTS:
+        play.hosts[host]["measure_peer"] = "app9"
+    play.plan(soak="30m", guard=guard, confirm_within="auto")
+    assert play.kept["plan"]["confirm_within_s"] == 30 * 60 + hours * 3600
+
+
+def test_check_mode_outside_the_window_warns_and_goes_on(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(action.display, "warning", said.append)
+    play.plan(check=True, not_after="2026-01-01 00:00")
+    assert play.begin("app1", check=True)["number"] == 1
+    assert [text.partition(": ")[0] for text in said] == ["batch 1 would not begin now"]
+    assert "The change window closed" in said[0]
+    assert not list(play.folder.iterdir())
+
+
 def test_outside_the_window_no_batch_begins(play: Play) -> None:
     play.plan(not_after="2026-01-01 00:00")
     with pytest.raises(AnsibleActionFail, match="^Stopped before batch 1 of 3: "):
@@ -322,6 +255,18 @@ def test_outside_the_window_no_batch_begins(play: Play) -> None:
     assert (play.kept["result"], play.batch(1)["attempt"]) == ("stopped", 0)
     assert play.kept["headline"].startswith("Stopped before batch 1 of 3: ")
     assert play.plan()["order"] == HOSTS  # the window is no part of the plan
+
+
+def test_a_batch_that_has_begun_goes_on_when_the_window_closes(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    soon = action.now() + timedelta(minutes=1)
+    play.plan(not_after=f"{soon:%Y-%m-%d %H:%M:%S}")
+    play.begin("app1")
+    monkeypatch.setattr(action, "now", lambda: soon + timedelta(hours=1))
+    play.call("app1")
+    play.judge("app1", "preflight", "applying")
+    assert play.batch(1)["state"] == "running"
+    with pytest.raises(AnsibleActionFail, match="The change window closed"):
+        play.begin("app2", "app3")
 
 
 def test_a_second_start_goes_on_after_the_last_good_batch(play: Play) -> None:
@@ -340,6 +285,83 @@ def test_a_second_start_goes_on_after_the_last_good_batch(play: Play) -> None:
     with pytest.raises(AnsibleActionFail):
         play.judge("app2", "preflight")
     assert play.values(2) == {"app2": "unchanged", "app3": "unknown"}
+
+
+DEAD = {"host": "app3", "owner": "Ada Byron", "reason": "a new machine comes in May"}
+WHY = "left out by Ada Byron: a new machine comes in May"
+
+
+def test_a_dead_host_is_left_out_and_the_rollout_goes_on_to_its_end(play: Play) -> None:
+    play.plan()
+    play.good("app1")
+    play.begin("app2", "app3")
+    play.call("app2")
+    play.alive.remove("app3")
+    with pytest.raises(AnsibleActionFail, match="app3: could not be reached"):
+        play.judge("app2", "preflight")
+    with pytest.raises(AnsibleActionFail):
+        play.step("stopped", "app2")
+    play.ended()
+    result = play.step("planned", **play.options, leave_out=[DEAD])
+    assert f"    app3: {WHY}" in result["lines"] and result["rollout"]["left_out"] == {"app3": WHY}
+    play.hosts["localhost"]["ansible_facts"] = result["ansible_facts"]
+    decided = result["ansible_facts"]["__rollout_plan"]
+    assert (decided["order"], decided["sizes"]) == (["app2", "app4"], [1, 1])
+    play.good("app2")
+    assert play.batch(2)["state"] == "good"
+    assert play.batch(2)["hosts"]["app3"] == {
+        "outcome": "left out",
+        "values": "unchanged",
+        "changed": 0,
+        "reasons": [WHY],
+    }
+    assert play.kept["headline"].endswith("2 of 4 hosts are confirmed, 1 unchanged, 1 left out.")
+    play.ended()
+    assert play.plan()["order"] == ["app4"], "it stays left out without the variable, too"
+    play.good("app4")
+    assert play.kept["result"] == "complete"
+    assert play.kept["headline"] == "All 3 hosts in 3 batches are confirmed. 1 host left out."
+    for name in ("rollout.html", "rollout.md"):
+        assert "a new machine comes in May" in (play.folder / "rollouts" / CHANGE / name).read_text()
+
+
+def test_a_batch_of_left_out_hosts_only_is_over(play: Play) -> None:
+    play.plan(leave_out=[{**DEAD, "host": "app1"}])
+    assert play.batch(1)["state"] == "good" and play.batch(1)["hosts"]["app1"]["values"] == "unchanged"
+    assert "0 of 4 hosts are confirmed" in play.kept["headline"] and "1 left out" in play.kept["headline"]
+    play.good("app2", "app3")
+    play.ended()
+    assert play.plan(leave_out=[{**DEAD, "host": "app4"}])["order"] == ["!all"]
+    assert play.kept["headline"] == "All 2 hosts in 3 batches are confirmed. 2 hosts left out."
+
+
+def test_a_lost_controller_says_nothing_about_hosts_that_were_left_out(play: Play) -> None:
+    play.plan(leave_out=[DEAD])
+    play.good("app1")
+    play.begin("app2")
+    play.close({"app2": "No route to host"}, "")
+    assert play.batch(2)["reasons"] == ["app2: No route to host"]
+    assert play.batch(2)["hosts"]["app3"]["outcome"] == "left out"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["app3"], "rollout_leave_out, entry 1 is 'app3'; an object with host, owner, reason belongs there"),
+        ([{**DEAD, "owner": " "}], "rollout_leave_out, entry 1 is an object; an object with host, owner, reason"),
+        ([{**DEAD, "until": "2027"}], "rollout_leave_out, entry 1 is an object; an object with host, owner, reason"),
+        ([{**DEAD, "host": "app17"}], f"rollout_leave_out names 'app17', which is no host of rollout {CHANGE}"),
+        ([{**DEAD, "host": "app1"}], "rollout_leave_out names 'app1', which is confirmed already"),
+    ],
+)
+def test_what_cannot_be_left_out(play: Play, given: list[Any], sentence: str) -> None:
+    play.plan()
+    play.good("app1")
+    play.ended()
+    before = play.kept
+    with pytest.raises(AnsibleActionFail, match=re.escape(sentence)):
+        play.plan(leave_out=given)
+    assert play.kept == before
 
 
 def test_a_second_start_with_other_values_is_refused(play: Play) -> None:
@@ -362,10 +384,10 @@ def test_if_all_hosts_of_a_batch_are_lost_the_end_of_the_run_ends_the_batch(play
     play.plan()
     play.begin("app1")
     assert play.batch(1)["state"] == "running"
-    path = closing.close(play.folder, CHANGE, {"app1": "No route to host"}, "results/rollout/1", action.stamp())
+    path = play.close({"app1": "No route to host"}, "results/rollout/1")
     batch = play.batch(1)
     assert (batch["state"], batch["reasons"]) == ("stopped", ["app1: No route to host"])
     assert (batch["hosts"]["app1"]["outcome"], batch["hosts"]["app1"]["values"]) == ("lost", "unchanged")
     assert play.kept["runs"][-1]["evidence"] == "results/rollout/1"
     assert path.endswith("rollout.html")
-    assert closing.close(play.folder / "elsewhere", CHANGE, {}, "", action.stamp()) == ""
+    assert closing.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""

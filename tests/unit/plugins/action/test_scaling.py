@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import records_factory as factory
@@ -37,7 +38,7 @@ def test_the_virtualization_study_from_records_on_disk(results: Path) -> None:
     report = json.loads((results / CHANGE / "scaling-context.guests.json").read_text())
     found = {item["workload"]: tuple(point["pct"] for point in item["points"]) for item in report["curves"]}
     assert found == GUESTS
-    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; 2 of 5 curves bend, at 4."
+    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; no curve has a proven knee."
 
 
 def test_the_files_of_a_scaling_are_no_problem_of_the_change(results: Path) -> None:
@@ -84,9 +85,26 @@ def test_an_x_that_nobody_noted_is_a_problem_and_no_curve(results: Path) -> None
 def test_the_imported_virtualization_study(tmp_path: Path) -> None:
     factory.write_change(tmp_path, study("slcs"))
     result = run({"results": str(tmp_path), "change": "published-slcs", "x": "context.guests"})
-    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; 2 of 5 curves bend, at 4."
+    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; no curve has a proven knee."
     curves = json.loads(Path(result["paths"]["json"]).read_text())["curves"]
     assert {
         item["workload"].removeprefix("slcs-"): tuple(p["pct"] for p in item["points"]) for item in curves
     } == GUESTS
-    assert {item["workload"] for item in curves if item["knee"]} == {"slcs-mem_std", "slcs-mem_map"}
+    assert not any(item["knee"] for item in curves), "a study with one value for each point proves no knee"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/srv/x"), "/srv/x: No such file or directory"),
+        (OSError("no room is left"), "no room is left"),
+        (ValueError("one\nline"), "one line"),
+    ],
+)
+def test_an_error_while_an_action_acts_is_its_sentence(
+    results: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+) -> None:
+    monkeypatch.setattr(action, "scaling", Mock(side_effect=error))
+    with pytest.raises(AnsibleActionFail) as caught:
+        run({"results": str(results), "change": CHANGE, "x": "context.guests"})
+    assert str(caught.value) == sentence

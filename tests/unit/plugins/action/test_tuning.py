@@ -13,13 +13,16 @@ from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import tuning
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
+
+CALLS: list[tuple[str, dict[str, Any]]] = []
 
 
 @pytest.fixture(autouse=True)
 def no_host(monkeypatch: pytest.MonkeyPatch) -> None:
     def execute(_self: Any, module_name: str, module_args: dict[str, Any], task_vars: Any) -> dict[str, Any]:
-        return {"module": module_name, "options": json.loads(json.dumps(module_args))}
+        CALLS.append((module_name, json.loads(json.dumps(module_args))))
+        return {}
 
     monkeypatch.setattr(tuning.ActionModule, "_execute_module", execute)
 
@@ -27,9 +30,9 @@ def no_host(monkeypatch: pytest.MonkeyPatch) -> None:
 def options(name: str, **variables: Any) -> dict[str, Any]:
     """The options of the module, for these variables."""
     variables = trusted(variables)
-    result = run_action(tuning, {"name": name}, variables=variables, templar=Templar(DataLoader(), variables=variables))
-    assert result["module"] == f"zpower.sap_tuning.{name}"
-    found: dict[str, Any] = result["options"]
+    run_action(tuning, {"name": name}, variables=variables, templar=Templar(DataLoader(), variables=variables))
+    module, found = CALLS.pop()
+    assert module == f"zpower.sap_tuning.{name}"
     assert found.pop("complete") is True
     return found
 
@@ -147,9 +150,13 @@ def test_profiles_are_those_that_the_role_has_shared_out() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles: a list of dictionaries is needed"),
-        ({"sap_profile_profiles": ["DEFAULT.PFL"]}, "sap_profile_profiles: a list of dictionaries is needed"),
-        ({"sap_profile_shared": "maybe"}, "sap_profile_shared: .*maybe"),
+        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles is {'sid': 'PRD'}; a list belongs there"),
+        (
+            {"sap_profile_profiles": ["DEFAULT.PFL"]},
+            "sap_profile_profiles has 'DEFAULT.PFL'; a dictionary ",
+        ),
+        ({"sap_profile_profiles": "{{ [1] }}"}, "sap_profile_profiles: a list of dictionaries is needed"),
+        ({"sap_profile_shared": "maybe"}, "sap_profile_shared is 'maybe'; true or false belongs there"),
     ],
 )
 def test_profiles_that_are_none_are_an_error_of_their_variable(wrong: dict[str, Any], words: str) -> None:
@@ -166,3 +173,10 @@ def test_an_error_in_a_template_names_the_variable(text: str, words: str) -> Non
 def test_a_name_that_is_no_tuning_is_an_error() -> None:
     with pytest.raises(AnsibleActionFail, match="name must be one of"):
         options("rsp")
+
+
+def test_an_error_of_the_module_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"failed": True, "msg": "every: 0 is out of range; use 1 to 8192"}
+    monkeypatch.setattr(tuning.ActionModule, "_execute_module", lambda *_arguments, **_more: said)
+    found = run_action(tuning, {"name": "rps"}, variables={}, templar=Templar(DataLoader(), variables={}))
+    assert found["failed"] and found["msg"] == "rps_every: 0 is out of range; use 1 to 8192"

@@ -19,12 +19,18 @@ from ansible.playbook.block import Block
 from ansible.playbook.play import Play
 from ansible.playbook.task import Task
 from ansible.template import Templar
+from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import tuning, tunings
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import COLLECTION, known_tunings, trusted
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.tags import runs
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION, trusted
 
 PLAY = {"ansible_play_hosts": ["app1"], "hostvars": {"app1": {}}, "inventory_hostname": "app1"}
-ROW = {"name": "rps", "subject": "hsi0", "verdict": "changed"}
+LESS = {
+    **{"wanted": None, "before": None, "after": None, "reason": "", "restart": "none"},
+    **{"conflicts": [], "remarks": [], "sources": [], "undo": None},
+}
+ROW = {**LESS, "name": "rps", "subject": "hsi0", "verdict": "changed"}
 DIFF = {"before": "hsi0: 0\n", "after": "hsi0: 3\n"}
 
 
@@ -128,6 +134,9 @@ def test_the_options_are_those_of_the_roles(variables: dict[str, Any], calls: li
         ({"zpower_confirm": "yes", "zpower_rollback": True}, "zpower_confirm keeps values and zpower_rollback takes"),
         ({"zpower_confirm_within": "10 minutes"}, "zpower_confirm_within is '10 minutes'; seconds, or a duration"),
         ({"zpower_confirm_within": "{{ nowhere }}"}, "zpower_confirm_within: .*nowhere"),
+        ({"zpower_probation": "only"}, "zpower_probation=only is for rollback"),
+        ({"zpower_probation": "compare"}, "zpower_probation=compare is for verify"),
+        ({"zpower_probation": "compare", "zpower_rollback": True}, "zpower_probation=compare is for verify"),
     ],
 )
 def test_variables_of_all_tunings_are_checked_once_before_anything_runs(
@@ -136,6 +145,28 @@ def test_variables_of_all_tunings_are_checked_once_before_anything_runs(
     with pytest.raises(AnsibleActionFail, match=f"^{words}"):
         run({"names": ["rps", "cpu_topology"]}, **given)
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({"zpower_confirm_within": 0}, True),
+        ({"zpower_confirm_within": " 0 ", "zpower_rollback": True}, True),
+        ({"zpower_confirm_within": "unlimited"}, False),
+        ({"zpower_probation": "compare"}, False),
+        ({"zpower_probation": "only", "zpower_rollback": True}, False),
+        ({"zpower_confirm_within": "10m"}, False),
+    ],
+)
+def test_the_value_with_three_meanings_works_with_a_word_about_it(
+    given: dict[str, Any], warned: bool, calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(Display, "warning", lambda _self, text: said.append(text))
+    run({"names": ["rps"]}, check=True, **given)
+    found = calls[0]["tunings"]["rps"]["confirm_within"]
+    assert found == ("10m" if given.get("zpower_confirm_within") == "10m" else "0")
+    assert [text.partition(" and ")[0] for text in said] == ["zpower_confirm_within=0 has three meanings"] * warned
 
 
 def test_given_options_win_over_variables(calls: list[dict[str, Any]]) -> None:
@@ -175,13 +206,33 @@ def test_a_mistake_in_a_variable_is_the_error_of_its_tuning(text: str, words: st
     assert run({"names": ["rps"]}, rps_every=text)["failed"] and len(calls) == 1
 
 
+def test_an_error_of_a_tuning_names_its_variable() -> None:
+    answer = tunings.Answer(tunings={"rps": {"failed": True, "msg": "every: 0 is out of range; use 1 to 8192"}})
+    assert tunings.together(["rps"], answer, {})["errors"] == ["rps: rps_every: 0 is out of range; use 1 to 8192"]
+
+
 def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = {"failed": True, "msg": "MODULE FAILURE", "rc": 1}
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: lost)
     found = run({"names": ["rps"]}, group_names=["sap"])
     assert {name: found.pop(name) for name in lost} == lost
     shown = {name: found[name] for name in found if not name.startswith("_ansible")}
-    assert shown == {"waivers": None, "groups": ["all", "sap"]}, "what the evidence tells of the host"
+    known = {"waivers": None, "waiver_limits": ["", True], "groups": ["all", "sap"], "strict": []}
+    assert shown == known, "what the evidence tells of the host"
+
+
+def test_limits_of_waivers_count_from_the_day_of_the_run(calls: list[dict[str, Any]]) -> None:
+    last = tunings.waiving.DAY + datetime.timedelta(90)
+    given = {"tuning": "rps", "subject": "*", "hosts": "app1", "reason": "x", "owner": "y", "until": last}
+    limits = {"zpower_waiver_days": "90", "zpower_broad_waivers": "fail"}
+    with pytest.raises(AnsibleActionFail, match=r"^zpower_waivers, entry 1: it fits every subject, and zpower_broad"):
+        run({"names": ["rps"]}, zpower_waivers=[given], **limits)
+    given["subject"] = "hsi*"
+    assert run({"names": ["rps"]}, zpower_waivers=[given], **limits)["waiver_limits"] == [last.isoformat(), False]
+    given["until"] = last + datetime.timedelta(1)
+    with pytest.raises(AnsibleActionFail, match=f"zpower_waiver_days allows {last} at the latest"):
+        run({"names": ["rps"]}, zpower_waivers=[given], **limits)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -232,7 +283,7 @@ def test_tags_that_no_tuning_has_are_an_error(tags: tuple[str, ...], more: str) 
 
 
 def platform_row(verdict: str) -> dict[str, Any]:
-    return {"name": "platform", "subject": "SMT", "verdict": verdict, "reason": f"{verdict}!"}
+    return {**LESS, "name": "platform", "subject": "SMT", "verdict": verdict, "reason": f"{verdict}!"}
 
 
 @pytest.mark.parametrize(
@@ -258,7 +309,7 @@ def test_rows_of_the_platform_check_count_too(
 
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", execute)
     variables = {"platform_threads_per_core": "{{ wanted }}", "wanted": 2, "ansible_run_tags": ("platform",)}
-    found = run({"names": ["rps"], "check_platform": True, "drift": policy}, **variables)
+    found = run({"names": ["rps"], "check_platform": True, "drift": policy}, check=True, **variables)
     [call] = seen
     assert (call["names"], call["check_platform"]) == ([], True)
     assert (int(call["platform"]["threads_per_core"]), call["platform"]["tunings"]) == (2, ["rps"])

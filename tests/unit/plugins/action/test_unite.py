@@ -4,24 +4,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.files import write_formats
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.writing import write_formats
 from evidence_samples import row, run
-
-CHECKOUT = Path(__file__).resolve().parents[4]
+from playing import ansible_playbook
 
 
 def playbook(folder: Path, *arguments: str) -> tuple[int, str]:
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
-    command = [program, "-v", "-i", "app1,", "zpower.sap_tuning.unite", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+    command = ["-v", "-i", "app1,", "zpower.sap_tuning.unite", *arguments]
+    done = ansible_playbook(*command, cwd=folder)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -29,8 +23,7 @@ def test_files_that_were_brought_together_are_united(tmp_path: Path) -> None:
     for host in ("app1", "app2"):
         one = slices.new_slice(tmp_path / "results", "verify", "4711", "2026-11-20T10:00:00Z")
         document = build(run(), [host], {host: HostResult("ok", "", [row()])})
-        pieces = {"json": lambda document=document: files.FORMATS["json"](document)}
-        write_formats(pieces, one.path.parent, one.name, ["json"], check=False)
+        write_formats(files.FORMATS, (document,), (one.path.parent, one.name), ["json"], check=False)
     folder = tmp_path / "results" / "verify" / "run-4711"
     code, text = playbook(tmp_path, "-e", "zpower_run=4711", "--check")
     assert code == 0 and "changed=1" in text, text

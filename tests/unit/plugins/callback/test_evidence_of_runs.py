@@ -5,95 +5,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-CHECKOUT = Path(__file__).resolve().parents[4]
-SCHEMA = json.loads((CHECKOUT / "docs" / "schemas" / "evidence-1.schema.json").read_text(encoding="utf-8"))
-PLACES = {"running": {"rx-0": "0"}, "stored": None, "next_boot": {"rps_cpus": "0"}}
-WAIVER = {
-    "tuning": "rps",
-    "subject": "hsi*",
-    "hosts": "old",
-    "reason": "replaced",
-    "owner": "Ada",
-    "until": "2999-12-31",
-}
-
-
-def returned(verdict: str, **more: Any) -> str:
-    """What the module prints on a host with one row."""
-    row = {"name": "rps", "subject": "hsi0", "verdict": verdict, "before": PLACES, "after": PLACES, "restart": "none"}
-    row["reason"] = "" if verdict == "compliant" else f"hsi0 rx-0: {verdict}"
-    result = {"failed": False, "msg": "", "changed": False, "tuning": [row], "diff": {}, **more}
-    return json.dumps({"changed": False, "tunings": {"rps": result}, "tuning": [], "platform": {"system": "Linux"}})
-
-
-COMPLIANT, DRIFTED = returned("compliant"), returned("drifted")
-FAILED = returned("compliant", failed=True, msg="the journal is broken", tuning=[])
-CRASHED = "Traceback: no space left"
-
-
-class Site:
-    """An inventory in a folder, and runs of playbooks there."""
-
-    def __init__(self, folder: Path, hosts: dict[str, str], **variables: Any) -> None:
-        self.folder = folder
-        common = {"ansible_connection": "local", "ansible_become": False, "zpower_tunings": ["rps"], **variables}
-        about: dict[str, dict[str, Any]] = {}
-        for name, output in hosts.items():
-            about[name] = {"ansible_python_interpreter": str(self.script(name, output))}
-            if name.startswith("lost"):
-                about[name]["ansible_remote_tmp"] = "/dev/null/nowhere"
-        inventory = {
-            "all": {
-                "vars": common,
-                "hosts": about,
-                "children": {"old": {"hosts": {name: {} for name in hosts if name == "app2"}}},
-            }
-        }
-        (folder / "hosts.yml").write_text(json.dumps(inventory))
-        self.environment = {
-            **{key: value for key, value in os.environ.items() if not key.startswith("ZPOWER_")},
-            "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections"),
-            "ANSIBLE_NOCOLOR": "1",
-        }
-
-    def script(self, name: str, output: str) -> Path:
-        """A program that prints a text; without one it runs until the file ``wait`` is gone."""
-        path = self.folder / f"python-{name}"
-        action = f"cat <<'END'\n{output}\nEND" if output else f"while [ -e '{self.folder}/wait' ]; do sleep 0.1; done"
-        path.write_text(f"#!/bin/sh\n{action}\n")
-        path.chmod(0o755)
-        return path
-
-    def command(self, *arguments: str) -> list[str]:
-        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-        return [program, "-i", "hosts.yml", *arguments]
-
-    def play(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and output, the table last."""
-        done = subprocess.run(
-            self.command(*arguments), cwd=self.folder, env=self.environment, check=False, capture_output=True, text=True
-        )
-        return done.returncode, done.stderr + done.stdout
-
-    def evidence(self, kind: str = "verify") -> dict[str, Any]:
-        """The only document of a kind; all formats are there, and the schema is kept."""
-        (folder,) = (self.folder / "results" / kind).iterdir()
-        expected = {f"{kind}.{form}" for form in ("json", "csv", "md", "html", "xml", "prom")}
-        assert {path.name for path in folder.iterdir()} == expected
-        found: dict[str, Any] = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
-        Draft202012Validator(SCHEMA).validate(found)
-        return found
+from sites import CHECKOUT, COMPLIANT, CRASHED, DRIFTED, FAILED, SCHEMA, WAIVER, Site, keeper
 
 
 def outcomes(found: dict[str, Any]) -> dict[str, str]:
@@ -195,8 +114,8 @@ def test_the_results_folder_is_that_of_the_first_host(tmp_path: Path) -> None:
     assert status == 0, text
     assert list((tmp_path / "app1" / "results" / "verify").glob("*/verify.html"))
     status, text = site.play("zpower.sap_tuning.verify", "-e", "zpower_results={{ nowhere }}")
-    assert status == 0 and "the evidence of verify cannot be written: " in text and "nowhere" in text
-    assert "1 host: 1 ok." in text
+    assert status == 2 and "the evidence of verify cannot be written: " in text and "nowhere" in text
+    assert "Tunings of this host" not in text
 
 
 def test_a_killed_controller_leaves_unfinished_files(tmp_path: Path) -> None:
@@ -204,22 +123,16 @@ def test_a_killed_controller_leaves_unfinished_files(tmp_path: Path) -> None:
     wait = tmp_path / "wait"
     wait.touch()
     pattern = "results/verify/*/verify.prom"  # written last
-    with subprocess.Popen(
-        site.command("zpower.sap_tuning.verify"),
-        cwd=tmp_path,
-        env=site.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as controller:
-        try:
-            end = time.monotonic() + 600
-            while not list(tmp_path.glob(pattern)) and controller.poll() is None and time.monotonic() < end:
-                time.sleep(0.1)
-            assert controller.poll() is None
-        finally:
-            controller.send_signal(signal.SIGKILL)
-            wait.unlink()
+    controller = site.start("zpower.sap_tuning.verify")
+    try:
+        end = time.monotonic() + 600
+        while not list(tmp_path.glob(pattern)) and controller.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        assert controller.poll() is None
+    finally:
+        controller.kill()
+        wait.unlink()
+    assert controller.wait() == -signal.SIGKILL
     found = site.evidence()
     assert found["result"] == "unfinished" and found["run"]["ended"] is None
     assert outcomes(found) == {"app1": "not_reached", "app2": "not_reached"}
@@ -230,14 +143,9 @@ def test_slices_at_the_same_time_are_one_run(tmp_path: Path) -> None:
         tmp_path, {"app1": COMPLIANT, "app2": DRIFTED, "app3": COMPLIANT, "app4": COMPLIANT}, zpower_drift="warn"
     )
     run = ["zpower.sap_tuning.verify", "-e", "zpower_run={{ awx_workflow_job_id }}-7", "-e", "awx_workflow_job_id=4711"]
-    started = [
-        subprocess.Popen(
-            site.command(*run, "--limit", limit), cwd=tmp_path, env=site.environment, stdout=subprocess.PIPE, text=True
-        )
-        for limit in ("app1,app2", "app3,app4")
-    ]
-    texts = [process.communicate()[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0], texts
+    started = [site.start(*run, "--limit", limit) for limit in ("app1,app2", "app3,app4")]
+    assert [process.wait() for process in started] == [0, 0], [process.stderr for process in started]
+    texts = [process.stdout for process in started]
     folder = tmp_path / "results" / "verify" / "run-4711-7"
     assert all(text.endswith("Evidence: results/verify/run-4711-7/verify.html\n") for text in texts)
     found = json.loads((folder / "verify.json").read_text("utf-8"))
@@ -249,19 +157,11 @@ def test_slices_at_the_same_time_are_one_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["week 5", "../up"])
-def test_a_name_that_is_none_is_a_warning(tmp_path: Path, given: str) -> None:
+def test_a_name_that_is_none_ends_the_run(tmp_path: Path, given: str) -> None:
     site = Site(tmp_path, {"app1": COMPLIANT})
     status, text = site.play("zpower.sap_tuning.verify", "-e", json.dumps({"zpower_run": given}))
-    assert status == 0 and "the evidence of verify cannot be written: zpower_run is" in " ".join(text.split())
+    assert status == 2 and "the evidence of verify cannot be written: zpower_run is" in " ".join(text.split())
     assert not (tmp_path / "results").exists()
-
-
-def keeper(folder: Path, code: int = 0) -> str:
-    """A program that notes its arguments."""
-    path = folder / "keep"
-    path.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{folder}/kept'\necho no space\nexit {code}\n")
-    path.chmod(0o755)
-    return str(path)
 
 
 def test_the_users_command_gets_the_folder_of_the_evidence(tmp_path: Path) -> None:
@@ -272,23 +172,22 @@ def test_the_users_command_gets_the_folder_of_the_evidence(tmp_path: Path) -> No
     assert (tmp_path / "kept").read_text("utf-8").splitlines() == ["a b", f"results/verify/{folder.name}"]
 
 
-def test_a_command_that_fails_is_a_warning(tmp_path: Path) -> None:
+def test_a_command_that_fails_is_a_warning_and_one_that_cannot_be_called_ends_the_run(tmp_path: Path) -> None:
     site = Site(tmp_path, {"app1": COMPLIANT})
     given = json.dumps([keeper(tmp_path, 3)])
     status, text = site.play("zpower.sap_tuning.verify", "-e", f"zpower_results_command={given!r}")
     said = " ".join(text.split())
     assert status == 0 and "failed with exit code 3: no space" in said and "zpower_results_command" in said
     status, text = site.play("zpower.sap_tuning.verify", "-e", "zpower_results_command=keep")
-    assert status == 0 and "zpower_results_command is not called: zpower_results_command is 'keep'; a list" in " ".join(
-        text.split()
-    )
+    said = " ".join(text.split())
+    assert status == 2 and "zpower_results_command cannot be called: zpower_results_command is 'keep'; a list" in said
 
 
 def test_a_fact_of_a_host_is_no_command(tmp_path: Path) -> None:
-    site = Site(tmp_path, {"app1": COMPLIANT})
-    fact = {"zpower_results_command": [keeper(tmp_path)], "cacheable": True}
-    first = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.set_fact": fact}]}
+    fact = {"zpower_results_command": [keeper(tmp_path)]}
+    site = Site(tmp_path, {"app1": json.dumps({**json.loads(COMPLIANT), "ansible_facts": fact})})
+    first = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.ping": {}}]}
     (tmp_path / "own.yml").write_text(json.dumps([first, {"import_playbook": "zpower.sap_tuning.verify"}]))
     status, text = site.play("own.yml")
-    assert status == 0 and "a host returned a fact of the name zpower_results_command" in " ".join(text.split())
+    assert status == 2 and "app1 has the fact zpower_results_command" in " ".join(text.split())
     assert not (tmp_path / "kept").exists()

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.zpower.sap_tuning.plugins.callback import tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 
 RECORD = {
     "name": "rps",
@@ -59,6 +60,8 @@ class Stats:
 
     def __init__(self, failures: Iterable[str] = (), unreachable: Iterable[str] = ()) -> None:
         self.counts = {"failures": Counter(failures), "unreachable": Counter(unreachable)}
+        self.failures, self.dark = self.counts["failures"], self.counts["unreachable"]
+        self.processed = dict.fromkeys(HOSTS, 1)
 
     def summarize(self, host: str) -> dict[str, int]:
         return {name: counter[host] for name, counter in self.counts.items()}
@@ -72,6 +75,7 @@ class Play:
         self._variables = variables
         self._inventory = self
         self._batch = list(hosts if batch is None else batch)
+        self.processed_sources: list[str] = []
 
     def get_hosts(self, hosts: list[str], ignore_restrictions: bool = False) -> list[str]:
         return hosts if ignore_restrictions else self._batch
@@ -81,6 +85,9 @@ class Play:
 
     def get_vars(self, play: object = None, host: str | None = None) -> dict[str, Any]:
         return dict(self._variables)
+
+    def get_path(self) -> str:
+        return "/site/play.yml:1"
 
     def get_loader(self) -> None:
         return None
@@ -94,6 +101,7 @@ class Display:
         self.lines: list[str] = []
         self.colours: dict[str, str | None] = {}
         self.warnings: list[str] = []
+        self.errors: list[str] = []
         self.verbosity = 0
 
     def display(self, text: str, color: str | None = None) -> None:
@@ -106,14 +114,25 @@ class Display:
     def warning(self, text: str) -> None:
         self.warnings.append(text)
 
+    def error(self, text: str) -> None:
+        self.errors.append(text)
+
 
 @pytest.fixture
-def callback(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def shown() -> Display:
+    """What the first callback of a test prints."""
+    return Display()
+
+
+@pytest.fixture
+def callback(monkeypatch: pytest.MonkeyPatch, shown: Display) -> Callable[..., Any]:
     monkeypatch.setattr(tunings.CallbackModule, "_owner", None)
+
+    displays = iter([shown])
 
     def make(play: Play | None = None) -> Any:
         made = tunings.CallbackModule()
-        made._display = Display()
+        made._display = next(displays, None) or Display()
         made.v2_playbook_on_play_start(play or Play(["app1"]))
         return made
 
@@ -341,6 +360,20 @@ class TestRollout:
         lines = [line for line in one._display.lines if "is slower" in line]
         assert lines == ["batch 1: app2 is slower"] and one._display.colours[lines[0]] == "red"
 
+    def test_hosts_that_are_left_out_are_named_with_the_reason(
+        self, evidence: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        one = evidence("rollout", ["app1"])
+        left_out = {"app17": "left out by Ada Byron: a new machine comes in May"}
+        begun = {"rollout": {"results": str(tmp_path), "change": "c1", "run": "r1", "left_out": left_out}}
+        one.v2_runner_on_ok(outcome("app1", begun, task(action="zpower.sap_tuning.rollout", run_once=True)))
+        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+        one.v2_playbook_on_stats(Stats())
+        found = document(tmp_path, "rollout")
+        assert outcomes(found) == {"app1": ("ok", ""), "app17": ("skipped", left_out["app17"])}
+        assert found["headline"] == "1 host is as requested, 1 skipped. Of 1 row, 1 changed."
+        assert f"app17: {left_out['app17']}" in one._display.lines
+
     def test_a_good_end_and_a_rescued_task_stop_nothing(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
         one = evidence("rollout", ["app1"])
         one.v2_runner_on_failed(outcome("app1", {"msg": "rescued"}, task(run_once=True)))
@@ -446,7 +479,7 @@ class TestEvidence:
         ]
 
     @pytest.mark.parametrize(
-        ("back", "kind"), [("yes", "rollback"), (True, "rollback"), (False, "verify"), ("{{ x }}", "verify")]
+        ("back", "kind"), [("yes", "rollback"), (True, "rollback"), (False, "verify"), (trusted("{{ x }}"), "verify")]
     )
     def test_a_check_whether_all_is_taken_back_is_a_rollback_in_check_mode(
         self, evidence: Callable[..., Any], tmp_path: Path, back: object, kind: str
@@ -621,7 +654,8 @@ class TestEvidence:
         more = {"platform": {"system": "Linux"}, "waivers": waivers}
         for host, group in (("app1", "db"), ("app2", "app"), ("app3", "app")):
             one.v2_runner_on_ok(outcome(host, call(DRIFTED, groups=["all", group], **more)))
-        one.v2_playbook_on_stats(Stats())
+        with pytest.raises(SystemExit):  # the second waiver waives nothing
+            one.v2_playbook_on_stats(Stats())
         found = document(tmp_path)
         assert [host["rows"][0]["verdict"] for host in found["hosts"]] == ["waived", "drifted", "drifted"]
         assert {json.dumps(host["platform"]) for host in found["hosts"]} == {'{"system": "Linux"}'}
@@ -629,40 +663,53 @@ class TestEvidence:
         (problem,) = found["problems"]
         assert "entry 2: tuning is 'rsp'; is rps meant?" in problem and problem in one._display.lines
 
-    def test_an_unknown_word_is_one_warning_and_no_evidence(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
-        one = evidence("sites")
-        one.v2_playbook_on_play_start(Play(batch=["app2"], zpower_evidence="sites"))
-        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
-        one.v2_playbook_on_stats(Stats())
-        (said,) = one._display.warnings
+    def test_an_unknown_word_ends_the_run(self, evidence: Callable[..., Any], tmp_path: Path, shown: Display) -> None:
+        with pytest.raises(SystemExit) as ended:
+            evidence("sites")
+        assert ended.value.code == 2
+        (said,) = shown.errors
         assert "zpower_evidence of the play 'a play' is 'sites'" in said and "verify, site, rollback" in said
-        assert rows(one) and not list(tmp_path.iterdir())
+        assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize("when", ["folder", "template", "end"])
-    def test_what_cannot_be_written_is_one_warning_beside_the_table(
-        self, callback: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+    @pytest.mark.parametrize("when", ["folder", "template"])
+    def test_evidence_that_cannot_be_written_ends_the_run_before_a_host_is_reached(
+        self, callback: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, shown: Display
     ) -> None:
         results = tmp_path / "results"
         if when == "folder":
             results.write_text("no folder")
-        if when == "template":
+        else:
 
             def undefined(_play: object, _host: object) -> Path:
                 raise AnsibleUndefinedVariable("'x' is undefined")
 
             monkeypatch.setattr(tunings, "results_folder", undefined)
-        one = callback(Play(zpower_evidence="verify", zpower_results=str(results)))
-        one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
-        if when == "end":
-            (folder,) = results.glob("verify/*")
-            for path in folder.iterdir():
-                path.unlink()
-            folder.rmdir()
-            folder.symlink_to(tmp_path)
-        one.v2_playbook_on_stats(Stats())
-        (said,) = one._display.warnings
+        with pytest.raises(SystemExit) as ended:
+            callback(Play(zpower_evidence="verify", zpower_results=str(results)))
+        assert ended.value.code == 2
+        (said,) = shown.errors
         assert said.startswith("the evidence of verify cannot be written: ")
-        assert rows(one) and not any(line.startswith("Evidence") for line in one._display.lines)
+
+    @pytest.mark.parametrize("failed", [[], ["app2"]])
+    def test_evidence_that_cannot_be_written_at_the_end_fails_the_run_after_the_table(
+        self, evidence: Callable[..., Any], tmp_path: Path, shown: Display, failed: list[str]
+    ) -> None:
+        one = evidence()
+        one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
+        (folder,) = tmp_path.glob("verify/*")
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+        folder.symlink_to(tmp_path)
+        if failed:  # the exit code of Ansible says more
+            one.v2_playbook_on_stats(Stats(failed))
+        else:
+            with pytest.raises(SystemExit) as ended:
+                one.v2_playbook_on_stats(Stats())
+            assert ended.value.code == 2
+        (said,) = shown.errors
+        assert said.startswith("the evidence of verify cannot be written: ")
+        assert rows(one) and not any(line.startswith("Evidence") for line in shown.lines)
 
     @pytest.mark.parametrize(("form", "count"), [("none", 0), ("json", 1)])
     def test_the_format_of_the_table_does_not_matter_for_the_files(
@@ -674,11 +721,64 @@ class TestEvidence:
         one.v2_playbook_on_stats(Stats())
         assert len(one._display.lines) == count and document(tmp_path)["run"]["ended"]
 
-    def test_a_play_without_hosts_ends_too(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
-        one = evidence(hosts=[])
+    def test_a_play_without_hosts_ends_the_run(self, evidence: Callable[..., Any], shown: Display) -> None:
+        with pytest.raises(SystemExit):
+            evidence(hosts=[])
+        assert shown.errors == ["no host matches : check -i, the inventory and zpower_hosts"]
+
+    def test_a_refusal_of_a_later_play_writes_what_came_before(
+        self, evidence: Callable[..., Any], tmp_path: Path, shown: Display
+    ) -> None:
+        one = evidence("site", ["app1", "app2"])
+        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+        one.v2_runner_on_unreachable(outcome("app2", {"unreachable": True, "msg": "no route"}))
+        with pytest.raises(SystemExit) as ended:
+            one.v2_playbook_on_play_start(Play([], ident="2", zpower_evidence="verify"))
+        assert ended.value.code == 4  # as Ansible would end for app2
+        found = document(tmp_path, "site")
+        assert found["run"]["ended"] and [host["outcome"] for host in found["hosts"]] == ["ok", "unreachable"]
+        assert rows(one) and "no host matches" in shown.errors[0]
+
+    def test_a_play_without_evidence_may_have_nothing_to_take_back(
+        self, callback: Callable[..., Any], shown: Display
+    ) -> None:
+        one = callback(Play(["app1"]))
+        one.v2_runner_on_ok(outcome("app1", call(NOTHING)))
         one.v2_playbook_on_stats(Stats())
-        assert document(tmp_path)["result"] == "nothing"
-        assert one._display.lines[1] == "0 hosts. 0 rows."
+        assert shown.errors == []
+
+    def test_variables_that_cannot_be_read_end_the_run(self, callback: Callable[..., Any], shown: Display) -> None:
+        class Broken(Play):
+            def get_vars(self, play: object = None, host: str | None = None) -> dict[str, Any]:
+                if host is not None:
+                    raise OSError("vars.yml is gone")
+                return super().get_vars()
+
+        with pytest.raises(SystemExit):
+            callback(Broken(zpower_evidence="verify"))
+        assert shown.errors == ["the variables of the play 'a play' cannot be read: vars.yml is gone"]
+
+    @pytest.mark.parametrize("given", [{"start_at_task": "x"}, {"skip_tags": ["always"]}])
+    def test_wrong_variables_end_the_run_where_the_task_that_says_so_would_be_left_out(
+        self, callback: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shown: Display, given: dict[str, Any]
+    ) -> None:
+        monkeypatch.setattr(tunings.context, "CLIARGS", given)
+        with pytest.raises(SystemExit):
+            callback(Play(zpower_evidence="verify", rps_evry=2))
+        assert "did you mean rps_every?" in shown.errors[0]
+
+    def test_a_run_in_which_every_host_is_skipped_fails(
+        self, evidence: Callable[..., Any], tmp_path: Path, shown: Display
+    ) -> None:
+        one = evidence(hosts=["app1", "app2"])
+        for host in ("app1", "app2"):
+            one.v2_runner_on_skipped(outcome(host, {"skipped": True}))
+        with pytest.raises(SystemExit):
+            one.v2_playbook_on_stats(Stats())
+        assert shown.errors == [
+            "nothing was done: no tuning is chosen for app1, app2, or the tags match none; check zpower_tunings"
+        ]
+        assert document(tmp_path)["run"]["ended"]
 
     def test_of_two_instances_one_writes(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
         evidence()
@@ -696,6 +796,9 @@ class TestEvidence:
             "check": True,
         }
         monkeypatch.setattr(tunings.context, "CLIARGS", given)
+        monkeypatch.setattr(
+            tunings, "sources_of", lambda _inventory: [str(Path(name).resolve()) for name in given["inventory"]]
+        )
         evidence("site")
         about = document(tmp_path, "site")["run"]
         expected = {"inventory": "a.yml, b.yml", "limit": "app*", "tags": ["rps"], "skip_tags": ["x"], "check": True}

@@ -7,10 +7,8 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import (
     LookupModule,
-    check_spelling,
     choose,
     known_tunings,
-    role_variables,
 )
 
 
@@ -49,17 +47,6 @@ def test_choose(chosen, names):
 def test_what_cannot_be_chosen_is_one_sentence(chosen, words):
     with pytest.raises(ValueError, match="^" + words.replace("(", "\\(")):
         choose(chosen, ["a", "b"])
-
-
-def test_a_mistyped_variable_is_an_error_and_one_of_the_users_own_is_not():
-    assert "rps_every" in role_variables("rps")
-    check_spelling("rps", role_variables("rps"), ["rps_every", "rps_result", "rpm_every", "other"])
-    with pytest.raises(ValueError, match="there is no variable 'rps_evry'; did you mean rps_every\\?"):
-        check_spelling("rps", role_variables("rps"), ["rps_every", "rps_evry"])
-    with pytest.raises(AnsibleError, match="did you mean rps_interfaces"):
-        LookupModule().run([["rps"]], variables={"rps_interface": ["hsi0"]})
-    with pytest.raises(AnsibleError, match="did you mean platform_threads_per_core"):
-        LookupModule().run([["rps"]], variables={"platform_threads_per_cpu": 2, "platform_owner": "erp"})
 
 
 @pytest.mark.parametrize("answer", ["", " ", None])

@@ -6,13 +6,19 @@ import bz2
 import gzip
 import lzma
 import os
+import signal
+import subprocess
+import sys
 import tarfile
+import zipfile
 
+import captured
 import captures
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import other_settings
 from captures import header, raw
 
 GOOD = {"proc/cmdline": "x\n", "proc/cpuinfo": "x\n", "sys/devices/system/cpu/online": "0-3\n"}
@@ -148,6 +154,61 @@ def test_a_bomb_in_sysfs_ends_at_the_same_limit(tmp_path, monkeypatch):
     assert "unpacks to more than" in refusal(tmp_path, captures.dbginfo({}, sysfs=bomb))
 
 
+@pytest.fixture
+def unpacked(monkeypatch):
+    """How many bytes have been unpacked; the ratio counts from the first of them."""
+    sizes, unpack = [], limits.Budget.unpack
+    monkeypatch.setattr(limits, "RATIO_FROM", 0)
+    monkeypatch.setattr(limits.Budget, "unpack", lambda self, size: (sizes.append(size), unpack(self, size)))
+    return sizes
+
+
+def zeros(name, size=64 * MIB):
+    return header(name, size=size) + b"\0" * size
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_bomb_ends_at_a_ratio_of_its_size(tmp_path, unpacked, pack):
+    data = pack(zeros(b"proc/zeros"))
+    assert "unpacks to more than 200 times its size: no capture does" in refusal(tmp_path, data)
+    assert sum(unpacked) <= 200 * len(data) + MIB < 32 * MIB
+
+
+def test_a_bomb_in_an_archive_ends_at_the_ratio_of_the_whole(tmp_path, unpacked):
+    data = captures.tar({"a.tar.gz": gzip.compress(zeros(b"proc/x"))}, "")
+    assert "evil.tgz unpacks to more than 200 times its size" in refusal(tmp_path, data)
+    assert sum(unpacked) < 32 * MIB
+
+
+def test_a_bomb_in_a_folder_ends_at_the_ratio_of_its_archives(tmp_path, unpacked):
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    (folder / "large.txt").write_bytes(b"x" * MIB)
+    (folder / "a.tgz").write_bytes(gzip.compress(zeros(b"proc/x")))
+    with pytest.raises(HostError, match="capture unpacks to more than 200 times its size"):
+        open_capture(str(folder))
+    assert sum(unpacked) < 32 * MIB
+
+
+def test_a_small_capture_may_have_any_ratio(tmp_path):
+    path = tmp_path / "capture"
+    path.write_bytes(good(("proc/zeros", b"\0" * 32 * MIB)))
+    assert open_capture(str(path)).value("/proc/cmdline") == "x"
+
+
+@pytest.mark.parametrize("pack", ["gz", "xz"])
+def test_the_names_of_sys_which_pack_best_stay_below_the_ratio(tmp_path, unpacked, pack):
+    cpus = "/sys/devices/system/cpu/cpu%d/cache/index%d/%s"
+    names = ("level", "type", "size", "shared_cpu_map", "shared_cpu_list", "ways_of_associativity", "number_of_sets")
+    sysfs = [
+        (cpus % (cpu, cache, name), "%d\n" % (cpu % 7)) for cpu in range(400) for cache in range(4) for name in names
+    ]
+    path = tmp_path / "capture"
+    path.write_bytes(captures.tar(sysfs, pack))
+    assert open_capture(str(path)).capture.format == "sysfs"
+    assert sum(unpacked) > 100 * path.stat().st_size
+
+
 def test_too_many_names(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MOST_ENTRIES", 1000)
     names = [("proc/%d" % number, "") for number in range(1000)]
@@ -161,6 +222,24 @@ def test_too_many_names(tmp_path, monkeypatch):
 def test_too_much_to_keep(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MOST_KEPT", MIB)
     assert "more than 1 MiB besides logs" in refusal(tmp_path, good(("proc/x", "x" * MIB)))
+
+
+@pytest.mark.parametrize("kind", ["hard", "link", "folder"])
+def test_many_names_of_one_large_file_end_at_a_limit(tmp_path, monkeypatch, kind):
+    """An archive of 100 kB can have 100,000 names of a file of 60 MiB, and each takes seconds to read."""
+    monkeypatch.setattr(limits, "MOST_READ", 4 * MIB)
+    path, name, text = tmp_path / "capture", "etc/sysctl.d/%s.conf", "a = 1\n" * (MIB // 6)
+    if kind == "folder":
+        captured.grow(path, {"/" + key: value for key, value in dict(GOOD, **{name % "a": text}).items()})
+        for one in range(5):
+            os.link(str(path / (name % "a")), str(path / (name % one)))
+    else:
+        entry = {"hard": {"hard": name % "a"}, "link": {"link": "a.conf"}}[kind]
+        path.write_bytes(good((name % "a", text), *((name % one, entry) for one in range(5))))
+    host = open_capture(str(path))
+    assert host.read("/" + name % 4) == text
+    with pytest.raises(HostError, match="more than 4 MiB of .* were read"):
+        list(other_settings.sysctls(host, "net.core.somaxconn"))
 
 
 def test_too_much_time(tmp_path, monkeypatch):
@@ -192,6 +271,8 @@ def test_an_xz_that_wants_much_memory(tmp_path, monkeypatch):
         (captures.tar({"etc/x": "x"}), "holds nothing that is known: a capture is"),
         (captures.tar({"a/sys/x": "x"}), "holds nothing that is known"),
     ],
+    # gzip notes the time, and all processes of pytest-xdist have to find the same tests
+    ids=lambda value: None if isinstance(value, str) else "%d bytes" % len(value),
 )
 def test_no_capture(tmp_path, data, sentence):
     assert sentence in refusal(tmp_path, data)
@@ -303,3 +384,67 @@ def test_long_lines_in_texts_take_no_long_time(tmp_path):
     assert not open_capture(str(path)).exists("/etc/a")
     path.write_bytes(captures.tar({"a/version.txt": "sos report: 4.8", "a/sos_reports/manifest.json": manifest}))
     assert open_capture(str(path)).capture.format == "sos"
+
+
+# As Ansible runs a module: its code is in an archive in a temporary folder, which is removed at its end.
+OPENS = """\
+import os, shutil, signal, sys
+folder, capture, ends = sys.argv[1:]
+sys.path.insert(0, os.path.join(folder, os.path.basename(folder).rpartition("_")[0] + ".zip"))
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits, opening
+def unpack(self, size):
+    print("unpacking", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL if ends == "killed" else signal.SIGSTOP)
+if ends != "well":
+    limits.Budget.unpack = unpack
+opening.open_capture(capture)
+shutil.rmtree(folder)
+"""
+UTILS = os.path.dirname(os.path.dirname(os.path.abspath(limits.__file__)))
+
+
+@pytest.fixture
+def module(tmp_path):
+    """A function that begins to open a capture as a module of this collection does: (its folder, the process)."""
+    capture = tmp_path / "capture.tgz"
+    capture.write_bytes(good())
+    (tmp_path / "tmp").mkdir()
+    begun = []
+
+    def begin(number, ends, name="zpower.sap_tuning.tunings"):
+        folder = tmp_path / "tmp" / ("ansible_%s_payload_%d" % (name, number))
+        folder.mkdir()
+        with zipfile.ZipFile(str(folder / ("ansible_%s_payload.zip" % name)), "w") as archive:
+            packages = ["ansible_collections", "zpower", "sap_tuning", "plugins", "module_utils"]
+            for depth in range(1, len(packages)):
+                archive.writestr("/".join(packages[:depth] + ["__init__.py"]), "")
+            for top, _folders, files in os.walk(UTILS):
+                inside = "/".join(packages + os.path.relpath(top, UTILS).replace(".", "").split("/")).rstrip("/")
+                archive.writestr(inside + "/__init__.py", "")
+                for file in [file for file in files if file.endswith(".py")]:
+                    archive.write(os.path.join(top, file), inside + "/" + file)
+        argv = [sys.executable, "-c", OPENS, str(folder), str(capture), ends]
+        begun.append(subprocess.Popen(argv, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}))
+        return folder, begun[-1]
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_the_folder_of_a_killed_unpacking_goes_with_the_next_one(tmp_path, module):
+    left, killed = module(1, "killed")
+    assert killed.wait() == -signal.SIGKILL and left.exists()
+    used, stopped = module(2, "stopped")
+    assert stopped.stdout.readline() == b"unpacking\n"
+    not_ours = tmp_path / "tmp" / "ansible_other.collection.module_payload_3"
+    not_marked = tmp_path / "tmp" / "ansible_zpower.sap_tuning.rps_payload_4"
+    for folder in (not_ours, not_marked):
+        folder.mkdir()
+    (not_ours / "zpower-in-use").write_text("")
+    own, process = module(5, "well")
+    assert process.wait() == 0
+    assert set((tmp_path / "tmp").iterdir()) == {used, not_ours, not_marked}
+    assert not own.exists()

@@ -178,6 +178,7 @@ def test_a_guest_of_zvm_is_unsupported(tmp_path):
     assert not result["changed"] and not result["failed"]
     found = result["tuning"][0]
     assert found["verdict"] == "unsupported" and "guest of z/VM" in found["reason"]
+    assert found["wanted"] == {"state": "present", "mode": "vertical"}
     assert everything(host) == before and host.log == []
 
 

@@ -5,9 +5,11 @@
 import errno
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import SYSCTL, CpuTopology
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
 from runs import everything, only, runner
 from zkernel import FACILITY, LPAR, TOPOLOGY, ZHost
+
+SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"
 
 
 @pytest.fixture
@@ -106,6 +108,7 @@ def test_a_kernel_without_it_is_unsupported_and_names_the_first_that_have_it(gue
     (tmp_path / TOPOLOGY.lstrip("/")).unlink()
     found = record(guest)
     assert found["verdict"] == "unsupported"
+    assert found["wanted"]["state"] == "present" and found["before"]["running"] is None
     assert "6.1.0-s390x" in found["reason"] and "4.4.92 of SLES 12 SP3" in found["reason"]
 
 
@@ -130,6 +133,16 @@ def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, para
     assert found["after"]["next_boot"] == {"s390.topology": str(int(wanted))}
     assert guest.exists(SYSCTL) is not agrees
     assert record(guest, check=True, sw_siblings=wanted)["verdict"] == "compliant"
+
+
+def test_the_command_line_is_a_conflict_of_every_look_and_once(guest):
+    guest.fill("/proc/cmdline", "topology=off")
+    tuning = CpuTopology(guest, {"state": "present", "sw_siblings": True})
+    for subject in tuning.select() + tuning.select():
+        for _time in range(2):
+            tuning.want(subject)
+            assert [other["what"] for other in subject.conflicts] == ["kernel command line"]
+    assert [other["what"] for other in tuning.observe("s390.topology").conflicts] == ["kernel command line"]
 
 
 def test_a_command_line_that_agrees_is_no_conflict_worth_a_file(guest):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damaged input that fuzzing found: each is one sentence, or is left out."""
 
-import json
 import socket
 import struct
 
@@ -15,7 +14,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import options
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
 from kernel import KernelHost
 from sapsystem import SapHost
@@ -127,12 +125,7 @@ def test_json_of_fio_that_is_nested_too_deeply():
         fio.parse('{"jobs": ' + '{"a":' * 60000, False)
 
 
-def test_a_lease_that_is_nested_too_deeply_ends_once(tmp_path):
+def test_a_lease_that_is_nested_too_deeply_is_over(tmp_path):
     host = KernelHost(tmp_path)
     host.fill("/var/lib/zps/lease.json", DEEP)
-    assert Lease(host, "/var/lib/zps", "rps")._load() == {"until": 0.0, "ends": "once", "boot": None}
-
-
-def test_an_infinite_number_of_connections():
-    with pytest.raises(ValueError, match="connections has inf; it takes whole numbers"):
-        options.parse_int("connections", json.loads("Infinity"))
+    assert Lease(host, "/var/lib/zps", "rps")._due()

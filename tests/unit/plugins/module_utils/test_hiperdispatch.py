@@ -7,13 +7,12 @@ import errno
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import (
-    SYSCTL,
-    TMPFILES,
-    Hiperdispatch,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from runs import everything, only, runner
 from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, FullDiskZHost, ZHost
+
+SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf"
+TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf"
 
 KEY = "s390.hiperdispatch"
 run = runner(Hiperdispatch, enabled=True, steal_threshold=None, delay_factor=None)

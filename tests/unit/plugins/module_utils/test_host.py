@@ -5,6 +5,7 @@ import errno
 import os
 import pwd
 import stat
+import tempfile
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import host as _host
@@ -63,6 +64,50 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_nothing_beside(tmp_path, m
     assert error.value.errno == errno.ENOSPC
     assert target.read_text() == "old"
     assert os.listdir(str(tmp_path)) == ["x"]
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    (tmp_path / "x").write_text("old")
+    steps, fsync, rename = [], os.fsync, os.rename
+
+    def synced(descriptor):
+        found = os.fstat(descriptor)
+        steps.append("folder" if stat.S_ISDIR(found.st_mode) else "file of %d bytes" % found.st_size)
+        fsync(descriptor)
+
+    def renamed(*names):
+        steps.append("rename")
+        rename(*names)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    Host(str(tmp_path)).write("/x", "text")
+    assert steps == ["file of 4 bytes", "rename", "folder"]
+    Host(str(tmp_path)).remove("/x")
+    assert steps[3:] == ["folder"]
+
+
+def test_put_is_one_write_into_the_file_that_is_there(tmp_path, monkeypatch):
+    """The kernel takes each write as a value, and nothing can be renamed in /proc and /sys."""
+    (tmp_path / "sys").mkdir()
+    target = tmp_path / "sys" / "value"
+    target.write_text("0\n")
+    before, written, write = os.stat(str(target)).st_ino, [], os.write
+
+    def noted(descriptor, data):
+        written.append(data)
+        return write(descriptor, data)
+
+    host = Host(str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", noted)
+        host.put("/sys/value", "f,5")
+    assert written == [b"f,5\n"] and target.read_text() == "f,5\n"
+    assert os.stat(str(target)).st_ino == before
+    with pytest.raises(HostError) as error:
+        host.put("/sys/none", "3")
+    assert error.value.errno == errno.ENOENT
+    assert os.listdir(str(tmp_path / "sys")) == ["value"]
 
 
 def test_put_names_path_value_and_the_kernels_reason(tmp_path):
@@ -177,6 +222,30 @@ def test_on_aix_its_programs_keep_the_access_control_list(tmp_path, monkeypatch)
     with pytest.raises(HostError):
         host.replace("/x", b"newer")
     assert (tmp_path / "x").read_bytes() == b"new"
+
+
+def test_a_folder_that_another_tuning_removes_meanwhile_is_made_again(tmp_path, monkeypatch):
+    real, removed = tempfile.mkstemp, []
+
+    def mkstemp(**options):
+        if not removed:
+            removed.append(options["dir"])
+            os.rmdir(options["dir"])
+        return real(**options)
+
+    monkeypatch.setattr(tempfile, "mkstemp", mkstemp)
+    Host(str(tmp_path)).write("/etc/sysctl.d/91-x.conf", "a = 1\n")
+    assert removed == [str(tmp_path / "etc/sysctl.d")]
+    assert (tmp_path / "etc/sysctl.d/91-x.conf").read_text() == "a = 1\n"
+
+
+def test_a_folder_that_cannot_stay_is_an_error(tmp_path, monkeypatch):
+    def mkstemp(**options):
+        raise FileNotFoundError(errno.ENOENT, "it is gone", options["dir"])
+
+    monkeypatch.setattr(tempfile, "mkstemp", mkstemp)
+    with pytest.raises(HostError, match=r"^cannot write /etc/sysctl.d/91-x.conf: "):
+        Host(str(tmp_path)).write("/etc/sysctl.d/91-x.conf", "a = 1\n")
 
 
 def test_a_system_that_cannot_sync_folders_writes_all_the_same(tmp_path, monkeypatch):

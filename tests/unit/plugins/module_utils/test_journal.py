@@ -114,3 +114,30 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     with pytest.raises(HostError) as error:
         opened(Host(str(tmp_path)))
     assert str(error.value).startswith("nothing was changed: cannot keep a journal in " + FOLDER)
+
+
+@pytest.mark.parametrize("meanwhile", ["makes", "removes"])
+def test_a_folder_that_another_tuning_makes_or_removes_during_the_look_is_noted(host, monkeypatch, meanwhile):
+    """Each of them notes it, so the last one that is taken back removes it."""
+    drop_ins, other, real = "/etc/sysctl.d", Journal(host, "other", FOLDER), Journal._folders
+
+    def begin():
+        other.intend([("other", knob("/o", "0", "1"))], [drop_ins])
+        os.makedirs(host.path(drop_ins))
+
+    def folders(self):
+        # what the other one writes comes after this look into the journals, or was there only before it
+        found = real(self) if meanwhile == "removes" else []
+        monkeypatch.setattr(Journal, "_folders", real)
+        if meanwhile == "makes":
+            begin()
+        else:
+            other.forget(["/o"])
+        return found
+
+    if meanwhile == "removes":
+        begin()
+    journal = opened(host)
+    monkeypatch.setattr(Journal, "_folders", folders)
+    journal.intend([("eth0", knob("/k", "0", "f"))], [drop_ins])
+    assert journal.made == [drop_ins]

@@ -3,15 +3,23 @@
 """What is left on a host: found with and without a journal, and gone after the command that the record names."""
 
 import fcntl
+import json
 import os
 import re
+import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import places
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import drop_ins
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers, _sap_limits, _smc_boot
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import (
+    _leftovers,
+    _sap_limits,
+    _smc_boot,
+    _unused,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import leftovers
@@ -102,8 +110,10 @@ def test_a_checkpoint_is_left_until_it_is_taken_back(host):
 
 def test_the_guardian_of_a_probation_is_named(host):
     run(host, checkpoint="probation")
-    lease = '{"until": 1e9, "ends": "2026-11-23T10:00:00Z"}\n'
-    host.write(FOLDER + "/checkpoint-probation/lease.json", lease)
+    wall = time.time() + 600
+    ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall))
+    lease = {"until": time.monotonic() + 600, "wall": wall, "ends": ends}
+    host.write(FOLDER + "/checkpoint-probation/lease.json", json.dumps(lease))
     guardian = FOLDER + "/checkpoint-probation/rps.guardian"
     host.write(guardian, "4711")
     with open(host.path(guardian), encoding="ascii") as stream:
@@ -111,7 +121,7 @@ def test_the_guardian_of_a_probation_is_named(host):
         found = left(host)
     assert set(found) == {("rps", "probation"), ("rps", "files")}
     record = found["rps", "probation"]
-    assert record["before"]["running"] == {"guardian": "process 4711", "until": "2026-11-23T10:00:00Z"}
+    assert record["before"]["running"] == {"guardian": "process 4711", "until": ends}
     assert "the host restores them by itself" in record["reason"] and "confirm keeps them" in record["reason"]
 
 
@@ -155,15 +165,28 @@ def test_what_killed_runs_left_is_removed_by_a_rollback(host, path):
         (FOLDER + "/smc.pyz", "smc"),
         ("/etc/systemd/system/SAPPRD_00.service.d/zpower-sap-tuning.conf", "sap_profile"),
         (_sap_limits.LIMITS + "/zpower-sap-tuning-prdadm.conf", "sap_profile"),
+        (_sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d", "sap_profile"),
         ("/etc/.zpower-fstab.k1ll3d", "system_base"),
         *(("%s/%sx-y.conf" % (folder, drop_ins.PREFIX), "x_y") for folder in drop_ins.FOLDERS),
     ],
 )
-def test_the_files_of_every_tuning_are_found(host, path, tuning):
+def test_the_files_of_every_tuning_are_found(host, path, tuning, monkeypatch):
+    """By leftovers, and by a rollback, which does not import a tuning without files."""
+    monkeypatch.setattr(_unused, "Host", lambda: host)
+    if tuning in SOURCES:
+        assert _unused.unused([tuning]) == [tuning]
     empty_file(host, path)
     found = left(host)
     assert set(found) == {(tuning, "files")}
     assert path in found[tuning, "files"]["reason"]
+    assert _unused.unused([tuning]) == []
+
+
+def test_a_temporary_file_of_limits_was_not_edited_by_someone(host):
+    path = _sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d"
+    empty_file(host, path)
+    found = left(host)["sap_profile", "files"]
+    assert found["reason"].startswith("%s: ansible-playbook zpower.sap_tuning.rollback" % path)
 
 
 def test_a_file_of_nobody_is_shown_and_left_alone(host):

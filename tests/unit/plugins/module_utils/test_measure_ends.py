@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import STANDIN, listens, server, wait_until
+from measuring import STANDIN, listens, server, wait_until, with_a_limit
 
 
 def script(folder, name, text):
@@ -63,9 +63,22 @@ def test_the_server_behind_a_script_ends_with_an_agent_that_was_killed(tmp_path)
 
 def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper):
     program, runs = sleeper
-    with pytest.raises(MeasureError, match="did not end within the time limit of 2 s"):
-        programs.run_together([[program]], 2)
+
+    def attempt(seconds):
+        with pytest.raises(MeasureError, match="did not end within the time limit of %d s" % seconds):
+            programs.run_together([[program]], seconds)
+
+    with_a_limit(attempt, lambda _nothing: told(program))
     assert wait_until(lambda: not runs())
+
+
+def test_programs_that_print_more_than_a_pipe_holds_end_by_themselves(tmp_path):
+    program = script(tmp_path, "talker", "echo begin $1\nhead -c 300000 /dev/zero | tr '\\0' x\necho end $1 >&2\n")
+    ran = programs.run_together([[program, "1"], [program, "2"]], 600, half=1000)
+    assert ran.codes == [0, 0]
+    for number, text in enumerate(ran.texts, 1):
+        assert text.startswith("begin %d\nxxx" % number) and text.endswith("xxxend %d\n" % number)
+        assert len(text) < 2100
 
 
 def test_the_client_behind_a_script_ends_with_a_module_that_was_killed(sleeper):
@@ -104,7 +117,7 @@ def test_a_module_that_is_killed_as_soon_as_a_program_runs_leaves_none(sleeper, 
 
 def test_a_script_is_not_waited_for_longer_than_the_time_limit(sleeper):
     program, runs = sleeper
-    assert programs.ask([program], 2) == ""
+    assert with_a_limit(lambda seconds: programs.ask([program], seconds), lambda _text: told(program)) == ""
     assert wait_until(lambda: not runs()) and not over(program)
 
 

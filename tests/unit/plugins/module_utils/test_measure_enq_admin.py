@@ -4,6 +4,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
@@ -67,6 +68,17 @@ def test_info():
     assert enq_admin.release_of("nothing\n") == "unknown"
 
 
+@pytest.mark.parametrize("line", ["a\n", " ", "a "])
+def test_lines_without_a_colon_take_no_long_time(line):
+    times = []
+    for count in (1000, 16000):
+        begin = time.process_time()
+        assert enq_admin.parse_info("x" + line * count) == {}
+        times.append(time.process_time() - begin)
+    # linear: 16 times as much; it was 256 times as much
+    assert times[1] < 100 * (times[0] + 0.001)
+
+
 def test_the_list_of_locks_with_any_blank_lines():
     """A blank line in the table ends it for those who split the output at blank lines."""
     answer = enq_admin.parse(LOCKS.replace("\n\nWrite", "\nWrite"))
@@ -82,6 +94,7 @@ def test_the_list_of_locks_with_any_blank_lines():
     [
         ("", "no answer that ends with a time: nothing was printed"),
         (INFO.replace("Response=281 usec", ""), "no answer that ends with a time: Enqueue Server 2"),
+        (INFO.replace("=281 usec", "=%s usec" % ("9" * 5000)), "no answer that ends with a time: Enqueue Server 2"),
         (INFO.replace("; OK;", "; ERROR (timeout);"), "Process Information: ERROR \\(timeout\\): Enqueue Server 2"),
     ],
 )

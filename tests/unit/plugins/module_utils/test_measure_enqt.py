@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SAP's enqt, played by its stand-in: what can be sent to it, what is read of it, and that its locks always go."""
 
+import functools
 import os
 import signal
+import tempfile
 import threading
 
 import pytest
@@ -11,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQT, LOCK, agent_of, asked, record_of, standin
-from measuring import errors, wait_until
+from measuring import errors, measured, wait_until
 
 # The four published figures for one process with SMC-R, in layouts that the output may have: none is documented.
 PUBLISHED = {
@@ -109,6 +111,10 @@ def test_number_of_entries():
     assert enqt.parse_entries(text) == 17
     with pytest.raises(MeasureError, match="enqt printed no number of locks: \\*\\*\\* ERROR"):
         enqt.parse_entries("*** ERROR => no connection\n")
+    with pytest.raises(MeasureError, match="enqt printed no number of locks"):
+        enqt.parse_entries("Number of selected entries: %s\n" % ("9" * 5000))
+    with pytest.raises(MeasureError, match="enqt printed no rates that can be read"):
+        enqt.parse_rates("Ops/min actual\n%s\n" % ("9" * 400))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +126,8 @@ def test_the_longest_average_that_lies_in_a_run_decides(seconds, name):
 
 
 def test_the_benchmarks_load(server, session):
-    record = record_of(workload(server, "sd_benchmark", processes=2, seconds=3), session, warmup=0)
+    load = {"processes": 2, "seconds": 3}
+    (record,) = measured(lambda: [record_of(workload(server, "sd_benchmark", **load), session, warmup=0)])
     assert errors(record) == [None] * 2 and "left_behind" not in record
     assert record["workload"]["name"] == "enqt-sd_benchmark-x2" and record["workload"]["connections"] == 2
     assert record["workload"]["argv"] == [ENQT, "pf=" + server.profile, "10", "3"]
@@ -160,7 +167,8 @@ def test_watching_makes_no_locks_and_minds_none(server, session):
     others = threading.Thread(target=work)
     others.start()
     try:
-        record = record_of(workload(server, "live_statistics", seconds=3), session, runs=1, warmup=0)
+        watched = functools.partial(workload, server, "live_statistics", seconds=3)
+        (record,) = measured(lambda: [record_of(watched(), session, runs=1, warmup=0)])
     finally:
         over.set()
         others.join()
@@ -226,7 +234,12 @@ def test_no_server(tmp_path, session):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_a_measurement_that_is_ended_leaves_no_lock_and_no_program(server, session, number):
+def test_a_measurement_that_is_ended_leaves_no_lock_no_program_and_no_file(
+    server, session, number, tmp_path, monkeypatch
+):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     server.order(hang=True)
     pid = os.fork()
     if pid == 0:
@@ -235,10 +248,12 @@ def test_a_measurement_that_is_ended_leaves_no_lock_and_no_program(server, sessi
         finally:
             os._exit(0)
     assert wait_until(lambda: server.count() == 10), "the program has not begun"
+    assert [name for _folder, _folders, names in os.walk(str(temporary)) for name in names if "dev_eq_" in name]
     os.kill(pid, number)
     os.waitpid(pid, 0)
     assert wait_until(lambda: server.count() == 0)
     assert wait_until(lambda: not programs_of(server.profile))
+    assert wait_until(lambda: not os.listdir(str(temporary)))
     assert server.count() == 0
 
 

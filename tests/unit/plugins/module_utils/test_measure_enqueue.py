@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which enqueue server there is, what its own counters say, and the guardian of what a measurement owes."""
 
+import contextlib
 import os
 import signal
 import sys
+import tempfile
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
@@ -128,6 +130,8 @@ def test_counters_in_any_layout(rows):
         (OK.replace("OK", "FAIL: NIECONN_REFUSED (Connection refused)"), "failed: NIECONN_REFUSED"),
         (OK + "everything is fine\n", "printed no known counter: 20.11.2026"),
         ("sapcontrol: not found\n", "printed no answer: sapcontrol: not found"),
+        # neither infinity nor a number that Python refuses to read
+        (OK + "enqueue_requests: %s\nlock_time: %s.0\n" % ("9" * 5000, "9" * 400), "printed no known counter"),
     ],
 )
 def test_no_counters(text, words):
@@ -190,24 +194,43 @@ def test_counters_that_cannot_be_had_are_no_metric_and_fail_no_run(tmp_path, mon
 # programs and the guardian
 
 
-def test_a_program_that_cannot_be_had_or_dies():
+@pytest.fixture
+def runner():
+    with contextlib.closing(Runner()) as made:
+        yield made
+
+
+def test_a_program_that_cannot_be_had_or_dies(runner):
     with pytest.raises(MeasureError, match="/nowhere/enqt cannot be run"):
-        Runner().ask(["/nowhere/enqt"], PATIENCE)
+        runner.ask(["/nowhere/enqt"], PATIENCE)
     with pytest.raises(MeasureError, match="sh was ended by signal 9"):
-        Runner().ask(["sh", "-c", "kill -9 $$"], PATIENCE)
+        runner.ask(["sh", "-c", "kill -9 $$"], PATIENCE)
 
 
-def test_very_much_text_keeps_its_beginning_and_its_end():
-    text = Runner().ask([sys.executable, "-c", "print('begin' + 'x' * 2000000 + 'end')"], PATIENCE)
+def test_very_much_text_keeps_its_beginning_and_its_end(runner):
+    text = runner.ask([sys.executable, "-c", "print('begin' + 'x' * 2000000 + 'end')"], PATIENCE)
     assert text.startswith("begin") and text.rstrip().endswith("end") and len(text) < 600000
 
 
-def test_a_watched_program_is_read_while_it_runs_and_ended():
-    with Runner().watched(["sh", "-c", "echo one; echo $$; sleep 600"]) as seen:
+def test_a_watched_program_is_read_while_it_runs_and_ended(runner):
+    with runner.watched(["sh", "-c", "echo one; echo $$; sleep 600"]) as seen:
         assert wait_until(lambda: "".join(seen).count("\n") == 2)
     pid = int("".join(seen).split()[1])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs programs as another user")
+def test_a_program_of_another_user_works_in_a_folder_of_its_own_and_nothing_stays(monkeypatch):
+    with tempfile.TemporaryDirectory() as temporary, contextlib.closing(Runner("nobody")) as runner:
+        os.chmod(temporary, 0o1777)
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        said = runner.ask(["sh", "-c", "id -un; pwd; touch dev_eq_1; ls; touch ../dev_eq_2"], PATIENCE).splitlines()
+        assert said[0] == "nobody" and said[2] == "dev_eq_1" and "Permission denied" in said[3]
+        assert said[1].startswith(os.path.join(temporary, "zpower-enqueue-"))
+        assert os.listdir(os.path.dirname(said[1])) == []
+        runner.close()
+        assert os.listdir(temporary) == []
 
 
 @pytest.mark.parametrize("owes, said", [(True, True), (False, False)])

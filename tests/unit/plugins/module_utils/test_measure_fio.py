@@ -8,6 +8,7 @@ import shutil
 import signal
 
 import pytest
+from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio, scratch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
@@ -102,7 +103,7 @@ def test_the_text_of_a_run_fits_a_record_of_six_runs():
 
 def test_names_of_the_shapes():
     given = {"directory": "/data", "patterns": "seqread,randwrite", "jobs": ["1", 8]}
-    assert fio.names(given) == [
+    assert names_of("workload", workload="fio", fio=given) == [
         "fio-seqread-direct",
         "fio-randwrite-direct",
         "fio-seqread-async",
@@ -112,7 +113,7 @@ def test_names_of_the_shapes():
         "fio-seqread-async-x8",
         "fio-randwrite-async-x8",
     ]
-    assert len(fio.names({})) == 8
+    assert len(names_of("workload", workload="fio", fio={"directory": "/data"})) == 8
 
 
 @pytest.mark.parametrize(
@@ -162,12 +163,12 @@ def test_what_has_to_be_equal_in_both_states():
 )
 def test_options_out_of_their_limits(changed, words):
     with pytest.raises(MeasureError, match=words):
-        fio.workloads(options(**changed), None, "")
+        fio.workloads(options(**changed), {"path": None}, "")
 
 
 def test_no_fio_is_said():
     with pytest.raises(MeasureError, match="fio was not found in /nowhere, /neither: install it"):
-        fio.workloads(options(), None, "/nowhere:/neither")
+        fio.workloads(options(), {"path": None}, "/nowhere:/neither")
 
 
 def test_another_program_is_no_fio():
@@ -176,7 +177,7 @@ def test_another_program_is_no_fio():
 
 
 def measured(directory, **changed):
-    workloads = fio.workloads(options(directory=str(directory), **changed), None, os.environ["PATH"])
+    workloads = fio.workloads(options(directory=str(directory), **changed), {"path": None}, os.environ["PATH"])
     return [rounds.measure_workload(workload, plan(run_seconds=0.1, timeout=600.0), ALONE) for workload in workloads]
 
 
@@ -225,7 +226,7 @@ def test_ended_while_fio_works_its_files_go(tmp_path, number):
     pid = os.fork()
     if pid == 0:
         try:
-            workloads = fio.workloads(options(directory=str(tmp_path)), None, os.environ["PATH"])
+            workloads = fio.workloads(options(directory=str(tmp_path)), {"path": None}, os.environ["PATH"])
             rounds.measure_round(plan(run_seconds=1.0, timeout=600.0), workloads)
         finally:
             os._exit(1)

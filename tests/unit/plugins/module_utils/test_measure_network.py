@@ -6,6 +6,7 @@ import json
 import socket
 
 import pytest
+from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
@@ -13,6 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from measuring import OPTIONS, PATIENCE, errors, server, target
 
+SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
 
 
@@ -23,7 +25,7 @@ def chosen(**given):
 
 def round_of(session, options=None, **changed):
     params = dict(OPTIONS, session=session, path=None, **changed)
-    made = request.network_workloads(chosen(**options or {}), params, "/nowhere")
+    made = request.workloads(chosen(**options or {}), params, "/nowhere")
     return entry_point.measure(params, made)
 
 
@@ -42,24 +44,22 @@ def test_the_matrix_is_the_published_one():
         ("strWrite", 30720, None, "out"),
     )
     assert network.CONNECTIONS == (1, 10, 50, 250)
-    names = request.network_names({}, "pingpong")
+    names = names_of("workload", workload="network", session=SESSION)
     assert len(names) == len(set(names)) == 20
     assert {"pingpong-latency", "pingpong-onlTrans-x10", "pingpong-strWrite-x250"} <= set(names)
 
 
 def test_names_from_what_a_playbook_may_write():
-    given = {"kinds": "strRead, latency", "connections": "1,10"}
-    names = request.network_names(given, "netperf")
+    given = {"kinds": "strRead,latency", "connections": "1,10"}
+    names = names_of("workload", workload="network", session=dict(SESSION, tool="netperf"), network=given)
     assert names == ["netperf-strRead", "netperf-latency", "netperf-strRead-x10", "netperf-latency-x10"]
     with pytest.raises(ValueError):
-        request.network_names({"connections": "many"}, "netperf")
+        names_of("workload", workload="network", session=SESSION, network={"connections": "many"})
 
 
 def test_records_of_a_round(session):
     records = round_of(session, {"connections": [1, 3]}, loops=40)
-    assert [record["workload"]["name"] for record in records] == request.network_names(
-        {"connections": [1, 3]}, "pingpong"
-    )
+    assert [record["workload"]["name"] for record in records] == request.names(chosen(connections=[1, 3]), "pingpong")
     for record in records:
         workload = record["workload"]
         assert errors(record) == [None] * 3 and session["token"] not in json.dumps(record)
@@ -175,12 +175,12 @@ def test_smc_sockets_are_opened_and_what_became_of_them_is_recorded(monkeypatch)
 
 
 def test_which_server():
-    tool, how = request.network_server(chosen(transport="smc"), None, "/nowhere")
+    tool, how, _result = request.server(chosen(transport="smc"), {"path": None}, "/nowhere")
     assert (tool, how) == ("pingpong", {"version": "1", "kind": "smc"})
     with pytest.raises(MeasureError, match="netserver was not found in /nowhere, /nor/here: install it"):
-        request.network_server(chosen(tool="netperf"), None, "/nowhere:/nor/here")
+        request.server(chosen(tool="netperf"), {"path": None}, "/nowhere:/nor/here")
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
-        request.network_server(chosen(tool="qperf", transport="smc"), None, "/nowhere")
+        request.server(chosen(tool="qperf", transport="smc"), {"path": None}, "/nowhere")
 
 
 def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
@@ -188,11 +188,11 @@ def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
         (tmp_path / name).write_text("#!/bin/sh\necho Netperf version 9.9\n")
         (tmp_path / name).chmod(0o755)
     path = str(tmp_path / "netperf")
-    _tool, how = request.network_server(chosen(tool="netperf"), path, "/nowhere")
+    _tool, how, _result = request.server(chosen(tool="netperf"), {"path": path}, "/nowhere")
     assert how["version"] == "9.9" and how["program"](None, 1) == [str(tmp_path / "netserver"), "-D", "-p", "1"]
     (tmp_path / "netserver").unlink()
     with pytest.raises(MeasureError, match="netserver is no executable file: set path to netserver"):
-        request.network_server(chosen(tool="netperf"), path, "/nowhere")
+        request.server(chosen(tool="netperf"), {"path": path}, "/nowhere")
 
 
 def test_every_tool_has_what_the_set_needs():

@@ -88,6 +88,9 @@ def test_an_error_is_one_sentence(name, words):
         ("20135.309 kB/s", "20135.309 baud", "unknown unit baud"),
         ("0.097 ms", "0.000 ms", "as 0"),
         ("av2     0.097 ms\n", "", "no av2"),
+        # neither infinity nor a number that Python refuses to read
+        ("av2     0.097 ms\n", "av2     %s ms\n" % ("9" * 400), "no av2"),
+        ("av2     0.097 ms\n", "* ERROR x\n* RC -%s\n" % ("9" * 5000), "niping: x\\Z"),
     ],
 )
 def test_what_is_missing_or_unknown_is_never_a_figure(old, new, words):

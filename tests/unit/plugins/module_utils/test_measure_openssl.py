@@ -6,6 +6,7 @@ import os
 import shutil
 
 import pytest
+from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import openssl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
@@ -65,14 +66,13 @@ def test_a_process_that_is_missing_is_no_sum():
 
 
 def test_names_are_the_published_shapes():
-    names = openssl.names({})
+    names = names_of("workload", workload="openssl")
     assert len(names) == 18 and len(set(names)) == 18
     assert names[:3] == ["openssl-aes-128-gcm-256B", "openssl-aes-128-gcm-1024B", "openssl-aes-128-gcm-8192B"]
-    assert openssl.names({"ciphers": ["aes-256-xts"], "bytes": 8192, "processes": "4"}) == [
-        "openssl-aes-256-xts-8192B-x4"
-    ]
+    shape = {"ciphers": ["aes-256-xts"], "bytes": 8192, "processes": "4"}
+    assert names_of("workload", workload="openssl", openssl=shape) == ["openssl-aes-256-xts-8192B-x4"]
     with pytest.raises(ValueError):
-        openssl.names({"bytes": ["many"]})
+        names_of("workload", workload="openssl", openssl={"bytes": ["many"]})
 
 
 def test_commands():
@@ -118,12 +118,12 @@ def test_another_program_is_no_openssl():
 )
 def test_options_out_of_their_limits(changed, words):
     with pytest.raises(MeasureError, match=words):
-        openssl.workloads(dict(OPTIONS, **changed), None, "")
+        openssl.workloads(dict(OPTIONS, **changed), {"path": None}, "")
 
 
 def test_no_openssl_is_said():
     with pytest.raises(MeasureError, match="openssl was not found in /nowhere: install it"):
-        openssl.workloads(OPTIONS, None, "/nowhere")
+        openssl.workloads(OPTIONS, {"path": None}, "/nowhere")
 
 
 def measured(workload):
@@ -133,7 +133,7 @@ def measured(workload):
 @needs_openssl
 def test_the_real_openssl():
     options = dict(OPTIONS, bytes=[8192], processes=[2])
-    record = measured(openssl.workloads(options, None, os.environ["PATH"])[0])
+    record = measured(openssl.workloads(options, {"path": None}, os.environ["PATH"])[0])
     assert errors(record) == [None]
     run = record["runs"][0]
     assert run["metrics"]["kib_per_s"] == pytest.approx(run["metrics"]["operations_per_s"] * 8, rel=1e-4)

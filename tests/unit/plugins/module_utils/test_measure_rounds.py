@@ -10,10 +10,10 @@ import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram, request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram, niping_request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import workload
-from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server, signal_later
+from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server
 
 CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s", "process_s"}
 METRICS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -233,11 +233,18 @@ def test_a_server_that_is_killed_fails_the_rest_at_once(monkeypatch):
     assert "connection refused" in record["runs"][-1]["error"]
 
 
-def test_a_stopped_server_is_gone_for_all_that_follows():
+def test_a_stopped_server_is_gone_for_all_that_follows(monkeypatch):
+    real, begun = rounds._one_run, []
     with server() as running:
-        killer = signal_later(running, 15, 0.4)
+
+        def one_run(*arguments):
+            begun.append(arguments)
+            if len(begun) == 4:
+                os.kill(running["pid"], signal.SIGTERM)
+            return real(*arguments)
+
+        monkeypatch.setattr(rounds, "_one_run", one_run)
         records = round_of(running, loops=5000, runs=20, bytes=[1, 500], timeout=3600)
-        killer.wait()
     last = records[-1]["runs"][-1]
     assert not last["ok"] and "the server is gone" in last["error"] and last["elapsed_s"] is None
     # hosts that wait for their turn need it for longer
@@ -339,13 +346,13 @@ def test_options_out_of_bounds(option, value, words):
     params = dict(OPTIONS, **dict({"run_seconds": 2.0 if option == "timeout" else 0.02}, **{option: value}))
     with pytest.raises(MeasureError, match=words):
         entry_point.check(params)
-        request.check_niping(params)
+        niping_request.workloads(params, params, "/nowhere")
 
 
 def test_which_tool():
-    assert request.choose_niping("pingpong", None, "") == ("pingpong", None, [])
-    assert request.choose_niping("auto", STANDIN, "") == ("niping", STANDIN, [])
-    tool, binary, warnings = request.choose_niping("auto", None, "/nowhere")
+    assert niping_request.choose("pingpong", None, "") == ("pingpong", None, [])
+    assert niping_request.choose("auto", STANDIN, "") == ("niping", STANDIN, [])
+    tool, binary, warnings = niping_request.choose("auto", None, "/nowhere")
     assert (tool, binary) == ("pingpong", None) and "niping was not found" in warnings[0]
     with pytest.raises(MeasureError, match="not found in /usr/sap/<SID>/.*, /nowhere: set path"):
-        request.choose_niping("niping", None, "/nowhere")
+        niping_request.choose("niping", None, "/nowhere")

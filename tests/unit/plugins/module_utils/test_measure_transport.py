@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 
 NO_SMC = "0x03010000 (the peer does not support SMC)"
@@ -138,9 +138,9 @@ def test_a_name_that_nobody_knows_over_smc(smc):
 
 @pytest.mark.parametrize("tool", ["auto", "pingpong"])
 def test_smc_is_measured_with_pingpong(tool):
-    assert request.choose_niping(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
+    assert niping_request.choose(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
 
 
 def test_niping_opens_no_smc_sockets():
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
-        request.choose_niping("niping", measuring.STANDIN, "", "smc")
+        niping_request.choose("niping", measuring.STANDIN, "", "smc")

@@ -469,6 +469,7 @@ def test_a_kernel_without_rps_is_unsupported(host):
         os.unlink(host.path(QUEUE % number))
     record = only(run(host, interfaces=["hsi0"]))
     assert record["verdict"] == "unsupported" and "CONFIG_RPS" in record["reason"]
+    assert sorted(record["wanted"]) == ["rps_cpus", "state"]
 
 
 def test_another_operating_system_is_not_applicable(tmp_path):

@@ -46,6 +46,8 @@ def said(function, text):
 class Machine:
     """A Host of which only the programs are known: answers is [(argv, Result or error)], in the order of the calls."""
 
+    root = "/nowhere"
+
     def __init__(self, *answers, files=()):
         self.answers = list(answers)
         self.files = files
@@ -56,6 +58,9 @@ class Machine:
     def listdir(self, path):
         assert path == "/proc"
         return []
+
+    def read(self, path):
+        assert path == "/etc/passwd"
 
     def run(self, argv, timeout=30, user=None, env=None):
         expected, answer = self.answers.pop(0)
@@ -111,6 +116,13 @@ def test_an_answer():
 )
 def test_an_answer_that_is_none(text, function, failure):
     assert sapcontrol.parse_answer(text) == (function, False, failure, [])
+
+
+@pytest.mark.parametrize("pid", ["9" * 5000, "\u00b2", "0007", "-1"])
+def test_a_process_id_that_is_none(pid):
+    text = said("GetProcessList", "OK\n" + HEADER + "x, y, GREEN, Running, , , " + pid + "\n")
+    (found,) = sapcontrol.parse_processes(sapcontrol.parse_answer(text))
+    assert found.pid is None
 
 
 def test_processes_with_commas_and_with_nothing_in_their_columns():
@@ -200,6 +212,7 @@ WARNED = "***WARNING: Unexpected parameter: foo/bar =1\n"
         ),
         (1, "cannot read\nthe profile\n", ["exit code 1: cannot read | the profile"]),
         (-11, "", ["exit code -11: nothing"]),
+        (2, "Errors detected: " + "0" * 5000, ["exit code 2: Errors detected: " + "0" * 283]),
         (0, "== Checking profile: <no_profile>\nErrors detected: 0\n", ["sappfpar did not read the profile"]),
     ],
 )
@@ -339,6 +352,8 @@ class Restarting(Machine):
 
     def read(self, path):
         pid = path.split("/")[2]
+        if path == "/etc/passwd" or path.endswith("/status"):
+            return None
         if pid == "1":
             raise HostError("cannot read %s: No such process" % path, errno.ESRCH)
         if path.endswith("/stat"):

@@ -10,7 +10,7 @@ import time
 import captured
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import realtime
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import processes, realtime
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
 
 UNIT = "SAPPRD_00.service"
@@ -411,15 +411,18 @@ def test_summary(processes, text):
 @pytest.mark.parametrize(
     ("policy", "priority", "text"), [("SCHED_BATCH", 0, "SCHED_BATCH"), ("SCHED_RR", 7, "SCHED_RR 7")]
 )
-def test_a_real_process_is_read_as_the_kernel_tells_it(policy, priority, text):
-    name = "XQ%d" % (os.getpid() % 10)
-    child = subprocess.Popen(["dw.sap%s_D77" % name, "600"], executable="/bin/sleep")
+def test_a_real_process_is_read_as_the_kernel_tells_it(policy, priority, text, monkeypatch):
+    # names of this process alone: the same test may run in another session
+    number, instance = os.getpid() // 100 % 1000, "D%02d" % (os.getpid() % 100)
+    name = "%s%02d" % ("UVWXYZABCD"[number // 100], number % 100)
+    monkeypatch.setattr(processes, "uid_of", lambda name: os.getuid())
+    child = subprocess.Popen(["dw.sap%s_%s" % (name, instance), "600"], executable="/bin/sleep")
     try:
         os.sched_setscheduler(child.pid, getattr(os, policy), os.sched_param(priority))
         deadline = time.time() + 60
         found = []
         while not found and time.time() < deadline:  # /proc knows the arguments a moment after the start
-            found = realtime.work_processes(Host(), name, "D77")
+            found = realtime.work_processes(Host(), name, instance)
         assert [pid for pid, _policy, _priority in found] == [child.pid]
         assert realtime.summary(found) == text
     except PermissionError:

@@ -172,7 +172,7 @@ def test_hosts_that_write_one_profile_at_once_lose_nothing(host):
         process.start()
     start.set()
     for process in processes:
-        process.join(60)
+        process.join()
     assert [process.exitcode for process in processes] == [0] * 4
     lines = host.data(DEFAULT).decode().splitlines()
     assert host.data(DEFAULT).startswith(DEFAULT_TEXT)

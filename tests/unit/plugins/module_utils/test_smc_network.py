@@ -13,11 +13,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import net
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_boot, _smc_network, _smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc_network import Network, kernel_ready
-from kernel import KernelHost
 from runs import everything, runner
-from smckernel import PROTOCOLS, Tables
+from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables
 
-RELEASE = "6.12.1-s390x"
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
 MODULES = "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf"
 UNIT = "/etc/systemd/system/zpower-sap-tuning-smc.service"
@@ -56,32 +54,10 @@ class KernelSide(Tuning):
 KernelSide.__abstractmethods__ = frozenset()
 
 
-class Machine(KernelHost):
-    """A host whose kernel can load SMC, with systemd; calls: the commands that it ran."""
-
-    def __init__(self, root):
-        super().__init__(root)
-        self.calls = []
-        self.modprobe = Result(0, "", "")
-        os.makedirs(self.path("/run/systemd/system"))
-        os.makedirs(self.path("/etc/systemd/system"))
-        self.fill("/proc/sys/kernel/osrelease", RELEASE)
-        self.fill("/proc/net/protocols", "TCP 1\n")
-        self.fill(DEP, "kernel/net/smc/smc_diag.ko.xz: kernel/net/smc/smc.ko.xz\nkernel/net/smc/smc.ko.xz:")
-        self.interface("enc1")
-        self.fill("/sys/class/infiniband/mlx5_0/node_type", "1: CA")
-
-    def run(self, argv, timeout=30, **_more):
-        self.calls.append(argv)
-        if argv[0] == "modprobe" and not self.modprobe.rc:
-            self.fill("/proc/net/protocols", PROTOCOLS)
-        return self.modprobe if argv[0] == "modprobe" else Result(0, "", "")
-
-
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     monkeypatch.setattr(_smc_network, "is_live", lambda host: True)
-    return Machine(tmp_path)
+    return LoadingHost(tmp_path)
 
 
 @pytest.fixture
@@ -298,6 +274,7 @@ def test_a_kernel_without_smc(host, tables, path, text, reason):
     assert reason in kernel_ready(host)
     result = run(host)
     assert set(verdicts(result).values()) == {"unsupported"} and reason in record(result, "kernel")["reason"]
+    assert all(found["wanted"] for found in result["tuning"]) and record(result, "UEIDs")["wanted"]["ueids"]
     assert host.calls == [] and tables.asked == []
 
 

@@ -208,6 +208,7 @@ def test_an_older_aix_is_unsupported(host, level):
     host.level = level
     record = only(run(host, preset="enabled"))
     assert record["verdict"] == "unsupported" and level in record["reason"] and "7200-02 or later" in record["reason"]
+    assert record["wanted"]["state"] == "present" and record["wanted"]["attributes"]
 
 
 @pytest.mark.parametrize("level", ["7200-02-00-1731", "7200-05-03-2136", "7300-00-00-2148", ""])

@@ -105,6 +105,7 @@ def test_a_kernel_without_the_module_is_unsupported_and_nothing_is_loaded_for_it
     host.fill("/proc/sys/net/core/somaxconn", "4096")
     found = record(host)
     assert found["verdict"] == "unsupported" and "modprobe smc" in found["reason"]
+    assert found["wanted"]["state"] == "present" and len(found["wanted"]) > 1, "a request that somebody can meet"
     assert not host.exists(SYSCTL) and not host.exists(MODULES)
 
 

@@ -40,9 +40,14 @@ def test_observing_names_differences_and_changes_nothing(host):
     result = run(host)
     assert not result["changed"] and not result["failed"] and everything(host) == before and host.log == []
     found = {record["subject"]: record for record in result["tuning"]}
-    assert list(found) == DEFAULT and {record["verdict"] for record in found.values()} <= {
-        "compliant",
-        "not_applicable",
+    assert list(found) == DEFAULT
+    assert {name: record["verdict"] for name, record in found.items() if record["verdict"] != "not_applicable"} == {
+        MAPS: "observed",
+        "kernel.shm": "observed",
+        "kernel.pid_max": "observed",
+        "vm.dirty": "observed",
+        "/dev/shm": "observed",
+        "transparent_hugepage": "compliant",
     }
     assert found[MAPS]["reason"] == (
         "only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647 (SAP Note 900929, quoted by "
@@ -76,7 +81,7 @@ def test_transparent_hugepages_are_only_observed(host):
     host.fill("/proc/cmdline", "root=/dev/dasda1 transparent_hugepage=madvise")
     found = present(host)["transparent_hugepage"]
     assert (found["verdict"], found["before"]["running"]) == ("compliant", {"transparent_hugepage": "always"})
-    assert "only observed" in found["remarks"][0]
+    assert "only observed" in found["remarks"][0] and found["wanted"] == {}
     assert [(one["what"], one["value"]) for one in found["conflicts"]] == [("kernel command line", "madvise")]
     assert not [path for path, *_value in host.log if path == HUGE]
 
@@ -176,6 +181,7 @@ def test_a_kernel_without_the_sysctl_is_unsupported(host, tmp_path):
     host.fill("/proc/sys/kernel/osrelease", "5.14.21-s390x")
     found = present(host)[MAPS]
     assert (found["verdict"], found["reason"]) == ("unsupported", "the kernel 5.14.21-s390x has no vm.max_map_count")
+    assert found["wanted"]["state"] == "present" and found["wanted"][MAPS] == "at least 2147483647"
 
 
 def test_another_system_is_not_applicable(tmp_path):

@@ -28,11 +28,10 @@ from modules import caller
 from sapsystem import SapHost
 from smckernel import SYSCTLS, SmcHost
 from smcsystem import SmcSapHost
+from sysctls import ALL, TABLES, fill, request
 from zkernel import ZHost
 
 MASK = "/sys/class/net/hsi0/queues/rx-0/rps_cpus"
-FILES = [name for folder in _tunings.__path__ for name in os.listdir(folder)]
-ALL = sorted(name[:-3] for name in FILES if name.endswith(".py") and not name.startswith("_"))
 
 
 def lpar(root):
@@ -42,6 +41,8 @@ def lpar(root):
     for name, value in SmcHost.values.items():
         host.fill(SYSCTLS + name, value)
     base_files(host, "SLES 15")
+    for kind in TABLES:
+        fill(host, kind)
     return host
 
 
@@ -79,6 +80,7 @@ WANTED = {
     "aix_device_attributes": {"devices": {"sys0": {"maxuproc": 4096}}},
     "system_base": {"state": "present", "items": ["vm.max_map_count", "kernel.shm", "kernel.sem", "vm.dirty"]},
 }
+WANTED = dict({kind.name: request(kind) for kind in TABLES}, **WANTED)
 
 
 def options(more, kind):
@@ -289,6 +291,7 @@ STORED = {
     ],
     "system_base": ["/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"],
 }
+STORED = dict({kind.name: [kind.file("sysctl.d")] for kind in TABLES}, **STORED)
 
 
 def base():
@@ -574,11 +577,11 @@ def imported(names, root):
 def test_only_the_chosen_tunings_are_imported():
     found = imported(["cpu_topology"], "")
     assert "cpu_topology" in found and not found & set(ALL) - {"cpu_topology"}
-    assert not [name for name in found if name.startswith(("_rps", "_sap", "_aix", "_sysctls", "_unused"))]
+    assert not [name for name in found if name.startswith(("_rps", "_sap", "_aix", "_base", "_smc", "_unused"))]
 
 
 def test_tunings_without_files_are_not_imported_for_the_way_back(tmp_path):
-    expected = {"_about", "_sap_limits", "_unused", "places", "records", "tuning"}
+    expected = {"_about", "_own_files", "_unused", "places", "records", "tuning"}
     assert imported(ALL, tmp_path) == expected
 
 

@@ -7,12 +7,15 @@ import json
 import sys
 
 import pytest
+from ansible.module_utils import basic
 from ansible_collections.zpower.sap_tuning.plugins.modules import workload
 from measuring import QUICK
 from modules import caller
 
 SECRET = "correct 'horse' \"battery\" \\staple"
-PRINTS = "import os; print('rows: 1200'); print(os.environ.get('PASSWORD', 'none')); print(os.environ['LC_ALL'])"
+# The kernel counts CPU time in ticks: a program of less may have used none.
+PRINTS = "import os, time\nwhile time.process_time() < 0.05: pass\n"
+PRINTS += "print('rows: 1200'); print(os.environ.get('PASSWORD', 'none')); print(os.environ['LC_ALL'])"
 PROGRAM = {"name": "rows", "argv": [sys.executable, "-c", PRINTS]}
 FIGURE = {"name": "rows_per_s", "unit": "rows/s", "better": "higher", "pattern": "^rows: (?P<value>\\d+)$"}
 EMPTY = {"workload": "command", "command": []}
@@ -52,8 +55,18 @@ def test_values_of_the_environment_stay_out_of_the_result(call):
     assert "staple" not in text and sent not in text
 
 
+def test_values_of_the_environment_stay_out_of_the_log_of_the_system(call, monkeypatch):
+    logged = []
+    monkeypatch.setattr(basic.AnsibleModule, "log", lambda self, text, **details: logged.append(str((text, details))))
+    sent = base64.b64encode(json.dumps({"PASSWORD": SECRET}).encode()).decode()
+    call(workload="command", command=[dict(PROGRAM, environment=sent)], **QUICK)
+    text = "".join(logged)
+    assert "Invoked with workload=command" in text and "rows" in text
+    assert sent not in text
+
+
 def test_a_server_samples_the_peer(call):
-    session = call(workload="command", side="server", address="127.0.0.1", lifetime=60)["session"]
+    session = call(workload="command", side="server", address="127.0.0.1", lifetime=600)["session"]
     try:
         assert session["tool"] == "command"
         arguments = dict(QUICK, workload="command", command=[PROGRAM], session=session)

@@ -86,6 +86,15 @@ class TestCalibrate:
         found = records()
         assert calibrated(found) == calibrated(found[::-1])
 
+    def test_the_step_of_the_figures_is_found(self) -> None:
+        whole = records(session_noise=0.03, run_noise=0.02)
+        for record in whole:
+            for run in record["runs"]:
+                run["metrics"]["av2_us"] = 5.0 * round(run["metrics"]["av2_us"] / 5.0)
+        host = calibrated(whole)["hosts"]["app1"]
+        assert host["step_pct"] == pytest.approx(100.0 * 5.0 / 50.0, rel=0.1)
+        assert any("finer clock" in sentence for sentence in host["sentences"])
+
     def test_a_drift_is_no_noise(self) -> None:
         still, drifting = (calibrated(records(drift=drift))["hosts"]["app1"]["pooled"] for drift in (0.0, 0.005))
         assert drifting["medians_pct"] < 1.5 * still["medians_pct"]
@@ -270,6 +279,14 @@ class TestForecast:
         assert found["seconds"] == 720.0
         assert found["rounds_for"][0] == {"change_pct": 3.0, "material_pct": 1.8, "rounds": 28, "seconds": 3360.0}
 
+    def test_figures_that_are_too_coarse_are_told_before_anything_is_measured(self) -> None:
+        found = made()
+        found["hosts"]["app1"]["step_pct"] = 2.6
+        assert forecast(found, ["app1"], 6, 6.0)["sentences"] == forecast(made(), ["app1"], 6, 6.0)["sentences"]
+        assert forecast(found, ["app1"], 6, 5.0)["sentences"][0] == (
+            "one step of the figures of app1 is 2.6 %, too coarse for a limit of 5 %: use longer runs or a finer clock."
+        )
+
     def test_more_rounds_show_smaller_changes_down_to_the_material_limit(self) -> None:
         shown = [forecast(made(), ["app1"], rounds, 5.0)["smallest_change_pct"] for rounds in (6, 8, 16, 200)]
         assert shown == sorted(shown, reverse=True)
@@ -279,7 +296,7 @@ class TestForecast:
         found = forecast(made(60.0), ["app1"], 6, 5.0)
         assert [entry["rounds"] for entry in found["rounds_for"]][:3] == [None] * 3
         assert found["rounds_for_unchanged"] is None
-        assert found["sentences"][-1] == "If nothing changes, not even 200 rounds say so (UNCHANGED)."
+        assert found["sentences"][-1] == "If nothing changes, not even 64 rounds say so (UNCHANGED)."
 
     def test_too_few_rounds_for_any_verdict(self) -> None:
         for rounds, contrasts in ((5, 1), (6, 3)):

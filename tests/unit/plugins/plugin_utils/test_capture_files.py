@@ -64,6 +64,24 @@ def test_the_newest_of_several_counts_and_the_others_are_named(tmp_path: Path) -
     assert left_out == [f"app2: {names[1]} is its newest capture; left out: {names[0]}, {names[2]}"]
 
 
+@pytest.mark.parametrize(
+    "newest",
+    [
+        "DBGINFO-2026-11-25-10-00-00-app2.tgz",
+        "sosreport-app2-2026-11-25-abcdefg.tar.xz",
+        "scc_app2_261125_1000_0b1c.txz",
+    ],
+)
+def test_the_newest_is_known_by_its_day_not_by_its_name(tmp_path: Path, newest: str) -> None:
+    others = [
+        *("DBGINFO-2026-11-20-10-00-00-app2.tgz", "sosreport-app2-2026-11-21-abcdefg.tar.xz"),
+        *("nts_app2_191231_2359.txz", "scc_app2_261122_1000_0b1c.txz", "app2.tgz"),
+    ]
+    found, left_out = chosen([str(named(tmp_path, newest, *others))], KNOWN)
+    assert found["app2"].path.name == newest
+    assert len(left_out) == 1 and all(name in left_out[0].partition("left out")[2] for name in others)
+
+
 def test_one_capture_named_twice_is_one(tmp_path: Path) -> None:
     named(tmp_path, "app2.tgz")
     found, left_out = chosen([str(tmp_path), str(tmp_path / "app2.tgz")], KNOWN)

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
 from comparing import BETTER, SAME, main, records_of, report_of, spoil
 from hypothesis import given, settings
@@ -115,29 +118,41 @@ def test_both_ends_on_one_kernel_are_one_machine():
 
 
 def test_an_improvement_that_costs_more_gets_a_guard():
-    found = main(report_of(spoil(records_of(BETTER), cheaper(1.2), "after")))
+    (found,) = report_of(spoil(records_of(BETTER), cheaper(1.2), "after"))["pooled"]
     assert (found["verdict"], found["warnings"]) == ("IMPROVED", True)
     assert len(found["guards"]) == 2
     for guard, end in zip(found["guards"], ("client", "server"), strict=True):
         assert guard.startswith(f"one round trip costs more CPU time on the {end}: 1") and guard.endswith(" % worse.")
-    less = main(report_of(spoil(records_of(BETTER), cheaper(1.01), "after")))
+    (less,) = report_of(spoil(records_of(BETTER), cheaper(1.01), "after"))["pooled"]
     assert less["guards"] == [] and not less["warnings"]
 
 
 def test_the_material_change_of_the_cost_can_be_set():
     records = spoil(records_of(BETTER), cheaper(1.2), "after")
-    wide = {"cpu_us_per_unit_client": 40.0, "cpu_us_per_unit_server": 40.0}
-    found = main(report_of(records, material_pct_of=wide))
+    (found,) = report_of(records, material_pct=40.0)["pooled"]
     assert found["guards"] == []
+
+
+def test_the_cost_of_several_hosts_is_tested_once_and_names_a_single_host():
+    plan = replace(BETTER, hosts=("app1", "app2", "app3", "app4"))
+    site, *_hosts = report_of(spoil([*factory.make_change(plan)], cheaper(1.2), "after"))["pooled"]
+    assert [guard.split(":")[0] for guard in site["guards"]] == [
+        "one round trip costs more CPU time on the client of all hosts together",
+        "one round trip costs more CPU time on the server of all hosts together",
+    ]
+    one = spoil([r for r in factory.make_change(plan) if r["host"] == "app3"], cheaper(1.2), "after")
+    site, *hosts = report_of([*one, *(r for r in factory.make_change(plan) if r["host"] != "app3")])["pooled"]
+    assert site["guards"][0] == "one round trip costs more CPU time on the client of app3."
+    assert [len(host["guards"]) for host in hosts] == [0, 0, 2, 0]
 
 
 def test_a_cost_that_rose_by_chance_is_no_guard():
     records = records_of(BETTER)
     for number, factor in ((1, 1.0), (2, 2.0), (3, 1.0), (4, 2.0), (5, 1.0), (6, 2.0)):
         spoil([r for r in records if r["round"] == number], cheaper(factor))
-    found = main(report_of(spoil([r for r in records if r["round"] == 1], cheaper(1.3), "after") and records))
-    assert all(entry["p_holm"] > 0.05 for entry in found["secondary"])
-    assert found["guards"] == []
+    report = report_of(spoil([r for r in records if r["round"] == 1], cheaper(1.3), "after") and records)
+    assert all(entry["p_holm"] > 0.05 for entry in main(report)["secondary"])
+    assert report["pooled"][0]["guards"] == []
 
 
 def test_figures_of_two_sources_are_not_compared():
@@ -156,7 +171,7 @@ def test_figures_of_two_sources_are_not_compared():
     client, server = found["secondary"]
     assert (client["ratio"], client["p_holm"], client["flag"]) == (None, None, None)
     assert client["before"] > client["after"] > 0 and "credited" not in server["flag"]
-    dearer = main(report_of(spoil(spoil(records_of(BETTER), of_nmon, "after"), cheaper(2.0), "after")))
+    (dearer,) = report_of(spoil(spoil(records_of(BETTER), of_nmon, "after"), cheaper(2.0), "after"))["pooled"]
     assert [guard for guard in dearer["guards"] if "more CPU time" in guard] == [
         "one round trip costs more CPU time on the server: 50.8 % worse."
     ]

@@ -35,12 +35,6 @@ def test_everything_else_is_refused(value: object) -> None:
         command.parse(value)
 
 
-def test_a_host_cannot_set_it() -> None:
-    command.not_of_a_host({command.VARIABLE: ["keep"], "ansible_facts": {"distribution": "SLES"}})
-    with pytest.raises(ValueError, match="a host returned a fact of the name zpower_results_command"):
-        command.not_of_a_host({"ansible_facts": {command.VARIABLE: ["keep"]}})
-
-
 def python(program: str) -> list[str]:
     return [sys.executable, "-c", program]
 

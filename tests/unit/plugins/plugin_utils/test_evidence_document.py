@@ -11,7 +11,8 @@ from typing import Any
 
 import evidence_samples as samples
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files, rows
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers import rows
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files, shapes
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
 from evidence_samples import row, run
@@ -48,18 +49,20 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
     assert files.read(tmp_path / "run" / "verify.json") == json.loads(json.dumps(made))
 
 
-def test_evidence_from_before_captures_can_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verdict", ["unknown", "observed"])
+def test_evidence_of_versions_with_fewer_verdicts_can_be_read(verdict: str, tmp_path: Path) -> None:
     made = samples.site()
-    del made["totals"]["verdicts"]["unknown"]
+    del made["totals"]["verdicts"][verdict]
+    assert errors(json.loads(json.dumps(made))) == []
     files.write(made, tmp_path / "run", ["json"])
-    assert files.read(tmp_path / "run" / "verify.json")["totals"]["verdicts"]["unknown"] == 0
+    assert files.read(tmp_path / "run" / "verify.json")["totals"]["verdicts"][verdict] == 0
 
 
 def test_the_schema_knows_the_same_words() -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     assert schema["$defs"]["row"]["properties"]["verdict"]["enum"] == list(VERDICTS)
     assert schema["properties"]["result"]["enum"] == list(document.RESULTS)
-    assert schema["properties"]["run"]["properties"]["kind"]["enum"] == list(document.KINDS)
+    assert schema["properties"]["run"]["properties"]["kind"]["enum"] == list(shapes.KINDS)
 
 
 def test_every_host_of_the_play_is_in_it_in_natural_order() -> None:
@@ -79,7 +82,8 @@ def test_rows_stand_as_the_module_returned_them() -> None:
 @pytest.mark.parametrize(
     ("outcomes", "verdicts", "more", "result"),
     [
-        (["ok", "ok"], ["compliant", "not_applicable", "unsupported", "waived"], {}, "compliant"),
+        (["ok", "ok"], ["compliant", "not_applicable", "waived"], {}, "compliant"),
+        (["ok", "ok"], ["compliant", "unsupported", "waived"], {}, "partial"),
         (["ok", "ok"], ["compliant", "unknown"], {}, "unknown"),
         (["ok", "ok"], ["unknown", "drifted"], {}, "drift"),
         (["ok", "ok"], ["compliant", "drifted"], {}, "drift"),

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import json
 import multiprocessing
+import os
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,32 @@ def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -
     assert "20260101T000000Z-a.json: schema is 'zpower.sap_tuning/evidence/9'; zpower.sap_tuning/evidence/1" in schema
     assert json_file.endswith("-b.json is no JSON file")
     assert kind.endswith("-c.json is left out: it is of site; only slices of verify belong there")
+
+
+NASTY = "a\x1b[31mb\x00\x0b\ufffe\u202e\ud800\n# c"
+
+
+def test_what_somebody_else_put_into_a_slice_reaches_no_terminal_and_no_ticket(tmp_path: Path) -> None:
+    one = slices.new_slice(tmp_path, "verify", "nightly", "2026-11-20T10:00:00Z")
+    document = part({"app1": "drifted"})
+    document["run"]["begun"], document["problems"] = NASTY, [NASTY]
+    one.path.write_text(json.dumps(document), "utf-8")
+    (one.path.parent / os.fsdecode(b"\xff\x1b.json")).write_text("no JSON", "utf-8")
+    made, written = slices.unite(one.folder, "verify")
+    assert len(made["problems"]) == 2 and all(map(str.isprintable, made["problems"]))
+    ticket = Path(written.paths["md"]).read_text("utf-8")
+    assert ticket.replace("\n", "").isprintable() and "\n# c" not in ticket
+
+
+def test_a_slice_with_a_number_that_no_format_can_hold_is_left_out(tmp_path: Path) -> None:
+    one = slices.new_slice(tmp_path, "verify", "nightly", "2026-11-20T10:00:00Z")
+    slices.write(part({"app1": "compliant"}), one)
+    document = part({"app2": "drifted"}, [waiver()])
+    document["waivers"][0]["days_left"] = 10**400
+    (one.path.parent / "z.json").write_text(json.dumps(document), "utf-8")
+    made = slices.unite(one.folder, "verify")[0]
+    assert [host["host"] for host in made["hosts"]] == ["app1"]
+    assert made["problems"][0].endswith("; a whole number belongs there") and made["result"] == "unfinished"
 
 
 def test_without_a_slice_there_is_nothing_to_unite(tmp_path: Path) -> None:

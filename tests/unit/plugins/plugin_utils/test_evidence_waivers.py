@@ -8,7 +8,7 @@ import datetime
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers, waiving
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, waivers, waiving
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived, build
 from evidence_samples import TUNINGS, row, run, waived, waiver
 
@@ -33,6 +33,47 @@ def the_row(made: dict[str, Any]) -> dict[str, Any]:
 def state(made: dict[str, Any]) -> str:
     (found,) = made["waivers"]
     return found["state"]
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("given", "limits", "sentence"),
+        [
+            (waiver(until="2027-02-19"), ("2027-02-18",), "until is 2027-02-19; zpower_waiver_days allows 2027-02-18"),
+            (waiver(subject="*"), ("", False), "it fits every subject, and zpower_broad_waivers is fail; name what"),
+            (waiver(hosts=["db", "**"]), ("", False), "it fits every host, and zpower_broad_waivers is fail"),
+            (waiver(subject="*", hosts="all"), ("", False), "it fits every subject and every host, and"),
+        ],
+    )
+    def test_what_is_beyond_them_is_a_mistake_and_waives_nothing(
+        self, given: dict[str, Any], limits: tuple[Any, ...], sentence: str
+    ) -> None:
+        found, wrong = waivers.parse([given, waiver(owner="Grace")], TUNINGS, waivers.WaiverLimits(*limits))
+        assert [one.owner for one in found] == ["Grace"]
+        assert len(wrong) == 1 and wrong[0].startswith(f"zpower_waivers, entry 1: {sentence}")
+        assert waivers.parse([given], TUNINGS)[1] == []
+
+    def test_within_them_a_waiver_holds(self) -> None:
+        limits = waivers.WaiverLimits("2027-02-18", False)
+        given = [waiver(until="2027-02-18", subject="e*", hosts=["app*", "allhosts", "?"])]
+        assert waivers.parse(given, TUNINGS, limits)[1] == []
+
+    def test_each_host_has_its_own(self) -> None:
+        given = [waiver(hosts="*")]
+        limits = {"app2": waivers.WaiverLimits(broad=False)}
+        found, wrong = waivers.gather({"app1": given, "app2": given}, TUNINGS, limits)
+        assert [len(found[host]) for host in found] == [1, 0] and len(wrong) == 1
+
+    @pytest.mark.parametrize(
+        ("more", "words"),
+        [({"subject": "*"}, "every subject"), ({"hosts": ["db", "all"]}, "every host"), ({"hosts": "db"}, "")],
+    )
+    def test_a_broad_one_is_named_in_the_evidence(self, more: dict[str, Any], words: str) -> None:
+        made = applied([row(subject="eth0", verdict="drifted")], [waiver(until="2027-12-31", **more)])
+        said = waiving.sentence(made["waivers"][0])
+        assert (f", which fits {words}: its last day is 2027-12-31" in said) if words else said == ""
+        for form in ("html", "md", "xml"):
+            assert ("which fits " in "".join(files.FORMATS[form](made))) is bool(words)
 
 
 class TestParsing:

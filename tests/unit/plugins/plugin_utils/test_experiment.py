@@ -13,6 +13,7 @@ import experiments
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.summary import WHY
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import outcomes
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
@@ -48,7 +49,7 @@ def rows(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_the_best_level_wins() -> None:
     found = outcome(make_plan(), BETTER)
     assert found["winner"] == "every-4"
-    assert found["reason"].startswith("every-4 is better than off: 33.")
+    assert found["reason"].startswith("every-4 is better than off: 32.9 to 34.8 % better")
     assert "do not distinguish it from" not in found["reason"]
     levels = rows(found)
     assert levels["every-4"]["ratio"] == pytest.approx(1 / 0.75, rel=0.02)
@@ -71,15 +72,37 @@ def test_nothing_is_better_so_nothing_wins(effects: dict[str, float]) -> None:
     assert found["reason"].startswith("No level is surely better than off")
 
 
-def test_levels_that_are_undecided_are_named() -> None:
+def busy(record: dict[str, Any]) -> None:
+    """30 % of the client's CPU time went to other work."""
+    record["idle"]["client"] = factory.cpu(1.0, 2, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [(None, "the rounds differ too much to tell"), (busy, "these hosts were too busy to tell")],
+)
+@pytest.mark.parametrize(
+    ("session", "left"),
+    [({}, " Nothing was changed."), ({"failures": {"app2": "rollback failed"}}, ""), ({"ended": None}, "")],
+)
+def test_undecided_says_why_and_that_nothing_was_changed_if_that_is_known(
+    spoil: Any, why: str, session: dict[str, Any], left: str
+) -> None:
     plan = make_plan()
-    loaded = factory.load(make_records(plan, {"every-4": 0.2}, noise=0.1), make_tunings(plan))
-    found = compare_change(replace(loaded, experiment=plan))["experiment"]
-    assert found["reason"] == (
-        "No level is surely better than off without a guard that warns (all +4.5 %, every-2 +7.7 %, every-4 -6.5 %; "
-        "above 0 is better): everything is left as it was found; undecided: all, every-2, every-4 (a larger "
-        "experiment_max_rounds continues the experiment)."
-    )
+    plan["sessions"][0].update(session)
+    records = list(make_records(plan, {"every-4": 0.2}, noise=0.1))
+    for record in records:
+        if spoil is not None:
+            spoil(record)
+    found = compare_change(replace(factory.load(records, make_tunings(plan)), experiment=plan))
+    assert found["verdict"] == "INCONCLUSIVE"
+    assert found["headline"] == found["experiment"]["reason"] == f"Undecided: {why}.{left}"
+    assert len(found["next_steps"]) == 1
+
+
+def test_the_page_on_reports_quotes_the_headline_of_busy_hosts() -> None:
+    page = (SCHEMAS.parent / "reading_a_report.md").read_text("utf-8")
+    assert f"*Undecided: {WHY['busy']}. Nothing was changed.*" in page
 
 
 def test_two_levels_that_cannot_be_told_apart_are_named() -> None:
@@ -105,6 +128,17 @@ def test_a_guard_keeps_a_level_from_winning() -> None:
     assert found["winner"] == "every-2"
     assert any("retransmit" in sentence for sentence in rows(found)["every-4"]["guards"])
     assert not rows(found)["every-4"]["candidate"]
+
+
+def test_one_failed_run_keeps_no_level_from_winning() -> None:
+    def fails(record: dict[str, Any]) -> None:
+        if record["phase"] == "every-4" and record["round"] == 2:
+            run = record["runs"][-1]
+            run.update(ok=False, error="connection reset", metrics={})
+
+    found = outcome(make_plan(), BETTER, spoil=fails)
+    assert found["winner"] == "every-4"
+    assert rows(found)["every-4"]["guards"] == []
 
 
 def test_a_level_that_helps_one_host_and_harms_the_other_does_not_win() -> None:

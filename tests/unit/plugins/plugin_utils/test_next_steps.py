@@ -124,12 +124,14 @@ def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
     )
     noisy = [
         next(step for step in steps_of(replace(SMALL, session_noise=noise, control=False)) if "with this noise" in step)
-        for noise in (0.05, 0.2)
+        for noise in (0.05, 0.2, 0.09)
     ]
-    assert noisy[0].startswith("Measure on a quieter system, or with this noise measure ")
+    assert noisy[0].startswith("Measure again at a quieter time, or with this noise measure ")
     more, total = (int(word) for word in noisy[0].split() if word.isdigit())
     assert more == total - 6 and 8 <= total <= 50 and noisy[0].endswith(f" -e measure_max_rounds={total}`.")
-    assert "over 50 rounds" in noisy[1] and "rounds=" not in noisy[1]
+    assert "no verdict is likely within 64 rounds" in noisy[1] and "rounds=" not in noisy[1]
+    assert "measure again with up to 64 rounds, declared before the first one" in noisy[2]
+    assert noisy[2].endswith("-e zpower_change=rps-2026-11-2 -e measure_max_rounds=64`.")
 
 
 def test_without_any_record_the_measurement_is_named() -> None:
@@ -195,10 +197,17 @@ class TestExperiment:
 
     def test_undecided_levels_can_be_decided_by_more_rounds(self) -> None:
         (step,) = self.steps(effect=0.0, noise=0.03)
-        assert step.startswith("Nothing has to be done: the hosts are in the state in which they were found.")
+        assert step.startswith("Go on with the experiment, if possible at a quieter time: ")
         (found,) = commands([step])
         name, _is, rounds = shlex.split(found)[-1].partition("=")
         assert (name, 8 < int(rounds) <= 50) == ("experiment_max_rounds", True)
+
+    def test_with_too_much_noise_the_one_step_is_a_quieter_time(self) -> None:
+        (step,) = self.steps(effect=0.0, noise=0.12)
+        assert step.startswith("Measure again at a quieter time: `")
+        assert commands([step]) == [
+            "ansible-playbook -i inv zpower.sap_tuning.experiment -e zpower_change=rps-2026-11-2"
+        ]
 
     def test_a_winner_that_was_not_kept_can_be_set(self) -> None:
         (found,) = commands(self.steps())

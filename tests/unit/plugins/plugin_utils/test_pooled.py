@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, site
 
 MATERIAL = 0.05
 SIZES = (1, 500, 1000, 1400, 1500, 4000, 10000)
@@ -88,7 +89,84 @@ def test_a_drift_is_taken_out_of_states_that_alternate_and_not_of_blocks():
     assert pooled.of_host(blocks, MATERIAL).word == "REGRESSED"
 
 
+@pytest.mark.parametrize(("seed", "mixed"), [("x", True), ("", False)])
+def test_a_drawn_order_is_not_taken_for_blocks(seed, mixed):
+    """Of 462 random orders of 6 and 6 rounds, 6 look like blocks; the recorded seed tells that this was one."""
+    records = list(factory.make_change(replace(BETTER, hosts=("app1",), sizes=(1000,))))
+    began = sorted(record["started"] for record in records)
+    states = ["before"] * 3 + ["after"] * 6 + ["before"] * 3
+    for state in ("before", "after"):
+        places = [place for place, name in enumerate(states) if name == state]
+        for record, place in zip([item for item in records if item["phase"] == state], places, strict=True):
+            record["started"] = began[place]
+            record["protocol"]["seed"] = seed
+    (line,) = lines_of(records)
+    assert [state for state, _number in line.slots] == states and line.alternates is mixed
+
+
+def test_blocks_are_blocks_although_a_seed_was_recorded():
+    records = list(factory.make_change(replace(BETTER, design="blocks", hosts=("app1",), sizes=(1000,))))
+    for record in records:
+        record["protocol"].update(seed="x", design="alternate")
+    (line,) = lines_of(records)
+    assert line.alternates is False
+
+
 def test_nothing_to_pool_is_no_data():
     assert pooled.of_site([], MATERIAL).word == "NO DATA"
     (first, _second) = lines_of([record for record in factory.make_change(BETTER) if record["phase"] == "before"])
     assert pooled.of_host(first, MATERIAL).word == "NO DATA"
+
+
+def host(name, values, starts=True, order=None):
+    """The line of a host: per state its values, each the only round of a start; ``order``: of states in time."""
+    slots, readings = [], []
+    for state in order or ["before", "after"] * len(values["before"]):
+        number = 1 + sum(known == state for known, _number in slots)
+        slots.append((state, number))
+        readings.append((state, math.log(values[state][number - 1])))
+    both = tuple(tuple(values[state]) for state in ("before", "after")) if starts else None
+    return pooled.Line(name, tuple(slots), tuple(readings), 1, True, both)
+
+
+def around(level, factor, count=5):
+    """So many values of a host, 1 % apart, and those after the change."""
+    before = [level * (1 + 0.01 * place) for place in range(count)]
+    return {"before": before, "after": [factor * value for value in before]}
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1.15, "IMPROVED"), (1.0, "UNCHANGED")])
+def test_restarted_hosts_of_different_levels_are_compared_within_each_host(factor, word):
+    lines = [host("app1", around(50, factor)), host("app2", around(500, factor, 8))]
+    found = pooled.of_site(lines, MATERIAL)
+    assert (found.word, found.unit, found.rounds, found.hosts) == (word, "starts", 5, 2)
+    assert found.effect.ratio == pytest.approx(factor)
+
+
+def test_hosts_that_did_not_restart_count_beside_those_that_did():
+    moved, still = host("app1", around(50, 1.15)), host("app2", around(80, 1.0, 12), starts=False)
+    alone, both = (pooled.of_site(lines, MATERIAL).effect for lines in ([moved], [moved, still]))
+    assert alone.ratio == pytest.approx(1.15) and both.ratio < 1.1
+    assert (alone.confidence, both.confidence) == (pytest.approx(0.97), pytest.approx(0.985))
+
+
+def test_from_ten_hosts_of_their_own_order_one_start_of_each_is_enough():
+    def site(count, own=True):
+        orders = [["before"] * place + ["after"] * 6 + ["before"] * (6 - place) for place in range(6)]
+        orders += [["after"] * place + ["before"] * 6 + ["after"] * (6 - place) for place in range(6)]
+        lines = [
+            host(f"app{n}", around(50 + n, 1.15 + 0.001 * n, 6), True, orders[n] if own else None) for n in range(count)
+        ]
+        return pooled.of_site(
+            [item._replace(starts=tuple(side[:1] for side in item.starts)) for item in lines], MATERIAL
+        )
+
+    assert (site(10).word, site(10).unit) == ("IMPROVED", "hosts")
+    assert (site(9).word, site(9).unit) == ("INCONCLUSIVE", "starts")
+    assert (site(10, own=False).word, site(10, own=False).unit) == ("INCONCLUSIVE", "starts")
+
+
+def test_a_workload_whose_figures_are_all_equal_hides_nothing_of_the_others():
+    """Its step is unknown (infinite), which must not become the step of all."""
+    assert site.mean([0.05, math.inf, 0.05]) == pytest.approx(0.05)
+    assert site.mean([math.inf]) == math.inf

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options, compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded, validate
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
 from jsonschema import Draft202012Validator
 
 SCHEMA = Path(__file__).resolve().parents[4] / "docs" / "schemas" / "measurement-1.schema.json"
@@ -186,7 +186,7 @@ def test_the_trend_of_the_page_is_the_way_from_five_hours_to_two(page):
     for change in command["trend_changes"]:
         comparisons = report_of("banking", change, expected_change=command["trend_expected_change"])["comparisons"]
         assert comparisons[0]["verdict"] == "INCONCLUSIVE"
-        steps.append(Step(change, change, comparisons))
+        steps.append(TrendStep(change, change, comparisons))
     found = trend(command["trend_name"], steps)
     assert f"*{found['headline']}*" in page
     assert {step["gap"] for step in found["series"][0]["steps"][1:]} == {1.0}  # each begins where the last one ended

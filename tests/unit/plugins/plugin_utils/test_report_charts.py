@@ -7,15 +7,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
-    charts,
-    costs,
-    cpu_chart,
-    run_chart,
-    svg,
-    text,
-    view,
-)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import svg, text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, costs, cpu_chart, run_chart, view
 from rendering import held_runs, render
 from report_samples import sample
 

@@ -12,13 +12,9 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
-    RENDERERS,
-    to_csv,
-    to_junit,
-    to_markdown,
-)
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.text import VERDICT_STYLES, verdict_word
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, markdown
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import VERDICT_STYLES, verdict_word
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, to_csv, to_junit
 from rendering import render
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
@@ -116,8 +112,11 @@ class TestCsv:
         assert {row["host"] for row in rows} == {"'" + text.strip()}
 
     def test_a_number_is_no_text(self) -> None:
-        assert to_csv.text_cell("app-1") == "app-1"
-        assert to_csv.text_cell(None) == ""
+        assert cells.text_cell("app-1") == "app-1"
+        # a spreadsheet of a country with decimal commas begins a cell at a semicolon
+        assert cells.text_cell('x;=HYPERLINK("http://h")') == 'x;\'=HYPERLINK("http://h")'
+        assert cells.text_cell("=1; -2;3") == "'=1;' -2;3"
+        assert cells.text_cell(None) == ""
 
     def test_no_runs_leave_the_header(self) -> None:
         assert render(fleet(1), "csv") == ",".join(to_csv.HEADER) + "\n"
@@ -139,6 +138,13 @@ class TestJunit:
         for element in (root, *root):
             for attribute, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
                 assert int(element.get(attribute, "")) == len(list(element.iter(tag)))
+
+    def test_cases_with_the_same_name_are_told_apart(self) -> None:
+        report = sample("improved")
+        report["comparisons"] += [report["comparisons"][0]] * 2
+        for suite in ET.fromstring(render(report, "xml")):
+            names = [case.get("name") for case in suite]
+            assert len(set(names)) == len(names)
 
     @pytest.mark.parametrize("verdict", VERDICT_STYLES)
     def test_only_the_row_that_decides_fails_or_is_skipped(self, verdict: str) -> None:
@@ -198,13 +204,21 @@ class TestMarkdown:
             ("**b** _i_", r"\*\*b\*\* \_i\_"),
             ("[t](http://x)", r"\[t\](http:&#47;&#47;x)"),
             ("@root #1", r"&#64;root \#1"),
+            ("www.x.org WWW.x", "www&#46;x.org WWW&#46;x"),
             ("a\nb", "a b"),
             ("1. x", r"\1. x"),
             ("\\|", "\\\\\\|"),
         ],
     )
     def test_markup_is_taken_literally(self, text: str, escaped: str) -> None:
-        assert to_markdown.escape(text) == escaped
+        assert markdown.escape(text) == escaped
+
+    def test_a_table_says_how_many_rows_are_elsewhere(self) -> None:
+        rows = [[number] for number in range(markdown.ROWS + 1)]
+        assert len(markdown.table(("Number",), rows)) == len(rows) + 2
+        *shown, last = markdown.table(("Number",), rows, "report.json")
+        assert len(shown) == markdown.ROWS + 2 and last == "\n1 more row in report.json.\n"
+        assert markdown.table(("Number",), rows[1:], "report.json")[-1] == f"| {markdown.ROWS} |\n"
 
     def test_no_markup_of_a_host_is_left(self) -> None:
         text = render(sample("hostile"), "md")

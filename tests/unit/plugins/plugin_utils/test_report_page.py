@@ -10,12 +10,13 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, to_html, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import to_html, view
 from pages import Page
 from rendering import render
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
 
-CSS = (Path(to_html.__file__).parent / "page.css").read_text(encoding="utf-8")
+CSS = (Path(text.__file__).parent / "page.css").read_text(encoding="utf-8")
 VERDICT_COLOURS = ("improved", "regressed", "unchanged", "inconclusive", "incomparable", "nodata", "muted", "accent")
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import pooled, text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import pooled
 from rendering import render
 from report_samples import fleet, sample
 
@@ -87,7 +88,7 @@ def test_a_figure_has_one_direction(ratio: float | None, words: str) -> None:
     assert text.better_by(ratio) == words
 
 
-def test_the_rounds_to_add_are_the_same_number_everywhere() -> None:
+def test_the_rounds_to_add_are_said_once_in_the_next_steps() -> None:
     report = sample("mixed")
     report["pooled"][0]["more_rounds"] = 4
     for row in report["pooled"][1:]:
@@ -96,16 +97,14 @@ def test_the_rounds_to_add_are_the_same_number_everywhere() -> None:
         item["rounds_needed"] = 88
     for form in ("html", "md"):
         said = render(report, form)
-        assert "About 4 more rounds per state would decide it." in said
+        assert said.count("more round") == 1 and "Measure about 4 more rounds per state." in said
         assert "77 more" not in said and "88 " not in said
-    assert pooled.more({**ROW, "more_rounds": 1}) == "About 1 more round per state would decide it."
-    assert pooled.more(ROW) == ""
 
 
 def test_the_control_of_a_host_is_said() -> None:
     row = {**ROW, "control_ratio": 1.002, "control_low": None, "control_high": 1.014}
     assert pooled.control(row) == "The control: +0.2 % (99 % interval open to +1.4 %)."
-    assert pooled.control(ROW) == ""
+    assert pooled.control({**ROW, "control_ratio": None}) == ""
 
 
 def test_hosts_come_worst_first_and_only_a_fleet_counts_them() -> None:

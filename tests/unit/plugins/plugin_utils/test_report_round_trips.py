@@ -21,7 +21,7 @@ def side(*values: float, count: int = 4000) -> dict[str, Any]:
 
 def comparison(before: dict[str, Any], after: dict[str, Any], **more: Any) -> dict[str, Any]:
     known = {"unit": "µs", "before": before, "after": after, "note": NOTE}
-    return {"host": "app1", "peer": "app2", "workload": "pingpong-1B", "distribution": known, **more}
+    return {"host": "app1", "peer": "app2", "workload": "pingpong-1B", "contrast": "", "distribution": known, **more}
 
 
 def drawn(item: dict[str, Any], name: str) -> list[tuple[float, float]]:

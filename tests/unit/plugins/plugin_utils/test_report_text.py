@@ -7,7 +7,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import text, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import view
+from report_samples import sample
 
 
 @pytest.mark.parametrize(
@@ -105,15 +107,34 @@ def test_an_unknown_verdict_is_no_success() -> None:
 
 def test_controls_stand_below_the_last_pair_of_their_host() -> None:
     items = [
-        {"host": "a", "peer": "loopback", "workload": "c", "control": True},
-        {"host": "a", "peer": "c", "workload": "w", "bytes": 10},
-        {"host": "a", "peer": "b", "workload": "w", "bytes": 10},
-        {"host": "a", "peer": "b", "workload": "w", "bytes": 2},
-        {"host": "z", "peer": "loopback", "workload": "c", "control": True},
+        {**sample("improved")["comparisons"][0], "host": host, "peer": peer, "bytes": size, "control": not size}
+        for host, peer, size in [
+            ("a", "loopback", 0),
+            ("a", "c", 10),
+            ("a", "b", 10),
+            ("a", "b", 2),
+            ("z", "loopback", 0),
+        ]
     ]
-    found = [(pair, [(i["peer"], i.get("bytes")) for i in members]) for pair, members in view.by_pair(items)]
+    found = [(pair, [(i["peer"], i["bytes"]) for i in members]) for pair, members in view.by_pair(items)]
     assert found == [
         ("a → b", [("b", 2), ("b", 10)]),
-        ("a → c", [("c", 10), ("loopback", None)]),
-        ("z → loopback", [("loopback", None)]),
+        ("a → c", [("c", 10), ("loopback", 0)]),
+        ("z → loopback", [("loopback", 0)]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("told", "first", "rest"),
+    [
+        ("All 8 hosts are confirmed.", "All 8 hosts are confirmed.", ""),
+        (f"{'x' * 100}; {'y' * 50}.", f"{'x' * 100};", f"{'y' * 50}."),
+        (f"Stopped: {'word ' * 40}end.", "Stopped:", f"{'word ' * 40}end."),
+        (f"{'word ' * 40}end.", ("word " * 25).strip(), f"{'word ' * 15}end."),
+        ("x" * 300, "x" * 128, "x" * 172),
+        ("\u202e" * 40, "[U+202E]" * 16, "[U+202E]" * 24),
+    ],
+)
+def test_a_headline_has_at_most_two_lines_and_loses_nothing(told: str, first: str, rest: str) -> None:
+    assert text.headline(told) == (first, rest)
+    assert len(first) <= text.MOST_OF_HEADLINE

@@ -42,7 +42,7 @@ def without(records, unwanted):
 
 
 def about(judgement, text):
-    return [sentence for sentence in judgement.sentences if text in sentence]
+    return [sentence for sentence in judgement["sentences"] if text in sentence]
 
 
 def costing(factor):
@@ -68,9 +68,9 @@ def retransmit(number):
 
 def test_nothing_to_complain_about():
     found = judged(change())
-    assert found.sentences == []
-    assert [item["host"] for item in found.comparisons] == ["app1", "app2"]
-    first = found.comparisons[0]
+    assert found["sentences"] == []
+    assert [item["host"] for item in found["comparisons"]] == ["app1", "app2"]
+    first = found["comparisons"][0]
     assert (first["peer"], first["workload"], first["metric"], first["unit"]) == (
         "app2",
         "pingpong-1000B",
@@ -82,13 +82,13 @@ def test_nothing_to_complain_about():
     assert abs(first["cpu_client_pct"]) < 5.0
     assert (first["failed_before"], first["failed_after"]) == (0, 0)
     assert (first["retransmits_before"], first["retransmits_after"]) == (0.0, 0.0)
-    assert json.loads(json.dumps(found.comparisons)) == found.comparisons
+    assert json.loads(json.dumps(found["comparisons"])) == found["comparisons"]
 
 
 def test_an_improvement_is_good():
     found = judged(change(effect=-0.10))
-    assert found.sentences == []
-    assert {item["verdict"] for item in found.comparisons} == {"IMPROVED"}
+    assert found["sentences"] == []
+    assert {item["verdict"] for item in found["comparisons"]} == {"IMPROVED"}
 
 
 def test_a_regression_stops_with_its_figures():
@@ -101,13 +101,13 @@ def test_a_regression_stops_with_its_figures():
     assert " µs before, " in single
     assert "worse (99.8 % interval -" in single
     assert single.endswith("more than the material limit of 5 %.")
-    assert {item["verdict"] for item in found.comparisons} == {"REGRESSED"}
-    assert all(item["effect_pct"] < -10.0 for item in found.comparisons)
+    assert {item["verdict"] for item in found["comparisons"]} == {"REGRESSED"}
+    assert all(item["effect_pct"] < -10.0 for item in found["comparisons"])
 
 
 @pytest.mark.parametrize(("material_pct", "stops"), [(5.0, True), (20.0, False)])
 def test_the_material_limit_is_the_bound(material_pct, stops):
-    assert bool(judged(change(effect=0.12), material_pct=material_pct).sentences) is stops
+    assert bool(judged(change(effect=0.12), material_pct=material_pct)["sentences"]) is stops
 
 
 def test_one_host_of_many_that_suffers_stops_the_batch():
@@ -118,7 +118,7 @@ def test_one_host_of_many_that_suffers_stops_the_batch():
     found = judged(records, hosts=hosts)
     assert about(found, "app3 → app4, pingpong-1000B: av2_us")
     assert about(found, "The workload of app3: ")
-    assert all("app3" in sentence for sentence in found.sentences)
+    assert all("app3" in sentence for sentence in found["sentences"])
 
 
 def test_a_workload_that_suffers_alone_stops_the_batch():
@@ -127,7 +127,7 @@ def test_a_workload_that_suffers_alone_stops_the_batch():
     slow = factory.make_change(replace(plan, effect=0.12))
     records += [item for item in slow if item["workload"]["bytes"] == 500 and not item["workload"]["control"]]
     found = judged(records, hosts=("app1",))
-    (sentence,) = found.sentences
+    (sentence,) = found["sentences"]
     assert sentence.startswith("app1 → app1, pingpong-500B: av2_us ")
 
 
@@ -139,10 +139,10 @@ def test_of_many_comparisons_one_may_be_regressed_by_chance(workloads, stops):
     records = [item for item in factory.make_change(plan) if item["workload"]["bytes"] != 7]
     records += [item for item in factory.make_change(replace(plan, effect=0.2)) if item["workload"]["bytes"] == 7]
     found = judged(records, hosts=("app1",))
-    assert [item["workload"] for item in found.comparisons if item["verdict"] == "REGRESSED"] == ["pingpong-7B"]
-    assert bool(found.sentences) is stops
+    assert [item["workload"] for item in found["comparisons"] if item["verdict"] == "REGRESSED"] == ["pingpong-7B"]
+    assert bool(found["sentences"]) is stops
     note = "app1 → app1, pingpong-7B: REGRESSED by itself, which may be chance in so many comparisons."
-    assert (note in found.notes) is not stops
+    assert (note in found["notes"]) is not stops
 
 
 @pytest.mark.parametrize(
@@ -154,13 +154,13 @@ def test_failed_runs(before, after, stops, control):
     for phase, count in (("before", before), ("after", after)):
         fail(only(records, phase=phase, control=control)[0], count)
     found = judged(records)
-    assert bool(found.sentences) is stops
+    assert bool(found["sentences"]) is stops
     if stops:
-        (sentence,) = found.sentences
+        (sentence,) = found["sentences"]
         assert f"{after} of 30 runs failed after the change, {before} of 30 before; the bound is the number" in sentence
         assert sentence.endswith("the first error: connection refused by 10.0.0.2:3298.")
     if not control:
-        assert (found.comparisons[0]["failed_before"], found.comparisons[0]["failed_after"]) == (before, after)
+        assert (found["comparisons"][0]["failed_before"], found["comparisons"][0]["failed_after"]) == (before, after)
 
 
 @pytest.mark.parametrize(
@@ -171,14 +171,14 @@ def test_retransmits(before, after, stops):
     retransmit(before)(only(records, phase="before")[0])
     retransmit(after)(only(records, phase="after")[0])
     found = judged(records)
-    assert bool(found.sentences) is stops
+    assert bool(found["sentences"]) is stops
     if stops:
-        assert found.sentences == [
+        assert found["sentences"] == [
             f"{WHERE}: TCP retransmits rose from {before} in 30 runs to {after} in 30; the bound is 2 times as many"
             " per run, and 5 more."
         ]
-    assert found.comparisons[0]["retransmits_before"] == before
-    assert found.comparisons[0]["retransmits_after"] == after
+    assert found["comparisons"][0]["retransmits_before"] == before
+    assert found["comparisons"][0]["retransmits_after"] == after
 
 
 def test_unknown_retransmits_are_noted():
@@ -189,10 +189,10 @@ def test_unknown_retransmits_are_noted():
     records = change()
     spoil(only(records), forget, phase="after")
     found = judged(records)
-    assert found.sentences == []
-    assert f"{WHERE}: TCP retransmits are not judged, because a state does not know them." in found.notes
-    assert found.comparisons[0]["retransmits_before"] == 0.0
-    assert found.comparisons[0]["retransmits_after"] is None
+    assert found["sentences"] == []
+    assert f"{WHERE}: TCP retransmits are not judged, because a state does not know them." in found["notes"]
+    assert found["comparisons"][0]["retransmits_before"] == 0.0
+    assert found["comparisons"][0]["retransmits_after"] is None
 
 
 @pytest.mark.parametrize(
@@ -203,17 +203,17 @@ def test_cpu_cost(factor, cpu_pct, stops):
     records = change(cpu_noise=0.001)
     spoil(only(records), costing(factor), phase="after")
     found = judged(records, cpu_pct=cpu_pct)
-    assert bool(found.sentences) is stops
+    assert bool(found["sentences"]) is stops
     if stops:
-        assert len(found.sentences) == 2
-        sentence = found.sentences[0]
+        assert len(found["sentences"]) == 2
+        sentence = found["sentences"][0]
         assert sentence.startswith(
             f"{WHERE}: one round trip costs more CPU time on the client: cpu_us_per_unit_client "
         )
         assert " µs before, " in sentence
         assert sentence.endswith(f" after Holm's correction); the bound is {cpu_pct:g} %.")
     for side in ("client", "server"):
-        assert found.comparisons[0][f"cpu_{side}_pct"] == pytest.approx(100.0 * (factor - 1.0), abs=2.5)
+        assert found["comparisons"][0][f"cpu_{side}_pct"] == pytest.approx(100.0 * (factor - 1.0), abs=2.5)
 
 
 @pytest.mark.parametrize(("sizes", "stops"), [((1,), False), ((1, 100, 500), True)])
@@ -224,18 +224,18 @@ def test_of_many_cpu_costs_one_may_rise_by_chance(sizes, stops):
     dearer = [item for item in only(records, host="app03") if item["workload"]["bytes"] in sizes]
     spoil(dearer, costing(1.2), phase="after")
     found = judged(records, hosts=hosts)
-    assert bool(found.sentences) is stops
-    assert len(about(found, "app03 → app04")) == len(found.sentences)
-    assert max(item["cpu_client_pct"] for item in found.comparisons) > 15.0
+    assert bool(found["sentences"]) is stops
+    assert len(about(found, "app03 → app04")) == len(found["sentences"])
+    assert max(item["cpu_client_pct"] for item in found["comparisons"]) > 15.0
     note = "app03 → app04, pingpong-1B: a CPU cost is over the bound by itself, which may be chance in so many."
-    assert (note in found.notes) is not stops
+    assert (note in found["notes"]) is not stops
 
 
 def test_a_dearer_unit_that_may_be_chance_does_not_stop():
     records = change(cpu_noise=0.4)
     found = judged(records)
-    assert max(abs(item["cpu_client_pct"]) for item in found.comparisons) > 5.0
-    assert found.sentences == []
+    assert max(abs(item["cpu_client_pct"]) for item in found["comparisons"]) > 5.0
+    assert found["sentences"] == []
 
 
 def test_the_cost_of_one_machine_that_is_both_ends():
@@ -244,10 +244,10 @@ def test_the_cost_of_one_machine_that_is_both_ends():
         record["fingerprint"]["server"]["boot_id"] = record["fingerprint"]["client"]["boot_id"]
     spoil(only(records), costing(1.2), phase="after")
     found = judged(records)
-    (sentence,) = found.sentences
+    (sentence,) = found["sentences"]
     assert "costs more CPU time on the machine: cpu_us_per_unit " in sentence
-    assert found.comparisons[0]["cpu_client_pct"] == pytest.approx(20.0, abs=3.0)
-    assert found.comparisons[0]["cpu_server_pct"] is None
+    assert found["comparisons"][0]["cpu_client_pct"] == pytest.approx(20.0, abs=3.0)
+    assert found["comparisons"][0]["cpu_server_pct"] is None
 
 
 def test_missing_cpu_time_is_noted():
@@ -259,12 +259,12 @@ def test_missing_cpu_time_is_noted():
     for record in only(records) + only(records, host="app2"):
         forget(record)
     found = judged(records)
-    assert found.sentences == []
+    assert found["sentences"] == []
     assert (
         f"{WHERE}, app2 → app1, pingpong-1000B: the CPU cost of the server is not judged, because its CPU time is"
-        " missing." in found.notes
+        " missing." in found["notes"]
     )
-    assert found.comparisons[0]["cpu_server_pct"] is None
+    assert found["comparisons"][0]["cpu_server_pct"] is None
 
 
 def test_cpu_time_from_different_sources_is_noted():
@@ -272,10 +272,10 @@ def test_cpu_time_from_different_sources_is_noted():
     for record in only(records, phase="after"):
         record["cpu_source"] = {"client": "nmon", "server": None}
     found = judged(records)
-    assert found.sentences == []
+    assert found["sentences"] == []
     assert (
         f"{WHERE}: the CPU cost of the client is not judged, because both states need 6 comparable rounds of it."
-        in found.notes
+        in found["notes"]
     )
 
 
@@ -284,12 +284,12 @@ def test_another_kernel_stops():
     for record in only(records, phase="after"):
         record["fingerprint"]["client"]["kernel"] = "6.12.0"
     found = judged(records)
-    (sentence,) = found.sentences
+    (sentence,) = found["sentences"]
     assert sentence == (
         f"{WHERE}: the measurement after cannot be compared: the states differ in client.kernel (6.4.0-150600 before,"
         " 6.12.0 after)."
     )
-    assert judged(records, expected_change=("kernel",)).sentences == []
+    assert judged(records, expected_change=("kernel",))["sentences"] == []
 
 
 def test_another_peer_stops():
@@ -304,14 +304,14 @@ def test_another_peer_stops():
 def test_tunings_are_the_question_of_another_gate():
     """A host that was as wanted before the rollout is NOT COMPARABLE in the report, and no reason to stop."""
     same = [factory.make_tunings(host, "before", 1, plan=SAME) for host in HOSTS]
-    assert judged(change(), [*same, *({**item, "phase": "after"} for item in same)]).sentences == []
+    assert judged(change(), [*same, *({**item, "phase": "after"} for item in same)])["sentences"] == []
 
 
 @pytest.mark.parametrize("control", [False, True])
 def test_a_measurement_that_did_not_come_to_an_end(control):
     records = change()
     lost = only(records, phase="after", control=control)[-1:]
-    (sentence,) = judged(without(records, lost)).sentences
+    (sentence,) = judged(without(records, lost))["sentences"]
     assert sentence.startswith("app1 → ")
     assert sentence.endswith(
         "5 rounds after the change, 6 before: the measurement did not come to an end, so it proves nothing."
@@ -322,21 +322,21 @@ def test_only_before():
     found = judged([record for record in change() if record["phase"] == "before"])
     assert about(found, f"{WHERE}: there is no record of the state after")
     assert about(found, "app2 → app1, pingpong-1000B: there is no record of the state after")
-    assert {item["verdict"] for item in found.comparisons} == {"NO DATA"}
-    assert found.comparisons[0]["after"] is None
+    assert {item["verdict"] for item in found["comparisons"]} == {"NO DATA"}
+    assert found["comparisons"][0]["after"] is None
 
 
 def test_a_host_without_records_after():
     records = change()
     found = judged(without(records, [*only(records, phase="after"), *only(records, phase="after", control=True)]))
-    assert len(about(found, "app1 → ")) == len(found.sentences) == 2
+    assert len(about(found, "app1 → ")) == len(found["sentences"]) == 2
 
 
 def test_no_successful_run_after():
     records = change()
     for record in only(records, phase="after"):
         fail(record, 5)
-    (sentence,) = judged(records).sentences
+    (sentence,) = judged(records)["sentences"]
     assert sentence == (
         f"{WHERE}: no run after the change succeeded; the first error: connection refused by 10.0.0.2:3298: without it"
         " the guard proves nothing."
@@ -344,45 +344,47 @@ def test_no_successful_run_after():
 
 
 def test_no_records():
-    (sentence,) = judged([]).sentences
+    (sentence,) = judged([])["sentences"]
     assert sentence.startswith("No measurement of rps-batch-2 can be used, so the guard has nothing to judge:")
 
 
 def test_a_host_without_a_peer_is_noted():
     found = judged(change(), hosts=[*HOSTS, "app9"])
-    assert found.sentences == []
-    assert found.notes[0] == "app9: no records, so the guard says nothing about it; with a measure_peer it is measured."
+    assert found["sentences"] == []
+    assert (
+        found["notes"][0] == "app9: no records, so the guard says nothing about it; with a measure_peer it is measured."
+    )
 
 
 def test_a_host_at_the_other_end_is_measured():
     records = change()
-    assert judged(only(records) + only(records, control=True)).notes == judged(records).notes == []
+    assert judged(only(records) + only(records, control=True))["notes"] == judged(records)["notes"] == []
 
 
 def test_records_of_other_hosts_do_not_count():
     records = change()
     spoil([record for record in records if record["host"] == "app2"], costing(2.0), phase="after")
     found = judged(records, hosts=["app1"])
-    assert found.sentences == []
-    assert [item["host"] for item in found.comparisons] == ["app1"]
-    assert "app2: not of this batch; these records were ignored." in found.notes
+    assert found["sentences"] == []
+    assert [item["host"] for item in found["comparisons"]] == ["app1"]
+    assert "app2: not of this batch; these records were ignored." in found["notes"]
 
 
 def test_inconclusive_is_noted_and_does_not_stop():
     found = judged(change(rounds=4))
-    assert found.sentences == []
-    assert {item["verdict"] for item in found.comparisons} == {"INCONCLUSIVE"}
+    assert found["sentences"] == []
+    assert {item["verdict"] for item in found["comparisons"]} == {"INCONCLUSIVE"}
     assert (
         "The workload of 2 hosts, The workload of app1, The workload of app2: INCONCLUSIVE: only 4 rounds per state;"
-        " at least 6 are needed." in found.notes
+        " at least 6 are needed." in found["notes"]
     )
-    assert f"{WHERE}, app2 → app1, pingpong-1000B: INCONCLUSIVE by itself; the report says why." in found.notes
+    assert f"{WHERE}, app2 → app1, pingpong-1000B: INCONCLUSIVE by itself; the report says why." in found["notes"]
 
 
 def test_a_control_that_moved_blocks_a_verdict():
     found = judged(change(effect=0.15, control_effect=0.15))
-    assert found.sentences == []
-    assert any("the control changed on every host" in note for note in found.notes)
+    assert found["sentences"] == []
+    assert any("the control changed on every host" in note for note in found["notes"])
 
 
 def test_hostile_text():
@@ -398,9 +400,9 @@ def test_hostile_text():
     for run in records[-1]["runs"]:
         run.update(ok=False, error=bad)
     found = judged(records, hosts=[f"{host}{bad}" for host in HOSTS])
-    assert found.sentences
-    texts = [*found.sentences, *found.notes]
-    texts += [value for item in found.comparisons for value in item.values() if isinstance(value, str)]
+    assert found["sentences"]
+    texts = [*found["sentences"], *found["notes"]]
+    texts += [value for item in found["comparisons"] for value in item.values() if isinstance(value, str)]
     assert all(text.isprintable() and len(text) < 1000 for text in texts)
 
 
@@ -408,9 +410,9 @@ def test_records_on_disk(tmp_path):
     records = change(effect=0.15)
     factory.write_change(tmp_path, records)
     from_disk = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert from_disk == judged(records)
-    assert from_disk.sentences
-    assert guard.judge(str(tmp_path), SAME.change, HOSTS, 5.0, material_pct=50.0).sentences == []
+    assert {**from_disk, "report": ""} == judged(records)
+    assert from_disk["sentences"]
+    assert guard.judge(str(tmp_path), SAME.change, HOSTS, 5.0, material_pct=50.0)["sentences"] == []
 
 
 def test_a_host_whose_records_are_all_broken_stops(tmp_path):
@@ -419,14 +421,14 @@ def test_a_host_whose_records_are_all_broken_stops(tmp_path):
     for path in (tmp_path / SAME.change / "app1").iterdir():
         path.write_text("{", encoding="utf-8")
     found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert found.sentences == ["app1: none of its records can be used: see the notes."]
-    assert found.notes[-1] == "And 19 more problems in the report."
+    assert found["sentences"] == ["app1: none of its records can be used: see the notes."]
+    assert found["notes"][-1] == "And 19 more problems in the report."
 
 
 def test_no_folder(tmp_path):
     found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert len(found.sentences) == 1
-    assert any(note.endswith("the folder of the change does not exist.") for note in found.notes)
+    assert len(found["sentences"]) == 1
+    assert any(note.endswith("the folder of the change does not exist.") for note in found["notes"])
 
 
 def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
@@ -435,7 +437,7 @@ def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(guard, "load_change", refuse)
     found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert found.sentences == [f"The records of {SAME.change} below {tmp_path} cannot be read: Permission denied."]
+    assert found["sentences"] == [f"The records of {SAME.change} below {tmp_path} cannot be read: Permission denied."]
 
 
 @pytest.mark.parametrize("cpu_pct", [0.0, -1.0, float("nan")])

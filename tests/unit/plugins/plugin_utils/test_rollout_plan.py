@@ -277,10 +277,10 @@ class TestLines:
         state = {
             "change": "smc-2026",
             "batches": [
-                {"number": 1, "state": "good", "ended": "2026-11-28T19:00:00Z"},
-                {"number": 2, "state": "stopped"},
-                {"number": 3, "state": "running"},
-                {"number": 4, "state": "waiting"},
+                {"number": 1, "state": "good", "ended": "2026-11-28T19:00:00Z", "hosts": {}},
+                {"number": 2, "state": "stopped", "hosts": {}},
+                {"number": 3, "state": "running", "hosts": {}},
+                {"number": 4, "state": "waiting", "hosts": {}},
             ],
         }
         told = plans.lines(made_plan(on_failure="leave", confirm_within_s=0, soak_s=0), state, NOW)

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
+import re
 import signal
+import socket
 import stat
 from datetime import datetime, timezone
 from pathlib import Path
@@ -47,8 +50,9 @@ def schema_errors(document: dict[str, Any]) -> list[str]:
     return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(document)]
 
 
-def run(pid: int = 4711, host: str = "controller1") -> dict[str, Any]:
-    return {"began": AT, "controller": {"host": host, "pid": pid}, "evidence": "", "ansible_core": "2.21.5"}
+def run(pid: int = 4711, name: str = "r1") -> dict[str, Any]:
+    controller = {"host": "controller1", "pid": pid, "pid_namespace": "pid:[1]"}
+    return {"id": name, "began": AT, "controller": controller, "evidence": "", "ansible_core": "2.21.5"}
 
 
 def fresh(**more: Any) -> states.Rollout:
@@ -171,6 +175,17 @@ class TestHeadline:
         rollout.conclude()
         assert rollout.document["headline"].startswith("Stopped in batch 2 of 4. 1 of 12 hosts is confirmed,")
 
+    def test_what_somebody_wrote_into_the_file_reaches_no_terminal(self, tmp_path: Path) -> None:
+        path = stopped().save(tmp_path)
+        document = json.loads(path.read_text("utf-8"))
+        batch = next(batch for batch in document["batches"] if batch["state"] == "stopped")
+        batch["reasons"] = ["\x1b]0;owned\x07\u202e"]
+        path.write_text(json.dumps(document), "utf-8")
+        rollout = states.read(tmp_path, "smc-2026")
+        assert rollout is not None
+        rollout.conclude()
+        assert "]0;owned[U+202E]" in rollout.document["headline"] and rollout.document["headline"].isprintable()
+
     def test_more_than_one_reason(self) -> None:
         rollout = fresh()
         rollout.begin(1, AT)
@@ -198,7 +213,7 @@ class TestResume:
         assert rollout is not None
         assert rollout.open() == [2, 3, 4]
         assert [rollout.again(number) for number in (1, 2, 3, 4)] == [False, True, False, False]
-        rollout.began(run(4712))
+        rollout.began(run(4712, "r2"))
         rollout.begin(2, AT)
         batch = rollout.document["batches"][1]
         assert (batch["attempt"], batch["state"], batch["stage"], batch["ended"]) == (2, "running", "preflight", None)
@@ -246,20 +261,50 @@ class TestResume:
         assert schema_errors(checking.check({**rollout.document, "result": "running", "headline": ""})) == []
 
 
+def here(host: str, namespace: str = "pid:[1]") -> dict[str, Any]:
+    return {"host": host, "pid": 1, "pid_namespace": namespace}
+
+
 class TestRunning:
     def test_a_living_process_on_this_host(self) -> None:
         with pytest.raises(ValueError) as error:
-            interrupted().running("controller1", lambda pid: pid == 4711)
+            interrupted().claim(here("controller1"), lambda pid: pid == 4711)
         assert str(error.value) == (
-            "Rollout smc-2026 is running (process 4711 on controller1, since 2026-11-28 21:00:00 UTC); wait for its"
-            " end, or end that process"
+            "Rollout smc-2026 is running: its run r1 began at 2026-11-28 21:00:00 UTC on controller1 (process 4711) and"
+            " has not ended; wait for its end, or end that process."
+            " If it is gone, -e rollout_take_over=r1 takes it over"
         )
 
-    def test_a_dead_one_another_host_and_a_run_that_ended(self) -> None:
-        interrupted().running("controller1", lambda pid: False)
-        interrupted().running("controller2", lambda pid: True)
-        stopped().running("controller1", lambda pid: True)
-        states.new("smc-2026", "0.9.0", made_plan()).running("controller1", lambda pid: True)
+    def test_another_host_and_another_container_prove_nothing(self) -> None:
+        for other in (here("controller2"), here("controller1", "pid:[2]")):
+            with pytest.raises(ValueError, match=r"is running: its run r1 began at .* on controller1 "):
+                interrupted().claim(other, lambda pid: False)
+            interrupted().claim(other, lambda pid: True, take_over="r1")
+
+    def test_a_dead_one_and_a_run_that_ended(self) -> None:
+        interrupted().claim(here("controller1"), lambda pid: False)
+        stopped().claim(here("controller2"), lambda pid: True)
+        stopped().claim(here("controller2"), lambda pid: True, take_over="r1")
+        states.new("smc-2026", "0.9.0", made_plan()).claim(here("controller1"), lambda pid: True)
+
+    def test_a_run_without_an_id_only_counts_on_its_own_host(self) -> None:
+        rollout = interrupted()
+        del rollout.document["runs"][0]["id"], rollout.document["runs"][0]["controller"]["pid_namespace"]
+        rollout.claim(here("controller2"), lambda pid: True)
+        rollout.claim(here("controller1"), lambda pid: False)
+        with pytest.raises(ValueError, match=r"is running: its run began at .* or end that process$"):
+            rollout.claim(here("controller1"), lambda pid: True)
+
+    def test_the_controller_is_that_of_the_worker(self) -> None:
+        assert states.controller() == {
+            "host": socket.gethostname(),
+            "pid": os.getppid(),
+            "pid_namespace": os.readlink("/proc/self/ns/pid"),
+        }
+
+    def test_ids_differ_and_are_no_numbers(self) -> None:
+        ids = {states.run_id() for _number in range(1000)}
+        assert len(ids) == 1000 and all(re.fullmatch("r[0-9a-f]{12}", one) for one in ids)
 
     def test_which_processes_live(self, tmp_path: Path) -> None:
         assert not states.alive(os.getpid())
@@ -307,6 +352,20 @@ class TestSaving:
         batch_done(again, 2)
         again.save(tmp_path)
         assert states.read(tmp_path, "smc-2026").open() == [3, 4]  # type: ignore[union-attr]
+
+    def test_a_run_that_began_since_it_was_read_is_not_overwritten(self, tmp_path: Path) -> None:
+        stopped().save(tmp_path)
+        mine, other = states.read(tmp_path, "smc-2026"), states.read(tmp_path, "smc-2026")
+        assert mine is not None and other is not None
+        other.began(run(4712, "r2"))
+        path = other.save(tmp_path)
+        other.begin(2, AT)
+        other.save(tmp_path)
+        before = path.read_bytes()
+        mine.began(run(4713, "r3"))
+        with pytest.raises(ValueError, match="no longer belongs to this run, which ends now: its last run r2 began at"):
+            mine.save(tmp_path)
+        assert path.read_bytes() == before
 
     def test_a_state_that_is_not_sound_is_not_written(self, tmp_path: Path) -> None:
         rollout = interrupted()
@@ -431,6 +490,9 @@ DAMAGE: list[tuple[list[Any], Any]] = [
     (["runs", 0, "ended"], "later"),
     (["runs", 0, "controller", "pid"], "4711"),
     (["runs", 0, "controller", "host"], None),
+    (["runs", 0, "controller", "pid_namespace"], 1),
+    (["runs", 0, "id"], ""),
+    (["runs", 0, "id"], None),
     (["runs", 0, "evidence"], None),
     (["runs", 0, "reason"], None),
     (["runs", 0, "ansible_core"], None),
@@ -449,7 +511,7 @@ def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any)
         item = item[step]
     item[last] = value
     assert schema_errors(document) != []
-    with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .* belongs there$|^change is .*; it has to begin"):
+    with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .* belongs there$|^[^ ]+ is .*; it has to begin"):
         checking.check(document)
 
 
@@ -512,7 +574,8 @@ def test_any_damage_is_a_sentence_or_does_no_harm(odd: Any) -> None:
             continue
         again = states.Rollout(document)
         again.conclude()
-        again.running("controller9", lambda pid: True)
+        with contextlib.suppress(ValueError):
+            again.claim(here("controller9"), lambda pid: True)
         plans.lines(made_plan(), document, NOW)
         assert again.document["headline"]
         assert again.open() == [2, 3, 4]

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 import rollout_samples as samples
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import headline
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import (
     checking,
-    files,
+    keeping,
     summary,
     to_html,
     to_markdown,
@@ -98,7 +99,7 @@ class TestPage:
     )
     def test_the_state_is_a_word(self, name: str, words: str) -> None:
         made = samples.SAMPLES[name]()
-        assert f"</span> {words}</p>\n<h1>{made['headline']}</h1>" in html(made)
+        assert f"</span> {words}</p>\n<h1>{headline(made['headline'])[0]}</h1>" in html(made)
         assert re.match(f"# . {words}: Rollout of change chg4711\n\n", markdown(made))
 
     def test_hostile_texts_are_shown_as_they_are(self) -> None:
@@ -114,8 +115,8 @@ class TestPage:
 
     def test_what_the_guard_said_stands_once_beside_the_reasons(self) -> None:
         made = samples.stopped()
-        (batch,) = (batch for batch in summary.batches(made) if batch.state == "stopped")
-        assert batch.reasons == [samples.REGRESSED] and batch.sentences == []
+        (batch,) = (batch for batch in summary.batches(made) if batch["state"] == "stopped")
+        assert batch["reasons"] == [samples.REGRESSED] and batch["sentences"] == []
         assert "−9.2 %" in html(made) and "▼</span> REGRESSED" in html(made)
 
 
@@ -171,8 +172,16 @@ class TestSteps:
         wait, probation, again, _fixed = summary.steps(samples.running())
         assert wait.startswith("If process 4711 still runs on control1, wait")
         assert "app2, app3, app4 are on probation" in probation and "at most 1 h 5 min" in probation
-        assert probation.endswith("rollback -i inventory -e zpower_confirm_within=0 --limit app2,app3,app4`.")
+        assert probation.endswith("rollback -i inventory -e zpower_probation=only --limit app2,app3,app4`.")
         assert again.startswith("After an interruption, start again") and COMMAND in again
+
+    def test_a_run_with_an_id_can_be_taken_over(self) -> None:
+        made = samples.running()
+        assert "rollout_take_over" not in " ".join(summary.steps(made)), "a run of 0.9.0 has no id"
+        made["runs"][-1]["id"] = "r3f9c1d20a4b7"
+        assert summary.steps(made)[0].endswith(
+            "the run was interrupted. To continue on another controller, add `-e rollout_take_over=r3f9c1d20a4b7`."
+        )
 
     def test_a_stop_without_a_stopped_batch_says_why(self) -> None:
         first, again, _fixed = summary.steps(samples.window_closed())
@@ -227,7 +236,7 @@ def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch
     made = samples.stopped()
     made["batches"][0]["guard"]["report"] = str(tmp_path / "else where" / "report.html")
     folder = Path("results") / "rollouts" / "chg4711"
-    paths = files.write(made, folder)
+    paths = keeping.write(made, folder)
     assert paths == {"html": str(folder / "rollout.html"), "md": str(folder / "rollout.md")}
     assert sorted(os.listdir(folder)) == ["rollout.html", "rollout.md"]
     page = Path(paths["html"]).read_text(encoding="utf-8")
@@ -237,7 +246,7 @@ def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch
 
 
 def test_a_hostile_path_of_a_report_is_no_address_of_another_kind(tmp_path: Path) -> None:
-    (address,) = {*files.links(samples.hostile(), tmp_path).values()} - {
-        *files.links(samples.stopped(), tmp_path).values()
+    (address,) = {*keeping.links(samples.hostile(), tmp_path).values()} - {
+        *keeping.links(samples.stopped(), tmp_path).values()
     }
     assert address.endswith("javascript%3Aalert%283%29/%3Cscript%3E") and ":" not in address

@@ -81,6 +81,9 @@ BELONGS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belo
             )
         ),
         ("", "28.11.2026 22:00", f"rollout_not_after is '28.11.2026 22:00'; {BELONGS}"),
+        (22, "", 'rollout_not_before is the number 22; a time of day such as "22:00", in quotes, belongs there'),
+        ("", "7", 'rollout_not_after is the number 7; a time of day such as "7:00", in quotes, belongs there'),
+        ("59", "", f"rollout_not_before is '59'; {BELONGS}"),
         (1320, "", 'rollout_not_before is the number 1320: YAML reads a time of day so; write "22:00" in quotes'),
         ("", "605", 'rollout_not_after is the number 605: YAML reads a time of day so; write "10:05" in quotes'),
         ("22:00", "22:00", "rollout_not_before and rollout_not_after are both 22:00; the window has no length"),

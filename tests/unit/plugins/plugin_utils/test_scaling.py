@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import (
-    Knee,
     Measured,
     Point,
     curve,
@@ -16,11 +18,17 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling 
     number,
     scaling,
 )
+from scipy.stats import t
 from series_samples import GUESTS, connections, guests, record, rounds, virtualization
 
 
 def points(values: dict[float, float], better: Any = "higher", work: Any = "each") -> list[Point]:
     return curve([Measured(x, [value]) for x, value in values.items()], better, work)
+
+
+def measured(values: dict[float, float], noise: float = 0.005) -> list[Measured]:
+    """Three rounds per point."""
+    return [Measured(x, [v * math.exp(-noise), v, v * math.exp(noise)]) for x, v in values.items()]
 
 
 class TestPublished:
@@ -30,10 +38,8 @@ class TestPublished:
         found = {item["workload"]: [point["pct"] for point in item["points"]] for item in virtualization()["curves"]}
         assert found == {name: [float(value) for value in values] for name, values in GUESTS.items()}
 
-    def test_memory_bends_where_the_cores_end(self) -> None:
-        bends = {item["workload"]: item["knee"] and item["knee"]["x"] for item in virtualization()["curves"]}
-        # four guests of four CPUs fill the sixteen cores; what waits for the database goes on
-        assert bends == {"db_create": None, "db_load": None, "db_update": None, "mem_std": 4.0, "mem_map": 4.0}
+    def test_one_value_per_point_proves_no_knee(self) -> None:
+        assert [item["knee"] for item in virtualization()["curves"]] == [None] * 5
 
     def test_efficiency(self) -> None:
         curve = next(item for item in virtualization()["curves"] if item["workload"] == "mem_std")
@@ -49,36 +55,55 @@ class TestPublished:
 
 class TestWork:
     def test_a_rate_of_the_whole_is_the_work_itself(self) -> None:
-        assert [point.speedup for point in points({1: 10, 2: 18, 4: 30})] == [1.0, 1.8, 3.0]
-        assert [point.efficiency_pct for point in points({1: 10, 2: 18, 4: 30})] == [100.0, 90.0, 75.0]
+        assert [point["speedup"] for point in points({1: 10, 2: 18, 4: 30})] == [1.0, 1.8, 3.0]
+        assert [point["efficiency_pct"] for point in points({1: 10, 2: 18, 4: 30})] == [100.0, 90.0, 75.0]
 
     def test_a_time_that_each_needs_goes_with_their_number(self) -> None:
         found = points({1: 50, 10: 50, 50: 100}, "lower", "each")
-        assert [point.speedup for point in found] == [1.0, 10.0, 25.0]
-        assert [point.efficiency_pct for point in found] == [100.0, 100.0, 50.0]
+        assert [point["speedup"] for point in found] == [1.0, 10.0, 25.0]
+        assert [point["efficiency_pct"] for point in found] == [100.0, 100.0, 50.0]
 
     def test_a_time_of_the_whole_falls_where_the_work_is_divided(self) -> None:
         found = points({1: 100, 2: 50, 4: 50}, "lower", "whole")
-        assert [point.speedup for point in found] == [1.0, 2.0, 2.0]
-        assert [point.efficiency_pct for point in found] == [100.0, 100.0, 50.0]
+        assert [point["speedup"] for point in found] == [1.0, 2.0, 2.0]
+        assert [point["efficiency_pct"] for point in found] == [100.0, 100.0, 50.0]
 
     def test_x_need_not_begin_at_one(self) -> None:
-        assert [point.efficiency_pct for point in points({16: 10, 32: 20})] == [100.0, 100.0]
+        assert [point["efficiency_pct"] for point in points({16: 10, 32: 20})] == [100.0, 100.0]
 
     def test_the_interval_is_that_of_the_work(self) -> None:
         first, second = [50, 51, 52, 53, 54, 55.0], [60, 61, 62, 63, 64, 65.0]
         found = curve([Measured(10, second), Measured(1, first)], "lower", "each")
-        assert (found[0].low, found[0].high) == (1.0, 1.0)
-        low, high = found[1].low, found[1].high
+        assert (found[0]["low"], found[0]["high"]) == (1.0, 1.0)
+        low, high = found[1]["low"], found[1]["high"]
         assert low is not None and high is not None
-        assert 10 * 50 / 65 < low < found[1].speedup < high < 10 * 55 / 60
+        assert 10 * 50 / 65 < low < found[1]["speedup"] < high < 10 * 55 / 60
 
 
 class TestKnee:
     def test_it_is_where_the_curve_leaves_the_straight_line_farthest(self) -> None:
-        assert knee(points({1: 10, 2: 20, 4: 40, 8: 42, 16: 43})) == Knee(
-            4.0, pytest.approx(100 * (3 - 3 * 3.3 / 15) / 3.3)
-        )
+        found = knee(measured({1: 10, 2: 20, 4: 40, 8: 42, 16: 43}), "higher")
+        assert found == {"x": 4.0, "above_pct": pytest.approx(100 * (3 - 3 * 3.3 / 15) / 3.3, rel=1e-5)}
+
+    def test_a_time_that_each_needs_and_a_time_of_the_whole_bend_as_well(self) -> None:
+        each = measured({1: 10, 2: 10, 4: 10, 8: 20, 16: 40})
+        whole = measured({1: 80, 2: 40, 4: 20, 8: 20, 16: 20})
+        assert [found and found["x"] for found in (knee(each, "lower"), knee(whole, "lower", "whole"))] == [4.0, 4.0]
+
+    @pytest.mark.parametrize(("noise", "claimed"), [(0.01, True), (0.5, False)])
+    def test_the_bend_has_to_be_beyond_the_noise(self, noise: float, claimed: bool) -> None:
+        """The claim by hand: t of K(R - 1) degrees of freedom for the rise, and for the bend over a tenth of it."""
+        values = {1: 10, 2: 20, 4: 40, 8: 42, 16: 43}
+        spread = noise  # the deviation of -noise, 0 and noise
+        rise = math.log(4.3) > t.ppf(1 - 0.02 / 20, 10) * spread * math.sqrt(2 / 3)
+        line = (0.8 * 1.0, 0.2 * 4.3)
+        above = 4 - sum(line) - t.ppf(1 - 0.02 / 3, 10) * spread / math.sqrt(3) * math.hypot(4, *line)
+        assert (rise and above > 0.1 * 3.3) == claimed
+        assert (knee(measured(values, noise), "higher") is not None) == claimed
+
+    def test_few_rounds_or_points_prove_nothing(self) -> None:
+        assert knee([Measured(x, [v, v]) for x, v in ((1, 10), (4, 40), (16, 43))], "higher") is None
+        assert knee(measured({1: 10, 4: 40}), "higher") is None
 
     @pytest.mark.parametrize(
         "values",
@@ -91,11 +116,11 @@ class TestKnee:
         ],
     )
     def test_none(self, values: dict[float, float]) -> None:
-        assert knee(points(values)) is None
+        assert knee(measured(values), "higher") is None
 
     def test_a_curve_that_falls_again_has_its_knee_before(self) -> None:
-        found = knee(points({1: 10, 4: 40, 16: 20, 64: 10}))
-        assert found is not None and found.x == 4.0
+        found = knee(measured({1: 10, 4: 40, 16: 20, 64: 10}), "higher")
+        assert found is not None and found["x"] == 4.0
 
 
 class TestCurves:
@@ -214,12 +239,30 @@ def test_the_headline_is_about_curves_that_begin_where_it_says() -> None:
     """The work of a curve from 4 on is not that of 1."""
     records = of_jobs({1: 80.0, 4: 20.0}) + of_jobs({4: 80.0, 8: 40.0}, "other")
     report = scaling("c", rounds(records), "context.jobs", "whole")
-    assert report["headline"] == "At 4 jobs, 4 times the work of 1; no curve has a knee."
+    assert report["headline"] == "At 4 jobs, 4 times the work of 1; no curve has a proven knee."
 
 
 def test_the_headline_counts_the_curves_with_a_knee() -> None:
     bent, straight = {1: 80.0, 2: 40.0, 8: 39.0}, {1: 80.0, 2: 40.0, 8: 10.0}
-    one = scaling("c", rounds(of_jobs(bent)), "context.jobs", "whole")
-    assert one["headline"].endswith("; the curve bends at 2.")
-    some = scaling("c", rounds(of_jobs(bent) + of_jobs(straight, "other")), "context.jobs", "whole")
+    one = scaling("c", in_time(bent), "context.jobs", "whole")
+    assert one["headline"].endswith("; the curve bends at 2.") and one["problems"] == []
+    some = scaling("c", in_time(bent) + in_time(straight, "other"), "context.jobs", "whole")
     assert some["headline"].endswith("; 1 of 2 curves bends, at 2.")
+
+
+def in_time(values: dict[float, float], name: str = "batch", turns: bool = True) -> list[Round]:
+    """Three rounds of each x, in turns or one x after the other."""
+    found = []
+    for place in range(3):
+        for at, item in enumerate(rounds(of_jobs({x: v * (1 + place / 200) for x, v in values.items()}, name))):
+            order = place * len(values) + at if turns else 3 * at + place
+            found.append(replace(item, number=place + 1, started=1_000_000 * order))
+    return found
+
+
+def test_points_that_were_measured_in_blocks_prove_no_knee() -> None:
+    found = scaling("c", in_time({1: 80.0, 2: 40.0, 8: 39.0}, turns=False), "context.jobs", "whole")
+    assert found["headline"].endswith("; no curve has a proven knee.")
+    assert found["problems"] == [
+        "batch-1 from app1 to app2: each point was measured at its own time, so no knee is proven."
+    ]

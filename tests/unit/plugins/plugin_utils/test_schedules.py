@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions.session import parts_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 
 
@@ -31,7 +32,15 @@ def order(seed: str = "c1 app1", most: int = 16, done: int = 0, last: int = 0) -
 def test_hosts_that_measure_against_each_other_share_an_order(
     peers: dict[str, list[str]], groups: dict[str, str]
 ) -> None:
-    assert {host: " ".join(group) for host, group in schedules.groups(peers).items()} == groups
+    assert {host: " ".join(group) for host, group in schedules.groups(peers, peers).items()} == groups
+
+
+def test_a_peer_that_is_never_changed_joins_nothing() -> None:
+    peers = {"app1": ["db1"], "app2": ["db1"], "db1": ["app1"]}
+    assert schedules.groups(peers, ["app1", "app2"]) == {
+        **dict.fromkeys(("app1", "db1"), ("app1", "db1")),
+        "app2": ("app2",),
+    }
 
 
 def test_the_order_is_that_of_the_seed_and_balanced_at_every_look() -> None:
@@ -84,31 +93,43 @@ def test_another_session_goes_on_with_balanced_blocks(done: int, most: int, size
     ],
 )
 def test_the_looks(design: str, first: int, most: int, done: int, ends: list[int]) -> None:
-    blocks = schedules.blocks(design, first, most, done)
-    assert [block["rounds"] for block in blocks] == ends
-    assert blocks[0]["begin"] == 0 and blocks[-1]["end"] == 2 * (most - done)
-    assert [block["begin"] for block in blocks[1:]] == [block["end"] for block in blocks[:-1]]
-    assert all(block["end"] == 2 * (block["rounds"] - done) for block in blocks)
+    assert schedules.ends(design, first, most, done) == ends
+
+
+def test_the_parts_of_a_session_follow_each_other() -> None:
+    assert parts_of([(0, 1), (8, 3), (12, 8)]) == [
+        {"rounds": 0, "begin": 0, "end": 1, "next": 3},
+        {"rounds": 8, "begin": 1, "end": 4, "next": 8},
+        {"rounds": 12, "begin": 4, "end": 12, "next": 0},
+    ]
 
 
 def test_more_rounds_are_those_of_the_next_two_looks() -> None:
-    assert [schedules.most_rounds(16, done) for done in (0, 6, 15, 16, 17, 24)] == [16, 16, 16, 32, 32, 32]
-    assert schedules.most_rounds(8, 8) == 12 and schedules.most_rounds(48, 32) == 48
-    with pytest.raises(ValueError, match="has 32 rounds of each state, and the last planned look is at 32: set"):
-        schedules.most_rounds(16, 32)
+    assert [schedules.most_rounds(16, done, 16) for done in (0, 6, 15, 16, 17, 24)] == [16, 16, 16, 32, 32, 32]
+    assert schedules.most_rounds(8, 8, 8) == 12
+
+
+def test_more_than_32_rounds_have_to_be_declared_before_the_first_one() -> None:
+    for most in (16, 48, 64):
+        with pytest.raises(ValueError, match="has 32 rounds of each state and cannot get .*: its last look is at 32"):
+            schedules.most_rounds(most, 32, 16)
+    assert schedules.most_rounds(64, 32, 64) == 64
+    with pytest.raises(ValueError, match="cannot get 80: its last look is at 64"):
+        schedules.most_rounds(80, 64, 64)
+    assert looks.look_at(64) == looks.DECLARED and looks.look_at(63) == looks.LOOKS[-1]
+    assert looks.next_look(32) is None
 
 
 def test_the_plan_in_words() -> None:
-    blocks = schedules.blocks("alternate", 6, 10, 0)
-    lines = schedules.described(blocks, 1, {("app1", "app2"): schedules.steps("alternate", "x", 10, 0, 0)})
+    lines = schedules.described([6, 8, 10], 1, {("app1", "app2"): schedules.steps("alternate", "x", 10, 0, 0)})
     assert lines[0] == "At most 10 rounds of each state; it ends after 6 or 8 if the verdict is certain then."
     names = looks.order("x", 10)[:12]
     assert lines[1:] == [f"app1, app2: {', '.join(names)} and 8 more"]
     orders = {(f"app{number}",): schedules.steps("alternate", str(number), 2, 0, 0) for number in range(7)}
-    lines = schedules.described(schedules.blocks("alternate", 2, 2, 0), 1, orders)
+    lines = schedules.described([2], 1, orders)
     assert lines[0] == "2 rounds of each state." and len(lines) == 7
     assert lines[-1] == "2 more hosts or groups of hosts have orders of their own."
-    lines = schedules.described(schedules.blocks("alternate", 6, 12, 8), 2, {})
+    lines = schedules.described([10, 12], 2, {})
     assert lines == [
         "At most 12 rounds of each state, with those of the earlier sessions; it ends after 10 if the verdict is "
         "certain then."

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.axes import Axis
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.axes import Axis
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves import scaling_chart, trend_chart
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
 from jsonschema import Draft202012Validator
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, sample
 from series_samples import banking, comparison, connections, record, rounds, virtualization
@@ -28,7 +28,9 @@ Made = dict[str, Any]
 
 def hostile_trend() -> Made:
     names = [*HOSTILE, HOSTILE_INVISIBLE[0], "`x` | <b>"]
-    steps = [Step("c", name, [comparison([100, 90, 95], [80, 85, 81], host=name, workload=name)]) for name in names]
+    steps = [
+        TrendStep("c", name, [comparison([100, 90, 95], [80, 85, 81], host=name, workload=name)]) for name in names
+    ]
     return trend("hostile", steps)
 
 
@@ -41,7 +43,7 @@ def hostile_scaling() -> Made:
 
 
 def empty_trend() -> Made:
-    return trend("empty", [Step("a", "a", [])])
+    return trend("empty", [TrendStep("a", "a", [])])
 
 
 def empty_scaling() -> Made:
@@ -147,12 +149,12 @@ class TestCharts:
     def test_an_axis_without_its_zero_says_so(self) -> None:
         words = "the axis does not begin at 0"
         assert words not in trend_chart("x", banking()["series"][0])
-        close = trend("t", [Step("c1", "c1", [comparison([100.0], [97.0])])])
+        close = trend("t", [TrendStep("c1", "c1", [comparison([100.0], [97.0])])])
         assert words in trend_chart("x", close["series"][0])
 
     def test_a_hole_has_no_mark(self) -> None:
         there, other = comparison([100], [90]), comparison([50], [50], host="erp2")
-        report = trend("t", [Step("a", "a", [there]), Step("b", "b", [other]), Step("c", "c", [there])])
+        report = trend("t", [TrendStep("a", "a", [there]), TrendStep("b", "b", [other]), TrendStep("c", "c", [there])])
         drawn = trend_chart("x", next(item for item in report["series"] if item["host"] == "erp1"))
         paths = dict((name, path) for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
         assert {name: path.count("M") for name, path in paths.items()} == {
@@ -164,7 +166,7 @@ class TestCharts:
         assert "NO DATA" not in drawn and "\u2205" in drawn
 
     def test_many_changes_are_numbered(self) -> None:
-        steps = [Step(f"change-{n}", f"a long name of a change {n}", [comparison([100], [99])]) for n in range(40)]
+        steps = [TrendStep(f"change-{n}", f"a long name of a change {n}", [comparison([100], [99])]) for n in range(40)]
         drawn = trend_chart("x", trend("t", steps)["series"][0])
         assert ">40</text>" in drawn and "numbered in the order of the table" in drawn
         assert "numbered" not in trend_chart("x", banking()["series"][0])

@@ -20,6 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.rank
 
 FOLDER = Path(__file__).parents[3] / "simulate"
 sys.path.append(str(FOLDER))
+import rules  # noqa: E402
 import tables  # noqa: E402
 import trials  # noqa: E402
 from noise import NOISES, Noise, runs_of_2_pct, spikes  # noqa: E402
@@ -227,6 +228,43 @@ def test_shared_noise_keeps_the_variance():
     drawn = np.array([Noise(runs_of_2_pct).draw(rng, 20, 16, 0.7) for _group in range(200)])
     assert drawn.std() == pytest.approx(NOISES["runs 2 %"].draw(rng, 2000, 16, 0.0).std(), rel=0.02)
     assert drawn.mean(axis=1).std() / drawn.std() == pytest.approx(math.sqrt(0.7 + 0.3 / 20), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("trial", "arguments", "word", "most"),
+    [
+        (rules.restarts, ("50 and 500", 0.0), "REGRESSED", 3.0),
+        (rules.failing, (10, 7, 0.01, 0.01), "warns", 2.0),
+        (rules.costing, (2, 7, 0.08, 0.0), "warns", 2.5),
+        (rules.clock, (12.0, 5.0, TEN_LESS), "UNCHANGED", 0.0),
+        (rules.summed, (6, 0.05, 0.0), "better", 3.0),
+        (rules.bends, ((1.0,) * 8, 3, 0.05), "knee", 2.0),
+        (rules.harm, (10, 0.05, False, 0.0), "false", 2.0),
+        (rules.stalls, (1, "rounds 2 %", 0.0, 0.25), "silent", 0.0),
+        (rules.drawn, (10,), "blocks", 0.0),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_rule_beside_the_verdict_keeps_its_goal(trial, arguments, word, most):
+    assert trial(*arguments, 60).pct(word) <= most
+
+
+@pytest.mark.parametrize(
+    ("trial", "arguments", "word"),
+    [
+        (rules.restarts, ("50 and 500", TEN_LESS), "IMPROVED"),
+        (rules.failing, (10, 7, 0.01, 0.15), "warns"),
+        (rules.costing, (2, 7, 0.08, TEN_LESS), "warns"),
+        (rules.clock, (100.0, 1.0, TEN_LESS), "IMPROVED"),
+        (rules.summed, (6, 0.03, 0.03), "better"),
+        (rules.bends, ((1.0, 2.0, 4.0, 4.0, 4.0), 3, 0.05), "knee"),
+        (rules.harm, (10, 0.02, False, 0.2), "harmed"),
+        (rules.guessed, (math.log(1.05),), "nearer"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_rule_beside_the_verdict_finds_what_is_there(trial, arguments, word):
+    assert trial(*arguments, 20).pct(word) >= 90.0
 
 
 def test_each_table_has_its_place_on_the_page():

@@ -10,12 +10,16 @@ import random
 import statistics
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks, series
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, hosts, looks, series
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import ranks as stats
-from scipy.stats import kendalltau, mannwhitneyu
+from scipy.stats import fisher_exact, kendalltau, mannwhitneyu, t, wilcoxon
 
 TINY = 1e-12
 SIZES = [(3, 3), (4, 6), (5, 5), (6, 6), (6, 4), (8, 7)]
+
+
+def interval(before, after, level=0.95):
+    return stats.Ratios(before, after).interval(level)
 
 
 def sample(rng, n, digits=None, centre=50.0):
@@ -110,7 +114,7 @@ def test_interval_is_the_inverted_test(n, m, digits):
     rng = random.Random(n + 10 * m)
     for _turn in range(6):
         before, after = sample(rng, n, digits), sample(rng, m, digits, centre=47.0)
-        low, high = stats.interval(before, after)
+        low, high = interval(before, after)
         wanted = brute_interval(before, after, 0.05)
         assert (low, high) == (pytest.approx(wanted[0], abs=1e-9), pytest.approx(wanted[1], abs=1e-9))
 
@@ -121,38 +125,38 @@ def test_both_ways_to_the_interval_agree_without_ties():
         before, after = sample(rng, 6), sample(rng, 6)
         logs = stats._logs(before), stats._logs(after)
         searched = stats._tied_interval(*logs, stats._differences(before, after), 1 - 0.95)
-        assert stats.interval(before, after) == pytest.approx(searched, abs=TINY)
+        assert interval(before, after) == pytest.approx(searched, abs=TINY)
 
 
 def test_interval_of_six_and_six_ends_at_the_sixth_ratio():
     rng = random.Random(2)
     before, after = sample(rng, 6), sample(rng, 6)
     ratios = sorted(new / old for new in after for old in before)
-    assert stats.interval(before, after) == (pytest.approx(ratios[5], abs=TINY), pytest.approx(ratios[-6], abs=TINY))
+    assert interval(before, after) == (pytest.approx(ratios[5], abs=TINY), pytest.approx(ratios[-6], abs=TINY))
 
 
 def test_interval_covers_the_truth_as_often_as_it_says():
     rng = random.Random(9)
     covered = 0
     for _turn in range(2000):
-        low, high = stats.interval(sample(rng, 6), sample(rng, 6, centre=45.0))
+        low, high = interval(sample(rng, 6), sample(rng, 6, centre=45.0))
         covered += low <= 0.9 <= high
     assert 0.945 <= covered / 2000 <= 0.975
 
 
 def test_interval_without_ends_and_of_constants():
-    assert stats.interval([1.0, 2.0, 3.0], [1.5, 2.5, 3.5]) == (0.0, math.inf)
-    assert stats.interval([50.0] * 6, [50.0] * 6) == (1.0, 1.0)
-    assert stats.interval([50.0] * 6, [55.0] * 6) == (pytest.approx(1.1), pytest.approx(1.1))
+    assert interval([1.0, 2.0, 3.0], [1.5, 2.5, 3.5]) == (0.0, math.inf)
+    assert interval([50.0] * 6, [50.0] * 6) == (1.0, 1.0)
+    assert interval([50.0] * 6, [55.0] * 6) == (pytest.approx(1.1), pytest.approx(1.1))
 
 
 def test_interval_of_large_samples_is_near_the_exact_one(monkeypatch):
     rng = random.Random(4)
     before, after = sample(rng, 15), sample(rng, 15)
-    exact = stats.interval(before, after)
+    exact = interval(before, after)
     monkeypatch.setattr(stats, "EXACT_MOST", 4)
     stats._critical.cache_clear()
-    near = stats.interval(before, after)
+    near = interval(before, after)
     stats._critical.cache_clear()
     assert near == pytest.approx(exact, rel=0.01)
 
@@ -161,11 +165,11 @@ def test_order_and_scale_do_not_matter():
     rng = random.Random(6)
     before, after = sample(rng, 6), sample(rng, 6)
     shuffled = rng.sample(before, 6), rng.sample(after, 6)
-    for function in (stats.hodges_lehmann_ratio, stats.interval, stats.mann_whitney):
+    for function in (stats.hodges_lehmann_ratio, interval, stats.mann_whitney):
         assert function(before, after) == function(*shuffled)
-    low, high = stats.interval(before, after)
-    assert stats.interval(after, before) == (pytest.approx(1 / high), pytest.approx(1 / low))
-    assert stats.interval([8 * value for value in before], [8 * value for value in after]) == pytest.approx((low, high))
+    low, high = interval(before, after)
+    assert interval(after, before) == (pytest.approx(1 / high), pytest.approx(1 / low))
+    assert interval([8 * value for value in before], [8 * value for value in after]) == pytest.approx((low, high))
 
 
 def test_holm_is_the_step_down_procedure():
@@ -180,14 +184,9 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="positive"):
         stats.hodges_lehmann_ratio([0.0], [1.0])
     with pytest.raises(ValueError, match="between 0 and 1"):
-        stats.interval([1.0], [1.0], level=95)
+        interval([1.0], [1.0], level=95)
     with pytest.raises(ValueError, match="median"):
         stats.median([])
-
-
-def test_detectable():
-    assert stats.detectable(0.9, 1 / 0.9) == pytest.approx(-math.log(0.9))
-    assert stats.detectable(0.0, math.inf) is None
 
 
 def test_trend_is_kendalls_test():
@@ -239,7 +238,7 @@ def test_many_differences_are_searched_with_the_result_of_sorting_them(monkeypat
 def test_a_site_of_a_thousand_hosts_needs_no_list_of_all_differences():
     before, after = ([math.exp(index / 6000 + shift) for index in range(6000)] for shift in (0.0, 0.05))
     assert stats.hodges_lehmann_ratio(before, after) == pytest.approx(math.exp(0.05))
-    low, high = stats.interval(before, after, 0.99)
+    low, high = interval(before, after, 0.99)
     assert low < math.exp(0.05) < high
 
 
@@ -263,5 +262,116 @@ def test_an_effect_is_the_estimate_and_both_intervals():
         look = looks.look_at(8)
         found = series.effect(before, after, look)
         assert found.ratio == stats.hodges_lehmann_ratio(before, after)
-        assert (found.low, found.high) == stats.interval(before, after, look.confidence)
-        assert (found.inner_low, found.inner_high) == stats.interval(before, after, look.inner_confidence)
+        assert (found.low, found.high) == interval(before, after, look.confidence)
+        assert (found.inner_low, found.inner_high) == interval(before, after, look.inner_confidence)
+
+
+@pytest.mark.parametrize("count", [6, 7, 9])
+def test_few_hosts_have_an_interval_of_t_at_a_share_of_the_level(count):
+    rng = random.Random(count)
+    ratios = [math.exp(rng.gauss(0.05, 0.03)) for _turn in range(count)]
+    logs = [math.log(ratio) for ratio in ratios]
+    for look in (looks.LOOKS[0], looks.LOOKS[4]):
+        found = hosts.over_hosts(ratios, look)
+        error = statistics.stdev(logs) / math.sqrt(count)
+        for ends, alpha in (
+            ((found.low, found.high), 0.85 * look.change),
+            ((found.inner_low, found.inner_high), 2 * look.same),
+        ):
+            wanted = t.interval(1 - alpha, count - 1, statistics.fmean(logs), error)
+            assert [math.log(end) for end in ends] == pytest.approx(wanted, abs=0.005 * error * 6)
+
+
+@pytest.mark.parametrize("count", [10, 12, 20])
+def test_many_hosts_have_the_interval_that_inverts_the_signed_rank_test(count):
+    rng = random.Random(count)
+    ratios = [math.exp(rng.gauss(0.05, 0.03)) for _turn in range(count)]
+    logs = [math.log(ratio) for ratio in ratios]
+    look = looks.LOOKS[0]
+    found = hosts.over_hosts(ratios, look)
+    for end, outward in ((found.low, -1), (found.high, 1)):
+        beyond, within = (
+            wilcoxon([log - math.log(end) - step * 1e-9 for log in logs], method="exact").pvalue
+            for step in (outward, -outward)
+        )
+        assert beyond <= look.change < within
+    means = [(one + other) / 2 for place, one in enumerate(logs) for other in logs[place:]]
+    assert math.log(found.ratio) == pytest.approx(statistics.median(means))
+
+
+def test_hosts_that_share_their_level_with_other_levels_need_more_of_them():
+    ratios = [1.1 + 0.001 * place for place in range(10)]
+    assert hosts.over_hosts(ratios, looks.LOOKS[0]).low > 1.0
+    found = hosts.over_hosts(ratios, looks.LOOKS[0].shared_by(2))
+    assert (found.low, found.high) == (0.0, math.inf)
+    assert hosts.over_hosts(ratios[:5], looks.LOOKS[0]) is None
+
+
+@pytest.mark.parametrize(("hits", "of"), [((0, 6), (6, 6)), ((1, 4), (6, 6)), ((3, 0), (5, 9)), ((2, 9), (30, 16))])
+def test_more_hits_after_are_fishers_one_sided_test(hits, of):
+    missed = [count - hit for hit, count in zip(hits, of, strict=True)]
+    oracle = fisher_exact([[hits[1], missed[1]], [hits[0], missed[0]]], alternative="greater")
+    assert gates.more_after(hits, of) == pytest.approx(oracle.pvalue)
+
+
+def test_a_harmed_host_is_far_below_the_others_by_their_own_spread():
+    logs = {f"app{place}": 0.1 + 0.01 * math.sin(7.0 * place) for place in range(24)}
+    middle = statistics.median(logs.values())
+    deviation = 1.4826 * statistics.median([abs(log - middle) for log in logs.values()])
+    far = 1 + statistics.NormalDist().inv_cdf(1 - 0.01 / 24)
+    assert far == pytest.approx(4.34, abs=0.005)
+    for offset, named in ((0.001, ["app7"]), (-0.001, [])):
+        ratios = {name: math.exp(log) for name, log in logs.items()}
+        # one value among 24 hardly moves the median, and not at all if it was below it before
+        assert logs["app7"] < middle
+        ratios["app7"] = math.exp(middle - (far + offset) * deviation)
+        assert gates.harmed(ratios, ["app7"]) == named
+        assert gates.harmed(ratios, []) == []
+    assert gates.harmed({"a": 0.9, "b": 1.1}, ["a"]) == ["a"]
+    assert gates.harmed({f"app{place}": 0.8 for place in range(10)}, ["app3"]) == []
+
+
+def test_a_stalled_round_is_far_below_the_others_and_over_twice_as_long():
+    quiet = [0.01 * math.sin(5.0 * place) for place in range(16)]
+    assert gates.stalled(quiet) == [False] * 16
+    for below, stalls in ((0.60, False), (0.75, True)):
+        assert gates.stalled([*quiet[:15], -below]) == [False] * 15 + [stalls]
+    wide = [0.4 * (-1) ** place for place in range(15)]
+    deviation = 1.4826 * 0.4
+    assert gates.stalled([*wide, 0.4 - 5 * deviation + 0.01])[-1] is False
+    assert gates.stalled([*wide, -0.41 - 5 * deviation - 0.4])[-1] is True
+
+
+def van_elteren(strata, shift):
+    """z of the stratified rank test, with ``after`` shifted down."""
+    score = variance = 0.0
+    for before, after in strata:
+        n, m = len(before), len(after)
+        u = sum((new - shift > old) - (new - shift < old) for new in after for old in before) / 2
+        score += u / (n + m + 1)
+        variance += n * m / 12 / (n + m + 1)
+    return score / math.sqrt(variance)
+
+
+def test_starts_of_several_hosts_have_the_interval_that_inverts_van_elterens_test():
+    rng = random.Random(3)
+    strata = [
+        ([rng.gauss(level, 0.03) for _start in range(n)], [rng.gauss(level + 0.1, 0.03) for _start in range(m)])
+        for level, n, m in ((0.0, 10, 5), (2.3, 5, 10), (0.4, 6, 6))
+    ]
+    found = gates.stratified(
+        [tuple([*map(math.exp, side)] for side in both) for both in strata], gates.starts_look(False, 1)
+    )
+    z = statistics.NormalDist().inv_cdf(1 - 0.03 / 2)
+    for end, sign in ((found.low, 1), (found.high, -1)):
+        outside, inside = (sign * van_elteren(strata, math.log(end) - sign * step) for step in (1e-9, -1e-9))
+        assert outside >= z > inside
+    assert abs(van_elteren(strata, math.log(found.ratio))) < 0.05
+    assert found.low < math.exp(0.1) < found.high
+    assert (found.inner_low, found.inner_high) == (found.low, found.high)
+
+
+def test_starts_beside_hosts_that_did_not_restart_need_a_higher_level():
+    assert gates.starts_look(False, 1)[1:] == (0.03, 0.015)
+    assert gates.starts_look(True, 1)[1:] == (0.015, 0.0075)
+    assert gates.starts_look(False, 3).change == 0.01

@@ -5,15 +5,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import Step, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, together, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import Ratios, hodges_lehmann_ratio
 from series_samples import BANKING, banking, comparison
 
 
 def test_the_banking_study_goes_from_above_five_hours_to_two() -> None:
     report = banking()
-    assert report["headline"] == "elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less, better."
+    assert report["headline"] == (
+        "elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less, measured at different times."
+        " The effect of the changes alone is unknown: a change or its interval is missing."
+    )
     (series,) = report["series"]
     whole = series["whole"]
     assert (round(whole["before"] / 3600, 2), round(whole["after"] / 3600, 2)) == (5.07, 2.05)
@@ -26,14 +31,48 @@ def test_the_banking_study_goes_from_above_five_hours_to_two() -> None:
 @pytest.mark.parametrize(
     ("after", "reading"),
     [
-        ([80, 81, 79, 80, 81, 79], "20.0 % less, better."),
-        ([100, 101, 98, 99, 101, 99], "0.0 % more, no certain change."),
-        ([120, 121, 119, 120, 121, 119], "20.0 % more, worse."),
+        ([80, 81, 79, 80, 81, 79], "20.0 % less. The changes alone: 25.0 % better (+22.2 % to +27.8 %)."),
+        ([100, 101, 98, 99, 101, 99], "0.0 % more. The changes alone: no certain change (-1.0 % to +2.0 %)."),
+        ([120, 121, 119, 120, 121, 119], "20.0 % more. The changes alone: 16.7 % worse (-18.2 % to -15.1 %)."),
     ],
 )
 def test_the_headline_calls_only_a_certain_change_better(after: list[float], reading: str) -> None:
-    headline = trend("t", [Step("a", "a", [comparison([100, 101, 99, 100, 101, 99], after)])])["headline"]
+    headline = trend("t", [TrendStep("a", "a", [comparison([100, 101, 99, 100, 101, 99], after)])])["headline"]
     assert headline.endswith(reading)
+
+
+def change(factor: float, session: float = 1.0) -> dict[str, Any]:
+    """A change by so much in a session in which everything takes so many times as long."""
+    values = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1]
+    return comparison([session * value for value in values[1:]], [session * value / factor for value in values[:-1]])
+
+
+def test_sessions_that_differ_are_no_effect_of_the_changes() -> None:
+    flat = [TrendStep(f"c{place}", "", [change(1.0, session)]) for place, session in enumerate((1.0, 1.05, 0.97, 0.9))]
+    report = trend("t", flat)
+    assert report["headline"].startswith("elapsed_s went from 100.1 s to 90 s over 4 changes: 10.1 % less, measured at")
+    assert "The changes alone: no certain change (" in report["headline"]
+    (series,) = report["series"]
+    gaps = [math.log(step["gap"]) for step in series["steps"][1:]]
+    # t of 3 degrees of freedom, 98.5 %
+    width = 3.8960 * math.sqrt(sum(gap**2 for gap in gaps) / 3)
+    assert math.log(series["whole"]["high"] / series["whole"]["ratio"]) == pytest.approx(width, rel=0.02)
+
+
+def test_the_sum_of_the_changes_has_the_root_of_the_squares_of_their_widths() -> None:
+    entries = [change(1.03), change(1.02, 1.1), change(1.01, 0.9)]
+    ratio, low, high = together(entries, "lower")
+    assert ratio == pytest.approx(math.prod(entry["ratio"] for entry in entries))
+    widths = []
+    for entry in entries:
+        sides = [entry[state]["round_medians"] for state in ("after", "before")]
+        middle = hodges_lehmann_ratio(*sides)
+        ends = Ratios(*sides).interval(0.97)
+        widths.append((math.log(middle / ends[0]), math.log(ends[1] / middle)))
+    assert math.log(ratio / low) == pytest.approx(math.hypot(*(width for width, _high in widths)), abs=1e-9)
+    assert math.log(high / ratio) == pytest.approx(math.hypot(*(width for _low, width in widths)), abs=1e-9)
+    assert together([*entries, None], "lower") is None
+    assert together([comparison([100], [90])], "lower") is None
 
 
 def test_what_moved_between_changes_is_credited_to_nobody() -> None:
@@ -53,27 +92,33 @@ def test_the_gain_since_the_first_ends_at_the_whole() -> None:
     assert series["steps"][-1]["cumulative"] == series["whole"]["ratio"]
 
 
-def test_the_whole_has_the_interval_of_its_two_states_alone() -> None:
+def test_the_whole_of_few_changes_has_no_interval() -> None:
     first = comparison([100, 101, 102, 103, 104], [90, 91, 92, 93, 94])
     last = comparison([95, 96, 97, 98, 99], [80, 81, 82, 83, 84])
-    (series,) = trend("t", [Step("a", "a", [first]), Step("b", "b", [last])])["series"]
+    (series,) = trend("t", [TrendStep("a", "a", [first]), TrendStep("b", "b", [last])])["series"]
     whole = series["whole"]
-    assert 104 / 80 >= whole["high"] > whole["ratio"] > whole["low"] >= 100 / 84
-    (again,) = banking()["series"]
-    assert (again["whole"]["low"], again["whole"]["high"]) == (None, None)  # one round a state has no interval
+    assert (whole["low"], whole["high"]) == (None, None)
+    (alone,) = trend("t", [TrendStep("a", "a", [first])])["series"]
+    assert 104 / 90 >= alone["whole"]["high"] > alone["whole"]["ratio"] > alone["whole"]["low"] >= 100 / 94
 
 
 def test_a_rate_is_better_where_it_is_higher() -> None:
     entry = comparison([100], [80], metric="ops_per_min", unit="1/min", better="higher")
-    report = trend("t", [Step("a", "a", [entry])])
+    report = trend("t", [TrendStep("a", "a", [entry])])
     assert report["series"][0]["whole"]["ratio"] == 0.8
-    assert report["headline"] == "ops_per_min went from 100 1/min to 80 1/min over 1 change: 20.0 % less, worse."
+    assert report["headline"] == (
+        "ops_per_min went from 100 1/min to 80 1/min over 1 change: 20.0 % less. The effect of the changes"
+        " alone is unknown: a change or its interval is missing."
+    )
 
 
 @pytest.mark.parametrize("other", [{"unit": "ms"}, {"better": "higher"}])
 def test_figures_of_another_unit_or_direction_are_another_series(other: dict[str, str]) -> None:
     """Imports of two changes know nothing of each other."""
-    steps = [Step("a", "a", [comparison([100], [80])]), Step("b", "b", [comparison([80000], [80000], **other)])]
+    steps = [
+        TrendStep("a", "a", [comparison([100], [80])]),
+        TrendStep("b", "b", [comparison([80000], [80000], **other)]),
+    ]
     series = trend("t", steps)["series"]
     assert [item["whole"]["steps_ratio"] for item in series] == [None, None]
     assert sorted(item["whole"]["ratio"] for item in series) == [1.0, 1.25]
@@ -81,7 +126,7 @@ def test_figures_of_another_unit_or_direction_are_another_series(other: dict[str
 
 def test_a_change_without_the_series_is_a_hole_and_no_value() -> None:
     there, other = comparison([100], [90]), comparison([50], [50], host="erp2")
-    report = trend("t", [Step("a", "a", [there]), Step("b", "b", [other]), Step("c", "c", [there])])
+    report = trend("t", [TrendStep("a", "a", [there]), TrendStep("b", "b", [other]), TrendStep("c", "c", [there])])
     series = next(item for item in report["series"] if item["host"] == "erp1")
     hole = series["steps"][1]
     assert (hole["verdict"], hole["before"], hole["ratio"], hole["gap"]) == ("NO DATA", None, None, None)
@@ -91,7 +136,7 @@ def test_a_change_without_the_series_is_a_hole_and_no_value() -> None:
 
 
 def test_a_state_without_data_is_null_everywhere() -> None:
-    report = trend("t", [Step("a", "a", [comparison([], [90], verdict="NO DATA")])])
+    report = trend("t", [TrendStep("a", "a", [comparison([], [90], verdict="NO DATA")])])
     (series,) = report["series"]
     assert series["whole"] == dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high", "steps_ratio"))
     assert report["headline"] == "There is no result over 1 change: no comparison has data."
@@ -103,16 +148,16 @@ def test_patterns_choose_and_controls_are_in_no_trend() -> None:
         comparison([2], [2]),
         comparison([3], [3], workload="control-1B", control=True),
     ]
-    everything = trend("t", [Step("a", "a", entries)])
+    everything = trend("t", [TrendStep("a", "a", entries)])
     assert [item["workload"] for item in everything["series"]] == ["pingpong-1B", "settlement"]
-    chosen = trend("t", [Step("a", "a", entries)], "pingpong-*")
+    chosen = trend("t", [TrendStep("a", "a", entries)], "pingpong-*")
     assert [item["workload"] for item in chosen["series"]] == ["pingpong-1B"]
-    nothing = trend("t", [Step("a", "a", entries)], "*", "max_us")
+    nothing = trend("t", [TrendStep("a", "a", entries)], "*", "max_us")
     assert (nothing["series"], nothing["problems"]) == ([], ["The change a has no matching comparison."])
 
 
 def test_several_series_are_summed_up_by_their_range() -> None:
     entries = [comparison([100], [90]), comparison([100], [125], host="erp2")]
-    assert trend("t", [Step("a", "a", entries)])["headline"] == (
+    assert trend("t", [TrendStep("a", "a", entries)])["headline"] == (
         "2 series changed by -20.0 % to +11.1 % from the first state to the last one over 1 change; above 0 is better."
     )

@@ -1,0 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run the module of the task on the host and parse its answer. Modules that need no more share this action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils._actions.controller import HonestAction
+from ..plugin_utils._answers.answers import OF_HOST, OF_TUNING
+
+
+class ActionModule(HonestAction):
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        name = self._task.action.rpartition(".")[2]
+        module, fields = f"zpower.sap_tuning.{name}", OF_HOST.get(name, OF_TUNING)
+        return result | self.ask(module, self._task.args, task_vars or {}, fields)

@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one way to start, follow and end any program.
+
+It leads a session of its own: it shares no terminal with root's module, and its group can be ended as a whole. It gets
+no input and no open file except its outputs. Neither a time limit nor an output limit depends on what it does: the
+processes that it leaves behind may live on and hold its outputs open.
+"""
+
+import contextlib
+import errno
+import functools
+import os
+import selectors
+import signal
+import subprocess
+import time
+
+from .errors import HostError
+
+# The most that a program may print: more than any program prints that this collection reads.
+MOST = 16 * 1024 * 1024
+# A program gets this long to end by itself after SIGTERM, as to release its locks.
+_GRACE_S = 3.0
+_LOOK_EVERY_S = 0.1
+_PIECE = 64 * 1024
+# After its end, no more than this is read: what it has started may go on printing.
+_LEFT_IN_PIPE = 1024 * 1024
+
+
+class Stopped(HostError):
+    """A program was ended at its time limit (ETIMEDOUT) or output limit (EFBIG). printed: its outputs up to then."""
+
+    def __init__(self, message, number, printed):
+        super().__init__(message, number)
+        self.printed = printed
+
+
+def start(argv, begin=None, **options):
+    """A Popen of argv. begin: called in the new process, before the program. options: as for Popen; an
+    output that is not given is thrown away.
+
+    Raises OSError, and SubprocessError if begin fails.
+    """
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
+        # a deputy and a guardian ignore it, and a program would inherit that
+        begin = functools.partial(_end_by_default, begin)
+    options = dict({"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, **options)
+    options.update(stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=begin)
+    # not AnsibleModule.run_command(): it shares the session, and waits for all that hold its pipes
+    return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
+
+
+def _end_by_default(begin):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if begin is not None:
+        begin()
+
+
+def end(process):
+    """End a program that still runs, and its group: SIGTERM, then SIGKILL. One that hangs in the kernel is left."""
+    if process.poll() is None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            # also if the program has ended: it may be a script that does not wait for what it has started
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE_S)
+
+
+def finish(process, timeout):
+    """[the bytes of each output that is a pipe] of a program that has ended by itself.
+
+    What it has left behind in the background goes on, and is not waited for. Raises Stopped at a limit, when its group
+    has been ended.
+    """
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+    outputs = [bytearray() for _pipe in pipes]
+    try:
+        limit = _follow(process, dict(zip(pipes, outputs)), timeout)
+    finally:
+        end(process)
+        for pipe in pipes:
+            pipe.close()
+    printed = [bytes(output) for output in outputs]
+    if limit == errno.ETIMEDOUT:
+        raise Stopped("%s did not answer within %g s" % (process.args[0], timeout), limit, printed)
+    if limit is not None:
+        raise Stopped("%s printed more than %d MiB and was ended" % (process.args[0], MOST >> 20), limit, printed)
+    return printed
+
+
+def _follow(process, outputs, timeout):
+    """Read until the program has ended: None, or ETIMEDOUT or EFBIG at a limit."""
+    deadline, left_in_pipe = time.monotonic() + timeout, _LEFT_IN_PIPE
+    with selectors.PollSelector() as selector:
+        for pipe in outputs:
+            os.set_blocking(pipe.fileno(), False)
+            selector.register(pipe, selectors.EVENT_READ, outputs[pipe])
+        while selector.get_map():
+            ended, left = process.poll() is not None, deadline - time.monotonic()
+            if left <= 0 and not ended:
+                return errno.ETIMEDOUT
+            ready = selector.select(0 if ended else min(left, _LOOK_EVERY_S))
+            if ended and (not ready or left_in_pipe <= 0):
+                return None
+            for key, _events in ready:
+                data = os.read(key.fd, _PIECE)
+                key.data.extend(data)
+                left_in_pipe -= len(data) if ended else 0
+                if not data:
+                    selector.unregister(key.fileobj)
+            if sum(len(output) for output in outputs.values()) > MOST:
+                return errno.EFBIG
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return errno.ETIMEDOUT
+    return None

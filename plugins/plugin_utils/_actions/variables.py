@@ -1,0 +1,241 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The variables of this collection: which there are, and what is wrong with those that a host has.
+
+A name with a prefix of the collection (``zpower_``, and the name of each role) is known, or it is a mistake: Ansible
+would silently ignore it. The known ones are those of the roles' argument_specs.yml and those in :data:`COMMON`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.common import validation
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
+
+from ...module_utils._engine import durations
+from .._answers import facts
+from .._answers.text import one_line, shorten
+
+try:
+    from ansible.template import trust_as_template
+except ImportError:  # before ansible-core 2.19
+
+    def trust_as_template(value: str) -> str:
+        return value
+
+
+COLLECTION = Path(__file__).resolve().parents[3]
+ROLES = sorted(path.name for path in (COLLECTION / "roles").iterdir() if path.is_dir())
+OWN = "zpower_own_variables"
+_FAILS = {"type": "str", "choices": ["fail", "warn"]}
+COMMON: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("zpower_tunings", "zpower_hosts", "zpower_captures", "zpower_results_command"), {"type": "raw"}),
+    **dict.fromkeys(("zpower_root", "zpower_results"), {"type": "path"}),
+    **dict.fromkeys(("zpower_checkpoint", "zpower_change", "zpower_run", "zpower_evidence"), {"type": "str"}),
+    **dict.fromkeys(("zpower_from", "zpower_to", "zpower_host", "zpower_other_host"), {"type": "str"}),
+    **dict.fromkeys(("zpower_rollback", "zpower_confirm"), {"type": "bool"}),
+    "zpower_confirm_within": {"type": "duration", "choices": ["unlimited"]},
+    "zpower_probation": {"type": "str", "choices": ["only", "compare"]},
+    "zpower_soak": {"type": "duration"},
+    **dict.fromkeys(("zpower_drift", "zpower_observed", "zpower_unsupported", "zpower_broad_waivers"), _FAILS),
+    "zpower_kind": {"type": "str", "choices": ["verify", "site", "rollback", "rollout", "confirm"]},
+    **dict.fromkeys(("zpower_lease", "zpower_waiver_days"), {"type": "int"}),
+    "zpower_waivers": {"type": "raw"},
+    OWN: {"type": "list", "elements": "str"},
+}
+"""The variables that several playbooks and plugins read. tests/reference.yml describes them."""
+GENERIC = ("tune_", "verify_")
+"""Prefixes of other programs too, such as ``verify_ssl``: only what looks like a variable of ours is a mistake."""
+PREFIXES = re.compile(f"(?:zpower|{'|'.join(ROLES)})_".replace("_", "[_-]"), re.IGNORECASE)
+RESULT = {"changed", "failed"}  # of a task that registers a variable
+TEMPLATE = re.compile(r"\{[{%]")
+LONGEST, SHOWN = 450, 60
+
+
+def _number(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if isinstance(value, bool):
+            raise TypeError
+        return convert(value)
+
+    return check
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, (list, dict)):
+        raise TypeError
+    return value
+
+
+KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "bool": (validation.check_type_bool, "true or false"),
+    "int": (_number(validation.check_type_int), "a whole number"),
+    "float": (_number(validation.check_type_float), "a number"),
+    "list": (validation.check_type_list, "a list"),
+    "dict": (validation.check_type_dict, "a dictionary"),
+    "str": (_text, "a text"),
+    "path": (_text, "a path"),
+    "raw": (lambda value: value, ""),
+}
+"""The conversion of each type, which raises for other values, and what belongs there."""
+
+
+@cache
+def role_variables(name: str) -> tuple[str, ...]:
+    """The variables of a role (argument_specs.yml) and its deprecated ones (vars/main.yml)."""
+    internal = COLLECTION / "roles" / name / "vars" / "main.yml"
+    deprecated = yaml_load(internal.read_text("utf-8")).get(f"__{name}_deprecated", []) if internal.exists() else []
+    return (*role_specs(name), *deprecated)
+
+
+@cache
+def role_specs(name: str) -> dict[str, dict[str, Any]]:
+    """The variables of a role with their types and choices, from all entry points of its argument_specs.yml."""
+    specs = yaml_load((COLLECTION / "roles" / name / "meta" / "argument_specs.yml").read_text("utf-8"))
+    return {name: spec for entry in specs["argument_specs"].values() for name, spec in entry["options"].items()}
+
+
+@cache
+def role_values(name: str) -> dict[str, Any]:
+    """The variables that a role has by itself, untemplated: those of defaults/main.yml and of vars/main.yml."""
+    files = (COLLECTION / "roles" / name / folder / "main.yml" for folder in ("defaults", "vars"))
+    found: dict[str, Any] = {}
+    for path in files:
+        found.update(yaml_load(path.read_text("utf-8")) if path.exists() else {})
+    return {name: trusted(value) for name, value in found.items()}
+
+
+def trusted(value: Any) -> Any:
+    """The value with templates that Ansible follows: from 2.19 on, only what it has read itself is a template."""
+    if isinstance(value, str):
+        return trust_as_template(value)
+    if isinstance(value, dict):
+        return {key: trusted(item) for key, item in value.items()}
+    return [trusted(item) for item in value] if isinstance(value, list) else value
+
+
+@cache
+def known() -> dict[str, dict[str, Any]]:
+    """All variables of the collection with their specs; a deprecated one has none."""
+    old = {variable: {"type": "raw"} for role in ROLES for variable in role_variables(role)}
+    return {**old, **{name: spec for role in ROLES for name, spec in role_specs(role).items()}, **COMMON}
+
+
+@cache
+def defaults() -> dict[str, Any]:
+    return {name: value for role in ROLES for name, value in role_values(role).items()}
+
+
+def mistakes(variables: Mapping[str, Any], value_of: Callable[[str], Any] | None = None) -> Iterator[str]:
+    """What is wrong with the variables of a host, each a sentence. value_of: the value of a template.
+
+    Without value_of, and where it raises ValueError, templates are left to the task that uses them.
+    """
+
+    def value(name: str) -> Any:
+        found = variables[name]
+        if not TEMPLATE.search(str(found)):
+            return found
+        try:
+            return value_of(name) if value_of else None
+        except ValueError:
+            return None
+
+    of_host = variables.get("ansible_facts", ())  # facts.check() has the sentence about these
+    names = (name for name in variables if isinstance(name, str) and PREFIXES.match(name) and name not in of_host)
+    for name in sorted(names):
+        spec = known().get(name)
+        if spec:
+            # defaults of roles follow other variables
+            free = spec["type"] in ("raw", "str", "path") and "choices" not in spec and isinstance(variables[name], str)
+            sentence = "" if free or variables[name] == defaults().get(name) else wrong(name, spec, value(name))
+            if sentence:
+                yield sentence
+        elif name not in facts.ALLOWED and not (isinstance(variables[name], Mapping) and RESULT & {*variables[name]}):
+            own = (value(OWN) if OWN in variables else None) or ()
+            own = own if isinstance(own, (list, tuple, dict)) else str(own).split(",")
+            if not any(fnmatchcase(name, str(pattern).strip()) for pattern in own):
+                yield from misspelt(name)
+
+
+def misspelt(name: str) -> Iterator[str]:
+    """The sentence about an unknown name; none if only its prefix is like ours."""
+    plain = name.lower().replace("-", "_")
+    near, sure = (get_close_matches(plain, known(), n=1, cutoff=cutoff) for cutoff in (0.6, 0.85))
+    said = f"there is no variable '{shorten(one_line(name), SHOWN)}'"
+    if sure:
+        yield f"{said}; did you mean {sure[0]}?"
+    elif not plain.startswith(GENERIC):
+        meant = f"did you mean {near[0]}? A" if near else "a"
+        yield f"{said}; {meant} variable of your own with such a name goes into {OWN}"
+
+
+def wrong(name: str, spec: Mapping[str, Any], value: Any) -> str:
+    """What is wrong with the value of a known variable; empty if nothing is. An empty field of a survey is not set."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ""
+    try:
+        if spec["type"] == "duration":
+            if value not in spec.get("choices", ()):
+                durations.seconds(value, name)  # type: ignore[no-untyped-call]
+        elif spec["type"] == "list":
+            element = {**spec, "type": spec.get("elements", "raw")}
+            for item in _converted(f"{name} is", "list", value):
+                _check(f"{name} has", element, item)
+        else:
+            _check(f"{name} is", spec, value)
+    except ValueError as error:
+        return one_line(error)
+    return ""
+
+
+def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
+    found, choices = _converted(has, spec["type"], value), [str(choice) for choice in spec.get("choices", ())]
+    # YAML reads off as false
+    if choices and {str(found), "off" if found is False else ""}.isdisjoint(choices):
+        near = get_close_matches(str(found).lower(), choices, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise ValueError(f"{has} {_shown(value)}; one of {', '.join(choices)} belongs there{meant}")
+    errors = ArgumentSpecValidator(dict(spec["options"])).validate(found).error_messages if "options" in spec else ()
+    if errors:
+        raise ValueError(f"{has} {_shown(value)}: {errors[0]}")
+
+
+def _converted(has: str, kind: str, value: Any) -> Any:
+    convert, belongs = KINDS[kind]
+    try:
+        return convert(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{has} {_shown(value)}; {belongs} belongs there") from None
+
+
+def _shown(value: Any) -> str:
+    return shorten(one_line(repr(value)), SHOWN)
+
+
+def refusal(sentences: Mapping[str, Iterable[str]], hosts: int) -> str:
+    """One text for {sentence: the hosts that it is about} of a play with so many hosts; what is too long is counted."""
+    said = ""
+    for place, (sentence, names) in enumerate(sentences.items()):
+        of = list(names)
+        more = f" and {len(of) - 3} more hosts" if len(of) > 3 else ""
+        one = sentence + (f" ({', '.join(of[:3])}{more})" if len(of) < hosts else "")
+        if said and len(said) + len(one) > LONGEST:
+            return f"{said}; and {len(sentences) - place} more"
+        said += ("; " if said else "") + shorten(one, LONGEST)
+    return said
+
+
+def in_variables(tuning: str, text: str) -> str:
+    """The sentence of a module with the user's variable in the place of the option at its beginning."""
+    common = {option: f"zpower_{option}" for option in ("checkpoint", "lease", "confirm_within", "root")}
+    names = {**common, **{variable.removeprefix(f"{tuning}_"): variable for variable in role_specs(tuning)}}
+    return re.sub(rf"^(argument ')?({'|'.join(names)})(?=[:'])", lambda found: (found[1] or "") + names[found[2]], text)

@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guards of a pooled row over all rounds of its hosts: stalls, lost hosts, failed runs and CPU cost.
+
+There is one test for the row, so that many comparisons do not make a false warning more likely.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from .._statistics import gates
+from .._statistics.looks import AFTER, BEFORE, LOOKS
+from .._statistics.ranks import hodges_lehmann_ratio, mann_whitney, median
+from .._statistics.verdict import INCONCLUSIVE, UNCHANGED, Verdict, beyond
+from . import pooled
+from .pair import Comparison
+from .pooled import Line, Slot
+from .wording import gain
+
+FEWEST_STALLS = 2
+"""One stall is chance."""
+
+Hosts = Mapping[str, Sequence[Comparison]]
+"""The comparisons of each host, without controls."""
+
+
+class Dearer(NamedTuple):
+    """The CPU cost of one end of some hosts: its ratio (above 1 is better), and the one-sided p of a higher cost."""
+
+    end: str
+    host: str
+    ratio: float
+    p: float
+
+
+def with_stalls(
+    verdict: Verdict, lines: Sequence[Line], contrasts: int, most: int = 0
+) -> tuple[Verdict, list[str], list[str]]:
+    """The verdict, guards and flags: whether single rounds after the change took far longer than all others.
+
+    Of several hosts, the rounds that ran at the same time count once, because what they share stalls them together.
+    ``most``: the declared rounds per state; before them, UNCHANGED with more stalls after the change is not decided.
+    """
+    moments: dict[int, list[tuple[str, bool]]] = {}
+    for line in lines:
+        readings = pooled.levelled(line)
+        for place, slow in enumerate(gates.stalled([value for _state, value in readings]) if readings else ()):
+            moments.setdefault(place, []).append((readings[place][0], slow))
+    votes = [sum((state == AFTER) - (state == BEFORE) for state, slow in rounds if slow) for rounds in moments.values()]
+    before, after = sum(vote < 0 for vote in votes), sum(vote > 0 for vote in votes)
+    rounds = min((pooled.fewest(line) for line in lines), default=0)
+    if not any(slow for found in moments.values() for _state, slow in found):
+        most = 100.0 * (1.0 - 0.05 ** (1.0 / max(1, rounds)))
+        text = f"no round stalled in {rounds} rounds per state: up to {most:.0f} % of the rounds could stall unseen."
+        return verdict, [], [text] if verdict.word == UNCHANGED else []
+    if after <= before:
+        return verdict, [], []
+    if len(lines) == 1:
+        states = [state for state, _value in lines[0].readings]
+        p = gates.more_after((before, after), (states.count(BEFORE), states.count(AFTER)))
+    else:
+        p = sum(math.comb(before + after, k) for k in range(after, before + after + 1)) / 2.0 ** (before + after)
+    what = ("round" if len(lines) == 1 else "moment") + "s" * (after > 1)
+    told = f"{after} {what} after the change took over twice as long as usual, and {before or 'none'} before"
+    told += f" (by chance in {100.0 * p:.2g} of 100)"
+    if verdict.word == UNCHANGED and rounds < most:
+        return (
+            Verdict(INCONCLUSIVE, f"{told}; otherwise, after {rounds} of {most} rounds, {verdict.reason}", "stalls"),
+            [],
+            [],
+        )
+    if p > gates.HARM_P / contrasts and (after < FEWEST_STALLS or before):
+        return verdict, [], [f"{told}."]
+    if verdict.word == UNCHANGED:
+        return Verdict(INCONCLUSIVE, f"{told}; otherwise {verdict.reason}", "stalls"), [], []
+    return verdict, [f"{told}."], []
+
+
+def lost(hosts: Hosts) -> list[str]:
+    """A guard that names the hosts that have rounds before the change and none after."""
+    gone = [
+        host
+        for host, comparisons in hosts.items()
+        if all(item.entry["before"]["rounds"] and not item.entry["after"]["rounds"] for item in comparisons)
+    ]
+    verb = "has" if len(gone) == 1 else "have"
+    return [f"{some(gone)} {verb} rounds before the change and none after."] if gone else []
+
+
+def failures(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
+    """(guards, flags): rounds in which a run failed, counted per host; the counts are told in any case.
+
+    A round counts once, because its runs fail together.
+    """
+    counts = {host: _failed_rounds(comparisons) for host, comparisons in hosts.items()}
+    failed, rounds = (
+        (sum(count[which][0] for count in counts.values()), sum(count[which][1] for count in counts.values()))
+        for which in (0, 1)
+    )
+    if not any(failed):
+        return [], []
+    told = (
+        f"a run failed in {failed[1]} of {rounds[1]} rounds after the change and in {failed[0]} of {rounds[0]} before"
+    )
+    ps = [gates.more_after(*count) for count in counts.values()]
+    named = [host for host, sure in zip(counts, gates.benjamini_hochberg(ps, gates.FALSE_HARM), strict=True) if sure]
+    if gates.more_after(failed, rounds) <= gates.HARM_P / contrasts or (named and len(hosts) > 1):
+        where = f", beyond chance on {some(named)}" if named and len(hosts) > 1 else ""
+        return [f"errors: {told}{where}."], []
+    return [], [f"{told}; that may be chance."]
+
+
+def _failed_rounds(comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Rounds before and after in which a run failed, and all of them."""
+    slots: dict[Slot, bool] = {}
+    for item in comparisons:
+        for slot, failed in item.failed.items():
+            slots[slot] = slots.get(slot, False) or failed
+    states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in (BEFORE, AFTER)]
+    return (sum(states[0]), sum(states[1])), (len(states[0]), len(states[1]))
+
+
+def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
+    """A guard for each end on which a unit of work costs more CPU time, on the mean of the hosts or on some of them."""
+    work = {item.entry["unit_of_work"] for comparisons in hosts.values() for item in comparisons}
+    unit = work.pop() if len(work) == 1 else "unit of work"
+    logs: dict[str, dict[str, dict[Slot, float]]] = {}
+    for host, comparisons in hosts.items():
+        for end in dict.fromkeys(end for item in comparisons for end in item.costs):
+            known = [item.costs[end] for item in comparisons if end in item.costs]
+            means = _means({slot: math.log(cost) for slot, cost in costs.items()} for costs in known)
+            logs.setdefault(end, {})[host] = means
+    alone = [item for end, found in logs.items() for host, means in found.items() for item in _tested(end, host, means)]
+    level = gates.HARM_P / contrasts
+    if len(hosts) == 1:
+        sure = [item for item in alone if item.p <= level and beyond(item.ratio, material)]
+        return [f"one {unit} costs more CPU time on the {item.end}: {gain(item.ratio)}." for item in sure]
+    named = gates.benjamini_hochberg([item.p for item in alone], gates.FALSE_HARM)
+    worse = [item for item, counts in zip(alone, named, strict=True) if counts and beyond(item.ratio, material)]
+    sentences = []
+    for end, found in logs.items():
+        together = _tested(end, "", _means(map(_around_zero, found.values())))
+        whole = [item for item in together if item.p <= level and beyond(item.ratio, material)]
+        where = [item.host for item in worse if item.end == end]
+        if whole:
+            text = f"one {unit} costs more CPU time on the {end} of all hosts together: {gain(whole[0].ratio)}."
+            sentences.append(text)
+        elif where:
+            sentences.append(f"one {unit} costs more CPU time on the {end} of {some(where)}.")
+    return sentences
+
+
+def _tested(end: str, host: str, logs: Mapping[Slot, float]) -> Iterator[Dearer]:
+    """Nothing with fewer rounds than a verdict needs."""
+    before, after = (
+        [math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in (BEFORE, AFTER)
+    )
+    if min(len(before), len(after)) >= LOOKS[0].rounds:
+        ratio = hodges_lehmann_ratio(after, before)
+        yield Dearer(end, host, ratio, mann_whitney(before, after)[1] / 2.0 if ratio < 1.0 else 1.0)
+
+
+def _means(series: Iterable[Mapping[Slot, float]]) -> dict[Slot, float]:
+    """The mean of each round that all series have."""
+    known = list(series)
+    return {slot: fmean([logs[slot] for logs in known]) for slot in known[0] if all(slot in logs for logs in known)}
+
+
+def _around_zero(logs: Mapping[Slot, float]) -> dict[Slot, float]:
+    middle = median([*logs.values()]) if logs else 0.0
+    return {slot: log - middle for slot, log in logs.items()}
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Up to ``most`` names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fields of the evidence of one run, schema zpower.sap_tuning/evidence/1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from .._answers.rows import Row
+from .._records.checks import LARGEST, Fields, wrong
+
+SCHEMA = "zpower.sap_tuning/evidence/1"
+KINDS = ("verify", "site", "rollback", "rollout", "confirm")
+OUTCOMES = ("ok", "failed", "unreachable", "skipped", "not_reached")
+STATES = ("expired", "unused", "needless", "applied", "not_checked")
+"""Of a waiver. ``needless``: all rows are compliant without it. ``not_checked``: nothing it fits was checked."""
+
+
+def _host_name(where: str, value: object) -> None:
+    Fields({"": value}, "", where).name("")
+
+
+def _whole_number(where: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST:
+        raise wrong(where, value, "a whole number")
+
+
+class _RunOfAll(TypedDict):
+    kind: Annotated[str, KINDS]
+    check: bool
+    begun: str
+    ended: str | None
+    collection: str
+    ansible_core: str
+    inventory: str
+    limit: str | None
+    tags: list[str]
+    skip_tags: list[str]
+
+
+class RunFields(_RunOfAll, total=False):
+    """The run; only a rollout may have ``stopped``."""
+
+    stopped: str
+
+
+class Totals(TypedDict):
+    """``drifting_hosts``: those with a row that is not as requested and not failed."""
+
+    hosts: int
+    outcomes: dict[str, int]
+    rows: int
+    verdicts: dict[str, int]
+    drifting_hosts: int
+
+
+class RowWaiver(TypedDict):
+    """The waiver of a row, also one that has expired; ``verdict``: that of the row without it."""
+
+    owner: str
+    reason: str
+    until: str
+    expired: bool
+    verdict: str
+
+
+class WaivedRow(Row, total=False):
+    """A row of a host; one that a waiver fits has it."""
+
+    waiver: RowWaiver
+
+
+class Host(TypedDict):
+    """A host of the play; ``platform``: the fact zpower_platform, None if it was not gathered."""
+
+    host: Annotated[str, _host_name]
+    outcome: Annotated[str, OUTCOMES]
+    message: str
+    rows: list[WaivedRow]
+    platform: dict[str, Any] | None
+
+
+class WaiverUse(TypedDict):
+    """A waiver of the inventory with what became of it; ``rows``: those that it fits."""
+
+    tuning: str
+    subject: str
+    hosts: list[str]
+    reason: str
+    owner: str
+    until: str
+    days_left: Annotated[int, _whole_number]
+    soon: bool
+    state: Annotated[str, STATES]
+    rows: int
+
+
+class Document(TypedDict):
+    """The evidence; ``problems``: mistakes in waivers, and what makes united slices doubtful."""
+
+    schema: Annotated[str, (SCHEMA,)]
+    run: RunFields
+    result: str
+    headline: str
+    totals: Totals
+    hosts: list[Host]
+    waivers: list[WaiverUse]
+    problems: list[str]

@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows of CSV (RFC 4180 with line feeds, UTF-8), safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import re
+from collections.abc import Iterable
+
+from .text import one_line
+
+_FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+def cells(values: Iterable[object]) -> str:
+    """One row; numbers are written unchanged, and unknown values are empty."""
+    buffer = io.StringIO()
+    row = [value if isinstance(value, (int, float)) else text_cell(value) for value in values]
+    csv.writer(buffer, lineterminator="\n").writerow(row)
+    return buffer.getvalue()
+
+
+@functools.lru_cache(maxsize=4096)
+def text_cell(value: object) -> str:
+    """A text on one line; an apostrophe in front keeps a spreadsheet from reading it as a formula.
+
+    In many countries, a spreadsheet begins a new cell at a semicolon.
+    """
+    return "" if value is None else _FORMULA.sub("'", one_line(value))

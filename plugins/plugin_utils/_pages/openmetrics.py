@@ -1,0 +1,51 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Families of metrics as OpenMetrics text. An unknown figure has no sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from functools import lru_cache
+
+from .text import one_line
+
+Sample = tuple[str, object]
+"""The labels as text, because those of a comparison are written many times, and the value."""
+
+
+def family(name: str, kind: str, words: str, samples: Iterable[Sample], unit: str = "") -> str:
+    """The lines of one family of metrics; nothing if no value is known."""
+    known = [(labels, text) for labels, value in samples if (text := _number(value))]
+    if not known:
+        return ""
+    head = [f"# TYPE {name} {kind}\n", f"# UNIT {name} {unit}\n" if unit else "", f"# HELP {name} {words}\n"]
+    suffix = "_info" if kind == "info" else ""
+    return "".join([*head, *(f"{name}{suffix}{{{labels}}} {text}\n" for labels, text in known)])
+
+
+def _number(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return ""
+    return repr(value)
+
+
+def joined(labels: Mapping[str, object]) -> str:
+    """Labels as text, escaped; those without a value are left out."""
+    return ",".join([f'{name}="{_escaped(value)}"' for name, value in labels.items() if value is not None])
+
+
+@lru_cache(maxsize=4096)
+def _escaped(value: object) -> str:
+    return one_line(value).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def seconds(stamp: object) -> float | None:
+    """UTC as the report writes it, in seconds since 1970; None for anything else."""
+    if not isinstance(stamp, str) or not stamp.endswith("Z"):
+        return None
+    try:
+        return datetime.fromisoformat(stamp[:-1]).replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None

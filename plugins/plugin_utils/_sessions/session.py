@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A session: what is left to measure of a change, step by step, and what the hosts say on the way.
+
+The roles before_after and experiment plan one, do its steps and end it. It is the registered result ``__session`` on
+each host. A step sets one state; a part of the steps ends with a look at the records, where the session may end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal, TypedDict, cast
+
+from . import states
+
+NOT_IN_FORCE = ("not_applicable", "unsupported", "observed", "pending_restart", "failed")
+NOT_BACK = ("drifted", "pending_restart", "failed")
+
+
+class Part(TypedDict):
+    """Steps from ``begin`` to before ``end``, with ``rounds`` per state then; ``next``: the size of the next part."""
+
+    rounds: int
+    begin: int
+    end: int
+    next: int
+
+
+class Step(TypedDict):
+    """One round of one state, which ``hosts`` have to measure.
+
+    ``set``: the tunings that are set for it, null if a host is left as it is; ``found``: those that are as found, which
+    are only looked at, with the variables ``probe``.
+    """
+
+    name: str
+    phase: str
+    round: int
+    session: int
+    label: str
+    hosts: list[str]
+    set: list[str] | None
+    found: list[str]
+    vars: dict[str, Any]
+    probe: dict[str, Any]
+
+
+class Session(TypedDict):
+    """What all roles do in the same way. ``kind`` is the name of the task file of a step."""
+
+    kind: Literal["state", "level"]
+    change: str
+    results: str
+    design: str
+    seed: str | int
+    rounds: int
+    steps: list[Step]
+    parts: list[Part]
+    tunings: list[str]
+    checkpoint: str
+    at: float
+
+
+def session_of(variables: Mapping[str, Any]) -> Session:
+    """The session of a host."""
+    return cast(Session, variables["__session"])
+
+
+def step_of(variables: Mapping[str, Any]) -> int:
+    """The step at which a host is; -1 before the first."""
+    # ansible-core 2.16 keeps a text
+    return int((variables.get("__session_held") or {}).get("step", -1))
+
+
+def parts_of(sizes: Collection[tuple[int, int]]) -> list[Part]:
+    """The parts of a session; ``sizes``: (rounds per state then, number of steps) of each."""
+    found: list[Part] = []
+    for rounds, size in sizes:
+        begin = found[-1]["end"] if found else 0
+        if found:
+            found[-1]["next"] = size
+        found.append({"rounds": rounds, "begin": begin, "end": begin + size, "next": 0})
+    return found
+
+
+def records_of(
+    step: Step, tunings: Collection[str], variables: Mapping[str, Any], check: bool
+) -> dict[str, list[Any] | None]:
+    """The tuning records of a state that was set; ValueError if a tuning of a level is not in force, or cannot be."""
+    if step["set"] is None:
+        return {"records": None}
+    setting = [name for name in tunings if name in step["set"]]
+    records = states.tuning_records(setting, variables)
+    able = {record["name"] for record in records if record["verdict"] not in NOT_IN_FORCE}
+    unable = [name for name in setting if name not in able]
+    if unable and session_of(variables)["kind"] == "level":
+        names, why = ", ".join(unable), states.reasons(record for record in records if record["name"] in unable)
+        where = f"{variables['inventory_hostname']} ({names}): {why}"
+        if check:  # of a cell, which is no step yet
+            raise ValueError(f"level {step['name']} cannot be set on {where}. Nothing was changed.")
+        raise ValueError(f"level {step['phase']} is not in force on {where}")
+    return {"records": [*records]}
+
+
+def held(step: Step, tunings: Collection[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The tuning records of a level, also of the tunings as found; ValueError if it changed during the round."""
+    if states.changed([name for name in tunings if name in (step["set"] or ())], variables):
+        raise ValueError(
+            f"level {step['phase']} was no longer in force on {variables['inventory_hostname']} after round "
+            f"{step['round']}: somebody else changed it, or the lease ran out (experiment_lease)"
+        )
+    found = states.tuning_records([name for name in tunings if name in step["found"]], variables)
+    return {"records": [*variables["__session_set"]["records"], *map(states.as_found, found)]}
+
+
+def keep(step: Step, number: int, variables: Mapping[str, Any], check: bool) -> dict[str, str]:
+    """Keep the tuning records of a step; ValueError if a peer of this host is at another one."""
+    session, host, hosts = session_of(variables), str(variables["inventory_hostname"]), variables["hostvars"]
+    peers = [name for name in variables["__measure_ready"]["peers"] if name in variables["__session_together"]]
+    if behind := [name for name in peers if step_of(hosts[name]) != number]:
+        raise ValueError(
+            f"{', '.join(behind)}, which {host} measures against, was not in the state {step['phase']} in round "
+            f"{step['round']}, so this step does not count: see why it failed"
+        )
+    records = variables["__session_held"]["records"]
+    if records is None or check:
+        return {}
+    ids = {"change": session["change"], "phase": step["phase"], "round": step["round"], "host": host}
+    return {"path": states.keep(session["results"], ids, records)}
+
+
+def lost(tunings: Collection[str], variables: Mapping[str, Any]) -> str:
+    """The reasons of values that were not taken back: somebody else changed them, or they wait for a restart."""
+    records = states.tuning_records(tunings, variables)
+    return states.reasons(record for record in records if record["verdict"] in NOT_BACK)

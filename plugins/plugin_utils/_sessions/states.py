@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The states of a host in a measurement, from the registered results of their calls, and their records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .._records import record_files
+from .._records.reading import TUNINGS
+
+Records = list[Mapping[str, Any]]
+NO_EFFECT = ("not_applicable", "unsupported", "observed")
+
+
+def tuning_records(tunings: Iterable[str], variables: Mapping[str, Any]) -> Records:
+    """The records of these tunings in their last calls on a host."""
+    answers = (_answer(name, variables) for name in tunings)
+    return [record for answer in answers for record in answer.get("tuning") or ()]
+
+
+def reasons(records: Iterable[Mapping[str, Any]]) -> str:
+    """The different reasons of records in one text."""
+    return "; ".join(dict.fromkeys(str(record["reason"]) for record in records))
+
+
+def changed(tunings: Iterable[str], variables: Mapping[str, Any]) -> bool:
+    """Whether one of these tunings changed something, or would in check mode."""
+    return any(_answer(name, variables).get("changed") for name in tunings)
+
+
+def _answer(tuning: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The result of a tuning in the last call on a host, see roles/tune/tasks/call.yml; tunings may be run later."""
+    for call in ("__tunings_later", "__tunings_result"):
+        results = (variables.get(call) or {}).get("tunings") or {}
+        if tuning in results:
+            return dict(results[tuning])
+    return {}
+
+
+def compliant(tunings: Iterable[str], variables: Mapping[str, Any]) -> list[str]:
+    """The tunings that would change nothing and have the requested values."""
+    found = []
+    for name in tunings:
+        records = tuning_records([name], variables)
+        wrong = any(record["verdict"] in ("drifted", "failed") for record in records)
+        if records and not wrong and not changed([name], variables):
+            found.append(name)
+    return found
+
+
+def waiting(tunings: Iterable[str], variables: Mapping[str, Any]) -> list[str]:
+    """The tunings whose effect waits for a restart."""
+    return [
+        name
+        for name in tunings
+        if any(
+            record["restart"] != "none" and record["verdict"] not in NO_EFFECT
+            for record in tuning_records([name], variables)
+        )
+    ]
+
+
+def as_found(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record of check mode as a record of the state that it found and left."""
+    kept = {"after": record.get("before"), "wanted": {"state": "as found"}, "reason": "left as it was found"}
+    return {**record, **kept, "verdict": "compliant"}
+
+
+def keep(results: Path | str, ids: Mapping[str, Any], tunings: list[Any]) -> str:
+    """Store the tuning records of a step; the path. ``ids``: change, phase, round and host."""
+    head = {"schema": TUNINGS, **ids, "check_mode": False}
+    at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON
+    return str(record_files.store(results, json.loads(json.dumps({**head, "at": at, "tunings": tunings}))))

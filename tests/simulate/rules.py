@@ -1,0 +1,444 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules that stand beside the verdict on rounds, each with its goal: what is drawn, and a row of the table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import CONFIRM_FROM
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import best_guess, verdict_on
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import Measured, knee
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import together
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import hodges_lehmann_ratio
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.series import word
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import resolution
+from noise import NOISES, RUNS, Logs, per_round
+from trials import MATERIAL, MOST, Host, Outcome, changed, collect, generator, until_decided
+
+Ask = Callable[..., Outcome]
+SIDES = (looks.BEFORE, looks.AFTER)
+ORDINARY = "rounds 2 %"
+CHANGES = ("IMPROVED", "REGRESSED")
+TEN_LESS = -math.log(0.9)
+
+
+class Goal(NamedTuple):
+    """A goal: at most, or at least, so many percent of the experiments of the worst cell have one of the words."""
+
+    text: str
+    limit: float
+    least: bool
+    words: tuple[str, ...]
+    cells: list[Outcome]
+
+
+# -- the host as unit
+
+KEPT: dict[str, Callable[[np.random.Generator, int], Logs]] = {
+    "nothing": lambda rng, hosts: np.zeros(hosts),
+    "3 %": lambda rng, hosts: rng.normal(0.0, 0.03, hosts),
+    "5 %, skewed": lambda rng, hosts: 0.05 * (rng.exponential(1.0, hosts) - 1.0),
+}
+"""What each host keeps of the state after besides the change."""
+
+
+def hosts(count: int, sigma: float, kept: str, limit: float, change: float, experiments: int) -> Outcome:
+    """The verdict of hosts with their own orders; ``sigma``: noise of a round."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"hosts {count} {sigma} {kept} {number}"
+        rng = generator(seed)
+        effects = change + KEPT[kept](rng, count)
+        site = []
+        for name, values in enumerate(per_round(sigma)(rng, count, 2 * MOST).tolist()):
+            order = looks.order(f"{seed} {name}", MOST)
+            site.append(Host(f"app{name}", order, changed(order, values, float(effects[name]))))
+        word, used = until_decided(lambda rounds: pooled.of_site([host.line(2 * rounds) for host in site], limit).word)
+        return [word], used
+
+    return collect(map(one, range(experiments)))
+
+
+def of_hosts(ask: Ask) -> Iterator[Goal]:
+    """Six hosts or more, each with its own order."""
+
+    def cells(counts: tuple[int, ...], kept: str) -> list[Outcome]:
+        return [ask(hosts, count, 0.05, kept, 0.01, 0.0, experiments=1000) for count in counts]
+
+    even = cells((6, 8, 20), "nothing") + cells((10,), "3 %")
+    yield Goal("6 to 20 hosts, limit of 1 %: wrong", 3, False, CHANGES, even)
+    yield Goal("the same, skewed effects of the hosts: wrong", 3.8, False, CHANGES, cells((6, 10), "5 %, skewed"))
+    found = [ask(hosts, count, 0.10, "nothing", 0.05, TEN_LESS, experiments=300) for count in (6, 10)]
+    yield Goal("6 and 10 hosts, rounds 10 %, −10 %: IMPROVED", 90, True, ("IMPROVED",), found)
+
+
+# -- starts
+
+LEVELS = {"50 and 500": ((50.0, 10, 5), (500.0, 5, 10)), "100 and 120": ((100.0, 12, 5), (120.0, 5, 12))}
+"""Per host its level and its starts before and after the change."""
+
+
+def restarts(levels: str, change: float, experiments: int) -> Outcome:
+    """Hosts of different levels with one round per start; ``held``: the interval has the truth."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        rng = generator(f"restarts {levels} {number}")
+        strata = [
+            tuple(level * np.exp(-rng.normal(worth, 0.03, count)) for count, worth in ((before, 0.0), (after, change)))
+            for level, before, after in LEVELS[levels]
+        ]
+        turned = [tuple((1.0 / side).tolist() for side in both) for both in strata]
+        found = gates.stratified(turned, gates.starts_look(False, 1))
+        return [word(found, MATERIAL), *["held"] * (found.low <= math.exp(change) <= found.high)], 5
+
+    return collect(map(one, range(experiments)))
+
+
+def of_restarts(ask: Ask) -> Iterator[Goal]:
+    """Restarted hosts of different levels."""
+    cells = {change: [ask(restarts, name, change, experiments=2000) for name in LEVELS] for change in (0.0, TEN_LESS)}
+    yield Goal(
+        "restarts, hosts of different levels: interval holds the truth", 96, True, ("held",), sum(cells.values(), [])
+    )
+    yield Goal("the same, nothing changed: wrong", 3, False, CHANGES, cells[0.0])
+    yield Goal("the same, −10 %: IMPROVED", 95, True, ("IMPROVED",), cells[TEN_LESS])
+
+
+# -- side effects
+
+ROUNDS = 6
+
+
+def _comparisons(count: int, workloads: int, make: Callable[[int, int], dict[str, object]]) -> side_effects.Hosts:
+    """Of each host its workloads, with what the guards read of a comparison."""
+    entry = {"unit_of_work": "run"}
+    return {
+        f"app{host}": [SimpleNamespace(entry=entry, **make(host, place)) for place in range(workloads)]
+        for host in range(count)
+    }
+
+
+def _slots(values: np.ndarray) -> dict[tuple[str, int], object]:
+    """Values by state and round."""
+    states = zip(SIDES, values.tolist(), strict=True)
+    return {(state, place): value for state, line in states for place, value in enumerate(line)}
+
+
+def failing(count: int, workloads: int, share: float, after: float, experiments: int) -> Outcome:
+    """Runs that fail with a share before and another one after the change."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        rng = generator(f"failing {count} {workloads} {share} {number}")
+        shares = np.array([share, after])[:, None, None]
+        drawn = rng.random((count, workloads, 2, ROUNDS, RUNS)) < shares
+        failed = drawn.any(axis=-1)
+        site = _comparisons(count, workloads, lambda host, place: {"failed": _slots(failed[host, place])})
+        return ["warns"] * bool(side_effects.failures(site, 1)[0]), ROUNDS
+
+    return collect(map(one, range(experiments)))
+
+
+def costing(count: int, workloads: int, sigma: float, more: float, experiments: int) -> Outcome:
+    """CPU costs of both ends with so much noise per round."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        rng = generator(f"costing {count} {workloads} {sigma} {number}")
+        costs = rng.normal(0.0, sigma, (2, count, workloads, 2, ROUNDS)) + np.array([0.0, more])[:, None]
+        ends = dict(zip(("client", "server"), np.exp(costs), strict=True))
+        site = _comparisons(
+            count,
+            workloads,
+            lambda host, place: {"costs": {end: _slots(found[host, place]) for end, found in ends.items()}},
+        )
+        return ["warns"] * bool(side_effects.dearer(site, 1, MATERIAL)), ROUNDS
+
+    return collect(map(one, range(experiments)))
+
+
+def of_side_effects(ask: Ask) -> Iterator[Goal]:
+    """Failed runs and CPU cost."""
+    shapes = ((1, 1), (1, 7), (10, 7), (100, 7))
+    none = [ask(failing, *shape, share, share, experiments=500) for shape in shapes for share in (0.002, 0.01, 0.05)]
+    yield Goal("failed runs, 0.2 to 5 % in both states, to 100 hosts: warns", 2, False, ("warns",), none)
+    more = [ask(failing, *shape, 0.01, 0.15, experiments=300) for shape in ((2, 7), (10, 7))]
+    yield Goal("failed runs rise from 1 to 15 %, 14 comparisons: warns", 90, True, ("warns",), more)
+    none = [ask(costing, *shape, sigma, 0.0, experiments=500) for shape in shapes[:3] for sigma in (0.05, 0.08)]
+    yield Goal("CPU cost, noise of 5 to 8 %: warns", 2.5, False, ("warns",), none)
+    more = [ask(costing, *shape, 0.08, math.log(1.1), experiments=300) for shape in ((1, 7), (2, 7), (10, 7))]
+    yield Goal("CPU cost 10 % higher, noise of 8 %, from 7 comparisons on: warns", 95, True, ("warns",), more)
+
+
+# -- coarse clocks
+
+
+def clock(level: float, step: float, change: float, experiments: int) -> Outcome:
+    """One comparison whose runs are printed in steps; ``level``: the true median of a run, with 3 % noise."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"clock {level} {step} {number}"
+        order = looks.order(seed, MOST)
+        sigma = generator(seed).normal(0.0, 0.03, (len(order), RUNS))
+        states = np.array([state == looks.AFTER for state in order])
+        runs = step * np.round(level * np.exp(sigma - change * states[:, None]) / step)
+        medians = np.median(runs, axis=1)
+        host = Host("app1", order, (-np.log(medians)).tolist())
+
+        def judge(rounds: int) -> str:
+            known = [np.concatenate(runs[: 2 * rounds][states[: 2 * rounds] == after]) for after in (False, True)]
+            found = resolution([value for side in known for value in side.tolist()])
+            part = found / min(float(np.median(side)) for side in known)
+            return pooled.of_host(host.line(2 * rounds), MATERIAL, step=part).word
+
+        word, used = until_decided(judge)
+        return [word], used
+
+    return collect(map(one, range(experiments)))
+
+
+def of_clocks(ask: Ask) -> Iterator[Goal]:
+    """Coarse clocks."""
+    coarse = [ask(clock, *case, TEN_LESS, experiments=300) for case in ((12.0, 1.0), (12.0, 5.0), (40.0, 10.0))]
+    yield Goal("−10 % with steps of 8 to 42 %: UNCHANGED", 0.5, False, ("UNCHANGED",), coarse)
+    found = [ask(clock, 100.0, 1.0, TEN_LESS, experiments=300)]
+    yield Goal("−10 % with steps of 1 %: IMPROVED", 95, True, ("IMPROVED",), found)
+
+
+# -- trend and knee
+
+
+def summed(changes: int, session: float, effect: float, experiments: int) -> Outcome:
+    """Changes of 8 rounds with 2 % noise, each in a session that is worth something of its own."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        rng = generator(f"summed {changes} {session} {number}")
+        entries = []
+        for level in rng.normal(0.0, session, changes):
+            states = np.exp(level + rng.normal(0.0, 0.02, (2, 8)) - np.array([[0.0], [effect]])).tolist()
+            sides = {name: {"round_medians": rounds} for name, rounds in zip(("before", "after"), states, strict=True)}
+            entries.append({**sides, "ratio": hodges_lehmann_ratio(states[1], states[0])})
+        _ratio, low, high = together(entries, "lower") or (1.0, 0.0, math.inf)
+        return ["better"] * (low > 1.0) + ["worse"] * (high < 1.0), 8
+
+    return collect(map(one, range(experiments)))
+
+
+def bends(speeds: tuple[float, ...], rounds: int, sigma: float, experiments: int) -> Outcome:
+    """A curve with these speedups at 1, 2, 4 and so on."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        rng = generator(f"bends {speeds} {rounds} {sigma} {number}")
+        curve = [
+            Measured(2.0**place, (speed * np.exp(rng.normal(0.0, sigma, rounds))).tolist())
+            for place, speed in enumerate(speeds)
+        ]
+        return ["knee"] * (knee(curve, "higher") is not None), rounds
+
+    return collect(map(one, range(experiments)))
+
+
+def of_series(ask: Ask) -> Iterator[Goal]:
+    """Trends and knees."""
+    flat = [ask(summed, 6, session, 0.0, experiments=1000) for session in (0.0, 0.01, 0.03, 0.05)]
+    yield Goal("six flat changes, 0 to 5 % between sessions: better or worse", 3, False, ("better", "worse"), flat)
+    found = [ask(summed, 6, 0.03, 0.02, experiments=500)]
+    yield Goal("six changes of 2 %: better", 95, True, ("better",), found)
+    level = [ask(bends, (1.0,) * count, rounds, 0.05, experiments=1000) for count in (5, 8) for rounds in (3, 8)]
+    yield Goal("flat curve: knee", 1, False, ("knee",), level)
+    bent = [ask(bends, (1.0, 2.0, 4.0, 4.0, 4.0), 3, 0.05, experiments=500)]
+    yield Goal("curve that saturates: knee", 95, True, ("knee",), bent)
+
+
+# -- a harmed host
+
+
+def harm(count: int, sigma: float, spikes: bool, worse: float, experiments: int) -> Outcome:
+    """A site that is a tenth better, half of its noise shared, with its first host ``worse``: which one is named.
+
+    ``harmed``: the first host. ``false``: any other one, with spikes and from 100 hosts on after the confirmation.
+    """
+
+    def regressed(order: list[str], values: Logs) -> tuple[str, float]:
+        line = Host("app", order, changed(order, values.tolist(), 0.0)).line(len(order))
+        found = pooled.of_host(line, MATERIAL)
+        return found.word, found.effect.ratio if found.effect else 1.0
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"harm {count} {sigma} {spikes} {worse} {number}"
+        rng = generator(seed)
+        first, most = looks.LOOKS[0].rounds, looks.LOOKS[1].rounds
+        noise = math.sqrt(0.5) * (per_round(sigma)(rng, count, 2 * most) + per_round(sigma)(rng, 1, 2 * most))
+        if spikes:
+            noise -= np.where(rng.random(noise.shape) < 0.1, math.log(1.5), 0.0)
+        ratios, names, series = {}, [], {}
+        for host, values in enumerate(noise):
+            order = looks.order(f"{seed} {host}", most)
+            after = np.array([state == looks.AFTER for state in order])
+            series[f"app{host}"] = order, values + after * (math.log(0.8) if worse and not host else math.log(1.1))
+            word, ratios[f"app{host}"] = regressed(*(item[: 2 * first] for item in series[f"app{host}"]))
+            names += [f"app{host}"] * (word == "REGRESSED")
+        named = gates.harmed(ratios, names)
+        if spikes or count >= CONFIRM_FROM:
+            named = [name for name in named if regressed(*series[name])[0] == "REGRESSED"]
+        return ["harmed"] * ("app0" in named and worse > 0) + ["false"] * any(
+            name != "app0" or not worse for name in named
+        ), first
+
+    return collect(map(one, range(experiments)))
+
+
+def of_harm(ask: Ask) -> Iterator[Goal]:
+    """One harmed host."""
+    cases = ((10, 0.05, False), (24, 0.08, False), (100, 0.05, False), (24, 0.02, True))
+    none = [ask(harm, *case, 0.0, experiments=300) for case in cases]
+    yield Goal("10 to 100 hosts, none harmed: one is named", 2, False, ("false",), none)
+    found = [ask(harm, count, 0.05, False, 0.2, experiments=200) for count in (10, 24, 100)]
+    yield Goal("one of 10 to 100 hosts 20 % worse, noise of 5 %: it is named", 85, True, ("harmed",), found)
+
+
+# -- stalls
+
+
+def stalls(hosts: int, draw: str, before: float, after: float, experiments: int) -> Outcome:
+    """16 rounds per state, of which these shares take three times as long.
+
+    ``told``: no plain verdict. ``silent``: a plain one, although two stalls after and none before were measured.
+    """
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"stalls {hosts} {draw} {before} {after} {number}"
+        rng = generator(seed)
+        site, hits = [], Counter()
+        for name, values in enumerate(NOISES[draw].draw(rng, hosts, 2 * MOST, 0.0)):
+            order = looks.order(f"{seed} {name}", MOST)
+            shares = np.array([after if state == looks.AFTER else before for state in order])
+            slow = rng.random(2 * MOST) < shares
+            hits.update(state for state, so in zip(order, slow, strict=True) if so)
+            site.append(Host(f"app{name}", order, (values - math.log(3.0) * slow).tolist()).line(2 * MOST))
+        found = pooled.of_site(site, MATERIAL)
+        plain = verdict_on(found, MATERIAL)
+        verdict, guards, _flags = side_effects.with_stalls(plain, site, 1)
+        told = verdict.cause == "stalls" or bool(guards)
+        seen = hits[looks.AFTER] >= 2 and not hits[looks.BEFORE] and plain.word in ("IMPROVED", "UNCHANGED")
+        return ["told"] * told + ["silent"] * (seen and not told), MOST
+
+    return collect(map(one, range(experiments)))
+
+
+def of_stalls(ask: Ask) -> Iterator[Goal]:
+    """Rare stalls, at 16 rounds."""
+    noises = (ORDINARY, "rounds 5 %", "bursts: 50 % in 5 % of the rounds")
+    rare = [ask(stalls, 1, noise, 0.0, 0.0, experiments=500) for noise in noises]
+    yield Goal("stalls are rare: said to be more after the change", 2, False, ("told",), rare)
+    common = [ask(stalls, 1, ORDINARY, share, share, experiments=500) for share in (0.05, 0.1, 0.2)]
+    yield Goal("stalls of 5 to 20 % in both states: the same", 10, False, ("told",), common)
+    after = [ask(stalls, 1, ORDINARY, 0.0, share, experiments=500) for share in (0.125, 0.25)]
+    yield Goal("two stalls after and none before were measured: plain verdict", 0.5, False, ("silent",), after)
+
+
+# -- orders and long budgets
+
+
+def drawn(count: int, experiments: int) -> Outcome:
+    """Hosts with random orders and recorded seeds, of which any is taken for blocks at the first look."""
+    rounds = looks.LOOKS[0].rounds
+
+    def one(number: int) -> tuple[list[str], int]:
+        weak = False
+        for name in range(count):
+            seed = f"drawn {number} {name}"
+            host = Host("app", looks.order(seed, MOST), [0.0] * 2 * MOST)
+            host.seed = seed
+            weak = weak or not host.line(2 * rounds).alternates
+        return ["blocks"] * weak, rounds
+
+    return collect(map(one, range(experiments)))
+
+
+def declared(change: float, experiments: int) -> Outcome:
+    """One comparison at a limit of 1 % that declared 64 rounds, with 5 % noise."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"declared {number}"
+        most = looks.DECLARED.rounds
+        order = looks.order(seed, most)
+        (values,) = per_round(0.05)(generator(seed), 1, 2 * most).tolist()
+        host = Host("app1", order, changed(order, values, change))
+        word, used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), 0.01).word, most)
+        return [word], used
+
+    return collect(map(one, range(experiments)))
+
+
+def of_orders(ask: Ask) -> Iterator[Goal]:
+    """Random orders, and one further look."""
+    yield Goal(
+        "100 hosts with drawn orders: one is said to be blocks",
+        0,
+        False,
+        ("blocks",),
+        [ask(drawn, 100, experiments=300)],
+    )
+    same = [ask(declared, 0.0, experiments=1000)]
+    yield Goal("64 rounds that were declared, limit of 1 %: wrong", 4.5, False, CHANGES, same)
+
+
+# -- winner's curse
+
+
+def guessed(change: float, experiments: int) -> Outcome:
+    """The changes of this size that were found, at 5 % noise; ``nearer``: the best guess is, than the estimate."""
+
+    def one(number: int) -> tuple[list[str], int] | None:
+        seed = f"guessed {change} {number}"
+        order = looks.order(seed, MOST)
+        (values,) = per_round(0.05)(generator(seed), 1, 2 * MOST).tolist()
+        host = Host("app1", order, changed(order, values, change))
+        last: list[pooled.Pooled] = []
+
+        def judge(rounds: int) -> str:
+            last[:] = [pooled.of_host(host.line(2 * rounds), MATERIAL)]
+            return last[0].word
+
+        word, used = until_decided(judge)
+        effect = last[0].effect
+        if word != "IMPROVED" or effect is None:
+            return None
+        guess, estimate = (abs(math.log(ratio) - change) for ratio in (best_guess(effect), effect.ratio))
+        return ["nearer"] * (guess < estimate), used
+
+    return collect(found for found in map(one, range(experiments)) if found)
+
+
+def of_guesses(ask: Ask) -> Iterator[Goal]:
+    """What is printed of a change that was found."""
+    found = [ask(guessed, math.log(1.05), experiments=300)]
+    yield Goal(
+        "true +5 % found at a limit of 5 %: best guess nearer to it than the estimate", 80, True, ("nearer",), found
+    )
+
+
+RULES: list[Callable[[Ask], Iterator[Goal]]] = [
+    of_hosts,
+    of_restarts,
+    of_side_effects,
+    of_clocks,
+    of_series,
+    of_harm,
+    of_stalls,
+    of_orders,
+    of_guesses,
+]
+
+
+def goals(ask: Ask) -> Iterator[Goal]:
+    """All of them."""
+    for rule in RULES:
+        yield from rule(ask)

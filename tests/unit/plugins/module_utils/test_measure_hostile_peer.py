@@ -1,0 +1,432 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A peer that answers anything: each field of each reply with wrong types and extreme values ends in one sentence."""
+
+import contextlib
+import copy
+import itertools
+import json
+import math
+import os
+import resource
+import signal
+import socket
+import threading
+import time
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
+from measuring import OPTIONS, PATIENCE, errors, round_of
+
+CPU = {"user_s": 12.5, "system_s": 3.25, "idle_s": 900.0, "softirq_s": 0.5, "steal_s": 0.25, "ncpu": 4}
+METER = {"meter": "0123456789abcdef", "counted_s": 8.0, "physc_s": 1.5, "entitlement": 2.0}
+SAMPLE = {
+    "mono_s": 1000.5,
+    "wall_s": 1795618872.25,
+    "cpu": CPU,
+    "cpu_source": "procfs",
+    "process_s": 0.5,
+    "retransmits": 7,
+    "received_rps": [1, 2, 3, 4],
+}
+FINGERPRINT = {
+    "hostname": "sapapp2",
+    "system": "Linux",
+    "arch": "s390x",
+    "kernel": "6.4.0-150600.23.47-default",
+    "machine": "3931",
+    "cpus_online": 4,
+    "python": "3.6.15",
+    "boot_id": "0d7ebb2c-7f0e-4a2b-9a64-6a1d4c1b9b5e",
+    "interface": "enc1000",
+    "mtu": 1500,
+    "address": "10.0.0.2",
+    "clock_step_s": None,
+    "rps_cpus": {"rx-0": "00000000,0000000f"},
+    "smc_r": "off",
+}
+HELLO = {"ok": True, "protocol": 1, "version": "1", "fingerprint": FINGERPRINT}
+HONEST = {
+    "hello": HELLO,
+    "sample": {"ok": True, "sample": SAMPLE},
+    "exchange": {"ok": True},
+    "stream": {"ok": True},
+    "stop": {"ok": True},
+}
+ON_AIX = {"ok": True, "sample": dict(SAMPLE, cpu=dict(CPU, softirq_s=None, steal_s=None, tool="lparstat", **METER))}
+# What is allowed where. A trailing ? stands for null or missing.
+TEXTS = ("hostname", "system", "arch", "kernel", "machine", "python", "boot_id", "interface", "address", "smc_r")
+KINDS = dict.fromkeys(["fingerprint." + name for name in TEXTS] + ["sample.cpu_source", "error"], "text?")
+KINDS.update(dict.fromkeys(("fingerprint.cpus_online", "fingerprint.mtu", "sample.retransmits"), "whole?"))
+KINDS.update({"fingerprint.clock_step_s": "signed?", "sample.mono_s": "number", "sample.wall_s": "number"})
+KINDS.update(dict.fromkeys(["sample.cpu." + name for name in ("user_s", "system_s", "idle_s", "counted_s")], "number"))
+KINDS.update(dict.fromkeys(["sample.cpu." + name for name in ("softirq_s", "steal_s", "physc_s")], "number?"))
+KINDS.update({"sample.cpu.ncpu": "number?", "sample.cpu.entitlement": "number?", "sample.process_s": "number?"})
+KINDS.update({"sample.cpu.meter": "text", "sample.received_rps[0]": "whole", "fingerprint.rps_cpus.rx-0": "text"})
+KINDS.update({"ok": "flag", "fingerprint": "object", "sample": "object", "sample.cpu": "object?"})
+KINDS.update({"sample.received_rps": "list?", "fingerprint.rps_cpus": "object?"})
+# as JSON, because Python refuses to write some of them
+EXTREMES = [
+    "null",
+    "true",
+    "[]",
+    "{}",
+    '""',
+    "0",
+    "-1",
+    "0.5",
+    "1e400",
+    "-1e400",
+    "NaN",
+    "Infinity",
+    "1e300",
+    "9" * 4000,
+]
+EXTREMES += ['"x"', json.dumps("x" * 20000), '"\\u001b[31mred"', '"a\\nb"', '"\\u202e"', '"\\ud800"', '"1"']
+EXTREMES += ["[" * 900 + "]" * 900, '{"get": {"a": 1}}', '["x"]', "[-1]", "[4294967296]", "[1.5]", '{"rx-0": 1}']
+EXTREMES += ["[%s]" % ",".join(["{}"] * 9000), "{%s}" % ",".join('"q%d": ""' % number for number in range(4000))]
+
+
+def allowed(kind, value):
+    """Whether an honest peer can send a value in a field of this kind."""
+    if value is None:
+        return kind.endswith("?")
+    kind = kind.rstrip("?")
+    if isinstance(value, (bool, str, list, dict)):
+        return {
+            "flag": isinstance(value, bool),
+            "text": isinstance(value, str) and len(value) <= 255 and value.isprintable(),
+            "list": value == [],
+        }.get(kind, False)
+    least = {"signed": -1e9, "number": 0, "whole": 0}.get(kind, math.inf)
+    return least <= value <= 1e9 and (kind != "whole" or isinstance(value, int))
+
+
+def fields(value, name=""):
+    """(name, function that puts JSON text in its place) of every field inside a value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        one = "%s[%d]" % (name, key) if isinstance(value, list) else (name + "." + key if name else key)
+        yield one
+        yield from fields(inner, one)
+
+
+def replaced(reply, name, text):
+    """The JSON of a reply with text in the place of one field."""
+    changed = copy.deepcopy(reply)
+    at, keys = changed, name.replace("[", ".[").split(".")
+    for key in keys[:-1]:
+        at = at[key]
+    at[int(keys[-1][1:-1]) if keys[-1].startswith("[") else keys[-1]] = "@@"
+    return json.dumps(changed).replace('"@@"', text)
+
+
+@contextlib.contextmanager
+def peer(answer, apart=False):
+    """A session of a server that sends answer(operation), bytes or an iterator of them, in the place of replies.
+
+    None: it closes. apart: in a process of its own, for tests that fork.
+    """
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(50)
+    port, pid, opened = listener.getsockname()[1], None, []
+    if apart:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                accept(listener, answer, opened)
+            finally:
+                os._exit(0)
+    else:
+        in_thread(accept, listener, answer, opened)
+    try:
+        yield {"tool": "pingpong", "version": "1", "port": port, "control_port": port, "token": "x", "lifetime": 60}
+    finally:
+        if apart:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        else:
+            for sock in [listener] + opened:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def in_thread(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments)
+    thread.daemon = True
+    thread.start()
+
+
+def accept(listener, answer, opened):
+    with contextlib.suppress(OSError):
+        while True:
+            opened.append(listener.accept()[0])
+            in_thread(serve, opened[-1], answer)
+
+
+def serve(sock, answer):
+    with sock, contextlib.suppress(OSError), sock.makefile("rb") as lines:
+        lines.readline()
+        for text in lines:
+            data = answer(json.loads(text.decode("ascii"))["op"])
+            if data is None:
+                return
+            for piece in [data] if isinstance(data, bytes) else data:
+                sock.sendall(piece)
+
+
+def line(value):
+    return json.dumps(value).encode("ascii") + b"\n"
+
+
+def target(session):
+    return wire.Target("127.0.0.1", session["port"], session["token"])
+
+
+def sentence(error, session):
+    """The text of an error, which is one short sentence that names the peer."""
+    text = str(error)
+    assert text.isprintable() and len(text) < 500
+    assert "127.0.0.1" in text and str(session["port"]) in text
+    return text
+
+
+@pytest.mark.parametrize(
+    "operation,reply",
+    [(name, HONEST[name]) for name in sorted(HONEST)] + [("sample", ON_AIX)],
+    ids=sorted(HONEST) + ["sample on AIX"],
+)
+def test_every_field_of_every_reply(operation, reply):
+    replies = [b""]
+    with peer(lambda _operation: replies[0]) as session:
+        channel = wire.Channel(target(session))
+        replies[0] = line(reply)
+        assert channel.request(operation) == HEARD[operation, "meter" in str(reply)]
+        tried = 0
+        for name in [name for name in fields(reply) if name not in DROPPED]:
+            for text in EXTREMES:
+                replies[0] = replaced(reply, name, text).encode("ascii") + b"\n"
+                if len(replies[0]) > wire.MAX_LINE:
+                    continue
+                try:
+                    value = json.loads(text)
+                except (ValueError, RecursionError):
+                    value = [[]]
+                tried += 1
+                if name == "ok" and value is False:
+                    continue
+                if allowed(KINDS[base(name)], value) or own(name, value):
+                    channel.request(operation)
+                    continue
+                with pytest.raises(MeasureError) as refused:
+                    channel.request(operation)
+                found = sentence(refused.value, session)
+                assert " %s" % name in found or "key of %s" % name in found or "%s[" % name in found, (
+                    name,
+                    text,
+                    found,
+                )
+        channel.close()
+    assert tried > 20
+
+
+DROPPED = {"protocol", "version", "sample.cpu.tool"}
+HEARD = {(name, False): {key: value for key, value in HONEST[name].items() if key not in DROPPED} for name in HONEST}
+HEARD["sample", True] = {
+    "ok": True,
+    "sample": dict(SAMPLE, cpu={key: value for key, value in ON_AIX["sample"]["cpu"].items() if key != "tool"}),
+}
+
+
+def base(name):
+    """The name in KINDS of a field: all items of a list are alike."""
+    return name.partition("[")[0] + "[0]" if "[" in name else name
+
+
+def own(name, value):
+    """Whether an object is of the form that its field has: no field of a fingerprint is required."""
+    few = isinstance(value, dict) and len(value) <= 64
+    return few and (name == "fingerprint" or (not value and name == "fingerprint.rps_cpus"))
+
+
+@pytest.mark.parametrize("operation", ["hello", "sample"])
+def test_every_field_that_is_missing(operation):
+    replies = [b""]
+    with peer(lambda _operation: replies[0]) as session:
+        channel = wire.Channel(target(session))
+        for name in [name for name in fields(HONEST[operation]) if name not in DROPPED and "[" not in name]:
+            changed = json.loads(replaced(HONEST[operation], name, '"@"'))
+            at, last = changed, name.split(".")[-1]
+            for key in name.split(".")[:-1]:
+                at = at[key]
+            del at[last]
+            replies[0] = line(changed)
+            if KINDS[name].endswith("?") or name == "fingerprint.rps_cpus.rx-0":
+                channel.request(operation)
+                continue
+            with pytest.raises(MeasureError) as refused:
+                channel.request(operation)
+            assert "%s is missing" % name in sentence(refused.value, session)
+
+
+def test_what_an_honest_peer_does_not_send_is_dropped():
+    reply = dict(HELLO, ansible_facts={"x": 1}, fingerprint=dict(FINGERPRINT, evil="{{ lookup('pipe', 'id') }}"))
+    with peer(lambda _operation: line(reply)) as session:
+        channel = wire.Channel(target(session))
+        found = channel.request("hello")
+        channel.close()
+    assert found == HEARD["hello", False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "7",
+        '"get"',
+        "{",
+        '{"ok": ',
+        "\x00",
+        "[" * 60000,
+        '{"a":' * 12000,
+        '{"ok": %s}' % ("9" * 60000),
+    ],
+)
+def test_a_reply_that_is_no_object(text):
+    with peer(lambda _operation: text.encode("ascii") + b"\n") as session, pytest.raises(MeasureError) as refused:
+        wire.Channel(target(session)).request("hello")
+    found = sentence(refused.value, session)
+    assert "does not speak the control protocol" in found or " ok is " in found
+
+
+def test_a_reply_of_gigabytes_costs_no_memory():
+    with peer(lambda _operation: itertools.repeat(b"x" * 65536, 1 << 16)) as session:
+        lines = wire.open_lines(target(session))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with pytest.raises(MeasureError, match="a line of more than 65536 bytes") as refused:
+            wire.ask(lines, "hello")
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
+        sentence(refused.value, session)
+        lines.sock.close()
+
+
+def test_one_byte_after_the_other_does_not_stretch_the_time():
+    """Each byte comes within the time limit; the whole line does not."""
+    with peer(lambda _operation: iter(drop, None)) as session:
+        lines = wire.open_lines(target(session), 0.5)
+        with pytest.raises(socket.timeout):
+            wire.ask(lines, "hello")
+        lines.sock.close()
+
+
+def drop():
+    time.sleep(0.05)
+    return b" "
+
+
+SMALL = {"runs": 2, "warmup": 0}
+ROUNDS = {
+    "no fingerprint": ({"hello": {"ok": True}}, "fingerprint is missing"),
+    "a fingerprint that is text": (
+        {"hello": {"ok": True, "fingerprint": "x"}},
+        "fingerprint is 'x'; it has to be an object",
+    ),
+    "a sample that is text": ({"sample": {"ok": True, "sample": "x"}}, "sample is 'x'"),
+    "a sample without CPU time": (
+        {"sample": {"ok": True, "sample": dict(SAMPLE, cpu={"user_s": 1})}},
+        "sample.cpu.system_s is missing",
+    ),
+    "an exchange that is text": ({"exchange": {"ok": "yes"}}, "reply to exchange: ok is 'yes'"),
+    "a refusal with escapes": ({"exchange": {"ok": False, "error": "\x1b]0;x"}}, "error is '\\x1b]0;x'"),
+    "a refusal that is an object": ({"exchange": {"ok": False, "error": {"get": 1}}}, "error is an object"),
+}
+
+
+@pytest.mark.parametrize("what", sorted(ROUNDS))
+def test_a_round_against_it_has_failed_runs_with_that_sentence(what):
+    changed, expected = ROUNDS[what]
+    with peer(lambda operation: line(dict(HONEST, **changed)[operation]), apart=True) as session:
+        (record,) = round_of(session, **SMALL)
+        assert len(errors(record)) == SMALL["runs"]
+        for text in errors(record):
+            assert expected in sentence(text, session)
+    assert not any(run["ok"] for run in record["runs"])
+
+
+def backwards(name, sample):
+    """The answers of a peer whose clock of this name goes back by a second at each request."""
+    clock = [500.0]
+
+    def answer(operation):
+        clock[0] -= 1
+        (sample["cpu"] if name == "counted_s" else sample)[name] = clock[0]
+        return line(dict(HONEST, sample={"ok": True, "sample": sample})[operation])
+
+    return answer
+
+
+def test_a_clock_that_runs_backwards_gives_no_negative_duration():
+    for name, sample in (("mono_s", dict(SAMPLE)), ("counted_s", copy.deepcopy(ON_AIX["sample"]))):
+        with peer(backwards(name, sample), apart=True) as session:
+            (record,) = round_of(session, **SMALL)
+        assert [text for text in errors(record) if "its %s ran backwards" % name in text] == errors(record)
+
+
+def test_a_peer_that_closes_at_every_request():
+    with peer(lambda _operation: None) as session, pytest.raises(ServerGone) as gone:
+        wire.Channel(target(session)).request("hello")
+    sentence(gone.value, session)
+
+
+def test_a_connection_that_measures_hears_no_more_than_ok():
+    with peer(lambda _operation: line({"ok": True, "x": "y" * 1000})) as session:
+        clients.open_exchange(clients.Job(target(session), 10, 10, PATIENCE)).close()
+    answer = {"ok": 1}
+    with pytest.raises(MeasureError, match="ok is 1; it has to be"), peer(lambda _operation: line(answer)) as session:
+        clients.open_exchange(clients.Job(target(session), 10, 10, PATIENCE))
+
+
+SESSION = {"tool": "pingpong", "version": "1", "address": "::", "port": 3298, "control_port": 3299, "token": "0f" * 16}
+SESSION.update(pid=77, start_time="ticks 7", lifetime=3600, started="2026-01-01T00:00:00.000000Z")
+NUMBERS = ("port", "control_port", "pid", "lifetime")
+OPTIONAL = ("address", "pid", "start_time", "lifetime", "started")
+
+
+def checked(session):
+    entry_point.check(dict(OPTIONS, session=session, address="app2"))
+
+
+@pytest.mark.parametrize("name", sorted(SESSION))
+def test_every_field_of_a_session(name):
+    checked(SESSION)
+    checked({key: value for key, value in SESSION.items() if key != name or name not in OPTIONAL})
+    for text in EXTREMES:
+        with contextlib.suppress(ValueError):  # Python refuses the many digits
+            value = json.loads(text)
+            if name in NUMBERS:
+                good = not isinstance(value, (bool, float, str)) and (value is None or value == 0)
+                good = good and (name in OPTIONAL if value is None else name not in OPTIONAL)
+            else:
+                good = allowed("text?" if name in OPTIONAL else "text", value)
+            if good:
+                checked(dict(SESSION, **{name: value}))
+                continue
+            with pytest.raises(
+                MeasureError, match="the session of the server at app2 is wrong: %s is " % name
+            ) as found:
+                checked(dict(SESSION, **{name: value}))
+            assert str(found.value).isprintable() and len(str(found.value)) < 300
+
+
+@pytest.mark.parametrize("name,value", [("port", 65536), ("control_port", 65536), ("pid", 2**31), ("lifetime", 2**31)])
+def test_a_number_of_a_session_just_beyond_its_limit(name, value):
+    checked(dict(SESSION, **{name: value - 1}))
+    with pytest.raises(MeasureError, match="%s is %d; it has to be a whole number" % (name, value)):
+        checked(dict(SESSION, **{name: value}))

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records that cannot be true: each is told, and nothing is concluded from it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.credible import DAY, credible
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
+from comparing import BETTER, SAME, main, records_of, report_of, spoil
+
+NOW = microseconds("2026-11-21T00:00:00Z")
+
+
+def loaded_from(tmp_path, records):
+    """The change as it is read from files."""
+    factory.write_change(tmp_path, records)
+    return load_change(tmp_path, BETTER.change)
+
+
+@pytest.mark.parametrize(
+    ("phase", "counts", "left"), [("before", "only before-1 counts", 7), ("after", "neither counts", 6)]
+)
+def test_a_copied_round_is_told_and_does_not_count(tmp_path, phase, counts, left):
+    records = [item for item in records_of(replace(BETTER, rounds=7)) if not item["workload"]["control"]]
+    (first,) = (item for item in records if (item["phase"], item["round"]) == ("before", 1))
+    forged = dict(copy.deepcopy(first), phase=phase, round=20)
+    # edited figures do not make it a round of its own
+    for run in forged["runs"]:
+        run["metrics"]["av2_us"] *= 0.9
+    loaded = loaded_from(tmp_path, [*records, forged])
+    assert loaded.problems == [
+        f"app1: before-1 and {phase}-20 of pingpong-1000B have the same times: a copy; {counts}."
+    ]
+    report = compare_change(loaded)
+    assert (main(report)["before"]["rounds"], main(report)["after"]["rounds"]) == (left, 7)
+    assert report["problems"] == loaded.problems
+
+
+def test_times_in_the_future_are_told():
+    records = factory.load(records_of()).records
+    assert credible(records, NOW) == (records, [])
+    found, doubts = credible(records, records[-1].started - DAY - 1)
+    assert found == records
+    assert [text.partition(", the last")[0] for text in doubts] == ["app1: rounds begin in the future"]
+
+
+def test_imported_figures_may_begin_in_the_same_minute():
+    records = [
+        replace(item, times=(NOW,) * len(item.times), source="a file") for item in factory.load(records_of()).records
+    ]
+    assert credible(records, NOW) == (records, [])
+
+
+@pytest.mark.parametrize("item", ["hostname", "address"])
+@pytest.mark.parametrize(
+    ("boots", "wanted"),
+    [((None, None), "NOT COMPARABLE"), (("one", "two"), "NOT COMPARABLE"), (("one", "one"), "IMPROVED")],
+)
+def test_another_server_is_no_change_of_this_one(item, boots, wanted):
+    records = records_of()
+    for record in records:
+        after = record["phase"] == "after"
+        if not record["workload"]["control"]:
+            record["fingerprint"]["server"].update({"boot_id": boots[after], item: "other" if after else "db1"})
+    report = report_of(records)
+    found = main(report)
+    assert found["verdict"] == wanted
+    assert (f"the states differ in server.{item} (db1 before, other after)" in found["reason"]) == (
+        wanted != "IMPROVED"
+    )
+    if boots == (None, None):
+        assert main(report_of(records, expected_change=[f"server.{item}"]))["verdict"] == "IMPROVED"
+
+
+def with_masks(before, after):
+    """Records whose fingerprints show these masks of RPS, and tunings files that set it in the state after."""
+    records = records_of()
+    for state, mask in (("before", before), ("after", after)):
+        spoil(records, lambda record, mask=mask: record["fingerprint"]["client"].update(rps_cpus={"rx-0": mask}), state)
+    return report_of(records, factory.change_tunings(BETTER))
+
+
+def test_labels_that_the_fingerprints_contradict_are_not_believed():
+    found = main(with_masks("0000ffff", "00000000"))
+    assert found["verdict"] == "NOT COMPARABLE"
+    assert (
+        found["reason"] == "the labels of the states are swapped: on app1 the rounds before show RPS as it was after."
+    )
+    assert main(with_masks("0", "ffff"))["verdict"] == "IMPROVED"
+
+
+@pytest.mark.parametrize("plan", [BETTER, SAME])
+def test_sessions_that_have_no_state_in_common_prove_nothing(plan):
+    """Each session is put around a level of its own, so that every change would be UNCHANGED."""
+    records = records_of(plan)
+    spoil(records, lambda record: record["protocol"].update(session=2), "after")
+    report = report_of(records)
+    assert main(report)["verdict"] == report["verdict"] == "NOT COMPARABLE"
+    assert "no session measured both states" in report["headline"]
+    assert any(step.startswith("Measure both states in one session") for step in report["next_steps"])

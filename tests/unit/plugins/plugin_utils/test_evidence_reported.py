@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values that are not as requested and fail nothing: no format counts them as compliant."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, table
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers as accepted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived, build
+from evidence_samples import row, run, waiver
+from pages import Page
+
+MAPS = "vm.max_map_count"
+OBSERVED = "only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647 (SAP Note 900929)"
+Made = dict[str, Any]
+
+
+def value(now: str) -> dict[str, Any]:
+    return {"running": {MAPS: now}, "stored": None, "next_boot": {MAPS: now}}
+
+
+def of_verdict(verdict: str) -> dict[str, Any]:
+    """The row of a value that is not as requested."""
+    texts = {"observed": OBSERVED, "unsupported": "the module is not loaded (modprobe smc): SAP Note 900929"}
+    wanted = {"state": "observe" if verdict == "observed" else "present", MAPS: "at least 2147483647"}
+    place = {"before": value("65530"), "after": value("65530")}
+    return row("system_base", MAPS, verdict, wanted=wanted, reason=texts[verdict], **place)
+
+
+def site(verdict: str, kind: str = "verify", strict: tuple[str, ...] = (), waivers: object = None) -> Made:
+    """Ten hosts, on each a compliant value and one that is not as requested."""
+    hosts = [f"app{number}" for number in range(1, 11)]
+    results = {name: HostResult("ok", "", [row(), of_verdict(verdict)], strict=strict) for name in hosts}
+    known = Waived({name: accepted.parse(waivers)[0] for name in hosts})
+    return build(run(kind), hosts, results, known)
+
+
+def render(made: Made, form: str) -> str:
+    return "".join(files.FORMATS[form](made))
+
+
+def reason_of(verdict: str) -> str:
+    return str(of_verdict(verdict)["reason"])
+
+
+VERDICTS = ["observed", "unsupported"]
+WORDS = {"observed": "10 only observed", "unsupported": "10 not supported by the machine"}
+
+
+@pytest.mark.parametrize("kind", ["verify", "site", "rollout", "confirm"])
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_no_headline_calls_such_hosts_compliant(verdict: str, kind: str) -> None:
+    made = site(verdict, kind)
+    assert made["result"] == "partial"
+    assert made["headline"] == (
+        f"10 of 10 hosts have values that are not as requested and only reported. Of 20 rows, {WORDS[verdict]}."
+    )
+    assert made["totals"]["verdicts"]["compliant"] == 10 and made["totals"]["verdicts"][verdict] == 10
+    assert made["totals"]["drifting_hosts"] == 0
+
+
+def test_one_host_of_two_is_named_in_the_singular_and_unknown_values_weigh_more() -> None:
+    rows = [row(verdict="unknown")]
+    results = {"app1": HostResult("ok", "", [of_verdict("observed")]), "app2": HostResult("ok", "", rows)}
+    made = build(run(), results, results)
+    assert made["result"] == "unknown"
+    assert made["headline"] == (
+        "1 of 2 hosts has values that are not as requested and only reported. Of 2 rows, 1 only observed, 1 unknown."
+    )
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_table_shows_each_value_and_tells_the_reason_once(verdict: str) -> None:
+    made = site(verdict)
+    lines = [line.text for line in table.lines(made)]
+    assert sum(MAPS in line and line.endswith(verdict) and "65530" in line for line in lines)
+    assert sum(reason_of(verdict) in line for line in lines) == 1
+    assert lines[-1] == f"10 hosts: 10 ok. 20 rows: 10 {verdict}, 10 compliant."
+    assert table.lines(made)[-1].tone == "observed", "not the green of a compliant run"
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_programs_find_the_verdict(verdict: str) -> None:
+    made = site(verdict)
+    rows = json.loads(render(made, "json"))["hosts"][0]["rows"]
+    assert [one["verdict"] for one in rows] == ["compliant", verdict]
+    lines = list(csv.DictReader(io.StringIO(render(made, "csv"))))
+    assert [line["verdict"] for line in lines[:2]] == ["compliant", verdict]
+    assert "at least 2147483647" in lines[1]["wanted"] and lines[1]["reason"] == reason_of(verdict)
+    prom = render(made, "prom")
+    assert f'zpower_rows{{kind="verify",verdict="{verdict}"}} 10\n' in prom
+    assert 'zpower_rows{kind="verify",verdict="compliant"} 10\n' in prom
+    assert 'zpower_run_result{kind="verify",result="partial"} 1\n' in prom
+    assert 'zpower_run_result{kind="verify",result="compliant"} 0\n' in prom
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_test_case_is_skipped_with_the_reason(verdict: str) -> None:
+    suite = ET.fromstring(render(site(verdict), "xml")).find("testsuite")
+    assert suite is not None and suite.get("skipped") == "1"
+    case = suite.find(f"testcase[@name='system_base: {MAPS}']")
+    assert case is not None and case.find("failure") is None
+    skipped = case.find("skipped")
+    assert skipped is not None and skipped.get("message") == f"{verdict}: {reason_of(verdict)}"
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_people_read_it_on_the_page_and_in_the_ticket(verdict: str) -> None:
+    made = site(verdict)
+    html = render(made, "html")
+    Page(html).check_references()
+    assert "Values that are not as requested and only reported" in html and "SAP Note 900929" in html
+    assert "Every other value that was checked is compliant" in html
+    assert f'id="show-{verdict}"' in html and html.count(f"m-{verdict} ") >= 10
+    text = render(made, "md")
+    assert "## Not as requested, and only reported\n" in text and "## Not as requested\n" not in text
+    assert f"| {verdict} |" in text and "900929" in text
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_a_site_may_ask_that_it_fails(verdict: str) -> None:
+    made = site(verdict, strict=(verdict,))
+    assert made["result"] == "drift" and made["headline"] == "10 of 10 hosts are not compliant."
+    assert made["hosts"][0]["rows"][1]["reason"] == f"{reason_of(verdict)} (zpower_{verdict} is fail)"
+    case = ET.fromstring(render(made, "xml")).find(f".//testcase[@name='system_base: {MAPS}']/failure")
+    assert case is not None and case.get("type") == "drifted"
+    assert 'zpower_host_failing_rows{kind="verify",host="app1"} 1\n' in render(made, "prom")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_a_waiver_accepts_it(verdict: str, strict: bool) -> None:
+    waivers = [waiver(tuning="system_base", subject="vm.*", hosts="app*")]
+    made = site(verdict, strict=(verdict,) if strict else (), waivers=waivers)
+    assert made["result"] == "compliant" and made["totals"]["verdicts"]["waived"] == 10
+    assert made["headline"] == "All 10 hosts are compliant. Of 20 rows, 10 waived."
+    [use] = made["waivers"]
+    assert (use["state"], use["rows"]) == ("applied", 10)
+    assert made["hosts"][0]["rows"][1]["waiver"]["verdict"] == ("drifted" if strict else verdict)
+
+
+@pytest.mark.parametrize("wanted", [{}, None, {"state": "observe", MAPS: "1"}])
+def test_what_was_not_asked_for_is_no_difference(wanted: object) -> None:
+    rows = [row("system_base", MAPS, "unsupported", wanted=wanted)]
+    made = build(run(), ["app1"], {"app1": HostResult("ok", "", rows, strict=("unsupported", "observed"))})
+    assert made["result"] == "compliant"
+    assert made["headline"] == "1 host is compliant. Of 1 row, 1 not supported by the machine."
+    assert "and only reported" not in render(made, "md") + render(made, "html")
+    assert "What is unknown, not supported or does not apply" in render(made, "html")

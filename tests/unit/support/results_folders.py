@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A results folder in which somebody was killed: its files are whole, and read by those who read them later."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
+
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+LOCK = ".lock"
+
+
+def leftovers(results: Path) -> set[Path]:
+    """The temporary files; every other hidden file but a lock is an error."""
+    hidden = {path for path in results.rglob(".*") if path.name != LOCK}
+    assert all(TEMPORARY.fullmatch(path.name) for path in hidden), hidden
+    return hidden
+
+
+def check_files(results: Path) -> list[Path]:
+    """All files below the folder that have their final name, after their readers have read all JSON among them."""
+    for change in sorted(path.name for path in results.iterdir()):
+        if change == state.FOLDER:
+            for folder in (results / change).iterdir():
+                state.read(results, folder.name)
+        elif change in document.KINDS:
+            for path in (results / change).rglob("*.json"):
+                if not path.name.startswith("."):
+                    files.read(path)
+        else:
+            problems = record_files.load_change(results, change).problems
+            assert all(re.search(r"/\..+\.tmp: no record file; left out\.$", said) for said in problems), problems
+    return [path for path in sorted(results.rglob("*")) if path.is_file() and not path.name.startswith(".")]

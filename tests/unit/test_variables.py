@@ -1,0 +1,361 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A misspelt variable, or one with a wrong value, ends a run of every playbook before a host is touched."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import templated
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import (
+    COMMON,
+    KINDS,
+    in_variables,
+    known,
+    misspelt,
+    mistakes,
+    refusal,
+    role_values,
+    wrong,
+)
+from playing import ansible_playbook, environment
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+ROLES = sorted(path.name for path in (CHECKOUT / "roles").iterdir())
+PLAYBOOKS = sorted(path.stem for path in (CHECKOUT / "playbooks").glob("*.yml"))
+OWN = "variable of your own with such a name goes into zpower_own_variables"
+
+MISSPELT = {
+    "zpower_confirm_whitin": "zpower_confirm_within",
+    "zpower_rollbak": "zpower_rollback",
+    "zpower_chekpoint": "zpower_checkpoint",
+    "zpower_waiver": "zpower_waivers",
+    "zpower_result": "zpower_results",
+    "zpower_chnage": "zpower_change",
+    "zpower_tuning": "zpower_tunings",
+    "zpower_dirft": "zpower_drift",
+    "zpower_own_variable": "zpower_own_variables",
+    "rollout_cannaries": "rollout_canaries",
+    "rollout_sook": "rollout_soak",
+    "rollout_batchs": "rollout_batches",
+    "rollout_onfailure": "rollout_on_failure",
+    "measure_run": "measure_runs",
+    "measure_round": "measure_rounds",
+    "measure_fio_dir": "measure_fio_directory",
+    "experiment_factor": "experiment_factors",
+    "before_after_desing": "before_after_design",
+    "calibrate_round": "calibrate_rounds",
+    "report_failon": "report_fail_on",
+    "trend_change": "trend_changes",
+    "scaling_workloads": "scaling_workload",
+    "platform_thread_per_core": "platform_threads_per_core",
+    "tune_tuning": "tune_tunings",
+    "verify_drfit": "verify_drift",
+    "verify_capture": "verify_captures",
+    "rps_evry": "rps_every",
+    "rps_interface": "rps_interfaces",
+    "smc_ueid": "smc_ueids",
+    "smc_r_attribute": "smc_r_attributes",
+    "smc_sysctls_setting": "smc_sysctls_settings",
+    "cpu_polarisation_mode": None,  # a prefix of nobody's
+    "cpu_polarization_modus": "cpu_polarization_mode",
+    "cpu_topology_sw_sibling": "cpu_topology_sw_siblings",
+    "hiperdispatch_enable": "hiperdispatch_enabled",
+    "sap_profile_parameter": "sap_profile_parameters",
+    "system_base_forced": "system_base_force",
+    "aix_device_attributes_device": "aix_device_attributes_devices",
+    # wrong case, hyphens
+    "ZPOWER_CHANGE": "zpower_change",
+    "Zpower_drift": "zpower_drift",
+    "zpower_Drift": "zpower_drift",
+    "zpower-drift": "zpower_drift",
+    "rollout-canaries": "rollout_canaries",
+    "RPS_every": "rps_every",
+    "measure-Peer": "measure_peer",
+}
+WRONG: list[tuple[str, Any, str]] = [
+    ("zpower_rollback", "vielleicht", "zpower_rollback is 'vielleicht'; true or false belongs there"),
+    ("zpower_confirm", 2, "zpower_confirm is 2; true or false belongs there"),
+    ("zpower_drift", "Warn", "zpower_drift is 'Warn'; one of fail, warn belongs there (did you mean warn?)"),
+    (
+        "zpower_kind",
+        "verfy",
+        "zpower_kind is 'verfy'; one of verify, site, rollback, rollout, confirm belongs there (did",
+    ),
+    ("zpower_lease", "ten", "zpower_lease is 'ten'; a whole number belongs there"),
+    ("zpower_lease", True, "zpower_lease is True; a whole number belongs there"),
+    ("zpower_confirm_within", "10 minutes", "zpower_confirm_within is '10 minutes'; seconds, or a duration such as"),
+    ("zpower_soak", "ten", "zpower_soak is 'ten'; seconds, or a duration such as"),
+    ("zpower_change", ["a"], "zpower_change is ['a']; a text belongs there"),
+    ("zpower_results", {"a": 1}, "zpower_results is {'a': 1}; a path belongs there"),
+    ("zpower_own_variables", {"a": 1}, "zpower_own_variables is {'a': 1}; a list belongs there"),
+    ("measure_rounds", "six", "measure_rounds is 'six'; a whole number belongs there"),
+    ("measure_rounds", 6.5, "measure_rounds is 6.5; a whole number belongs there"),
+    ("measure_run_seconds", "1,5", "measure_run_seconds is '1,5'; a number belongs there"),
+    ("measure_workloads", ["iperf"], "measure_workloads has 'iperf'; one of niping, network, enqueue, fio, openssl,"),
+    ("measure_workloads", "nipping", "measure_workloads has 'nipping'; one of niping, network, enqueue, fio, openssl,"),
+    ("measure_bytes", [1, "1k"], "measure_bytes has '1k'; a whole number belongs there"),
+    ("measure_commands", ["ls"], "measure_commands has 'ls'; a dictionary belongs there"),
+    ("measure_control", "maybe", "measure_control is 'maybe'; true or false belongs there"),
+    ("experiment_final", "winer", "experiment_final is 'winer'; one of winner, restored belongs there (did you mean"),
+    ("experiment_factors", [{"levels": []}], "experiment_factors has {'levels': []}: missing required arguments: name"),
+    ("before_after_design", "auto ", "before_after_design is 'auto '; one of auto, alternate, blocks belongs there"),
+    ("rollout_guard", "ja", "rollout_guard is 'ja'; true or false belongs there"),
+    ("rollout_guard_cpu_pct", "5%", "rollout_guard_cpu_pct is '5%'; a number belongs there"),
+    ("report_formats", ["pdf"], "report_formats has 'pdf'; one of json, html, md, xml, csv, om belongs there"),
+    ("trend_formats", "xml", "trend_formats has 'xml'; one of json, html, md, csv belongs there"),
+    ("scaling_work", "al", "scaling_work is 'al'; one of each, whole belongs there"),
+    ("calibrate_rounds", "many", "calibrate_rounds is 'many'; a whole number belongs there"),
+    ("platform_threads_per_core", "two", "platform_threads_per_core is 'two'; a whole number belongs there"),
+    ("rps_every", "two", "rps_every is 'two'; a whole number belongs there"),
+    (
+        "rps_state",
+        "of",
+        "rps_state is 'of'; one of present, off, restored, confirmed belongs there (did you mean off?)",
+    ),
+    ("rps_state", True, "rps_state is True; one of present, off, restored, confirmed belongs there"),
+    ("smc_sysctls_settings", ["wmem"], "smc_sysctls_settings is ['wmem']; a dictionary belongs there"),
+    ("sap_profile_profiles", [{"sdi": "PRD"}], "sap_profile_profiles has {'sdi': 'PRD'}: sdi. Supported parameters "),
+    ("verify_drift", "ignore", "verify_drift is 'ignore'; one of fail, warn belongs there"),
+]
+
+
+@pytest.mark.parametrize(("name", "meant"), MISSPELT.items())
+def test_a_misspelt_name_is_refused_with_the_one_that_was_meant(name: str, meant: str | None) -> None:
+    found = list(mistakes({name: 1, "zpower_tunings": ["rps"]}))
+    if meant is None:
+        assert not found
+    else:
+        assert len(found) == 1 and found[0].startswith(f"there is no variable '{name}'; did you mean {meant}?")
+
+
+@pytest.mark.parametrize(("name", "value", "sentence"), WRONG)
+def test_a_wrong_value_is_refused_in_words_of_the_variable(name: str, value: object, sentence: str) -> None:
+    found = list(mistakes({name: value}))
+    assert len(found) == 1 and found[0].startswith(sentence)
+
+
+def test_each_playbook_has_mistakes_in_the_tables() -> None:
+    names = {*MISSPELT, *(name for name, _value, _sentence in WRONG)}
+    assert len(MISSPELT) + len(WRONG) >= 40
+    assert all(any(name.startswith(f"{role}_") for name in names) for role in (*ROLES, "zpower"))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"rps_state": False},  # off in YAML
+        {"rps_every": "2", "rps_flow_steering": "yes", "measure_run_seconds": "1.5", "zpower_drift": "warn"},
+        {"measure_workloads": "niping,network", "rps_interfaces": "hsi0", "zpower_confirm_within": "10m"},
+        {"measure_seconds": {"changed": False, "failed": False}, "rps_result": {"failed": True}},  # registered
+        {"__rps_anything": 1, "other_rps_evry": 1, "ansible_rps": 1, "awx_rps_evry": 1, "smcx_a": 1},
+        {"verify_ssl": False, "tune_in": 1, "verify_certificates": True},
+        {"zpower_platform": {}},
+        {"smc_sysctls_wmem": 1},  # deprecated
+        {"zpower_site_room": 1, "report_mail": 2, "zpower_own_variables": ["zpower_site_*", "report_mail"]},
+        {"zpower_site_room": 1, "zpower_own_variables": "report_mail, zpower_site_room"},
+        {
+            "ansible_facts": {"rps_found": 1, "rps_every": "x"},
+            "rps_found": 1,
+            "rps_every": "x",
+        },  # facts.py has the sentence for these
+        {"rps_every": "{{ nowhere }}", "zpower_rollback": "{% if x %}1{% endif %}"},  # left to the task
+    ],
+)
+def test_what_is_right(right: dict[str, Any]) -> None:
+    assert not list(mistakes(right))
+
+
+def test_an_empty_field_of_a_survey_is_the_default() -> None:
+    assert not list(mistakes(dict.fromkeys(known(), "")))
+    assert not list(mistakes(dict.fromkeys(known(), " ")))
+    assert not list(mistakes(dict.fromkeys(known())))
+
+
+def test_a_name_that_is_not_listed_as_own_is_refused() -> None:
+    given = {"zpower_site_room": 1, "zpower_own_variables": ["zpower_rack"], "zpower_qq": 1}
+    first, second = mistakes(given)
+    assert second.startswith("there is no variable 'zpower_site_room'; ") and second.endswith(OWN)
+    assert first.startswith("there is no variable 'zpower_qq'; ") and first.endswith(OWN)
+    assert len(list(mistakes({"zpower_site_room": 1, "zpower_own_variables": 5}))) == 1
+
+
+def test_templates_are_checked_with_what_they_stand_for() -> None:
+    given = {"rps_every": "{{ n }}", "zpower_own_variables": "{{ mine }}", "zpower_mine": 1}
+    values: dict[str, Any] = {"rps_every": "x", "zpower_own_variables": ["zpower_mine"]}
+    assert list(mistakes(given, values.__getitem__)) == ["rps_every is 'x'; a whole number belongs there"]
+
+    def undefined(_name: str) -> Any:
+        raise ValueError("nowhere")
+
+    assert not list(mistakes({"rps_every": "{{ n }}"}, undefined))
+
+
+def test_the_defaults_of_all_roles_are_right() -> None:
+    for role in ROLES:
+        for name, value in role_values(role).items():
+            assert name.startswith("__") or "{{" in str(value) or not wrong(name, known()[name], value), name
+
+
+def test_a_default_that_follows_a_wrong_variable_is_not_said_too() -> None:
+    given = {**role_values("verify"), "zpower_drift": "no"}
+    assert [one[:13] for one in mistakes(given, lambda _name: "no")] == ["zpower_drift "]
+
+
+def test_every_type_has_a_conversion() -> None:
+    specs = known().values()
+    assert {spec["type"] for spec in specs} | {spec.get("elements", "raw") for spec in specs} <= {*KINDS, "duration"}
+
+
+def test_the_common_variables_are_those_of_the_page() -> None:
+    groups = yaml.safe_load((CHECKOUT / "tests" / "reference.yml").read_text("utf-8"))["variables"]
+    described = {one["name"]: one for group in groups for one in group["variables"]}
+    assert described.keys() == COMMON.keys()
+    for name, spec in COMMON.items():
+        assert all(f"`{choice}`" in described[name]["meaning"] for choice in spec.get("choices", ())), name
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("every: 0 is out of range; use 1 to 8192", "rps_every: 0 is out of range; use 1 to 8192"),
+        ("argument 'every' is of type str", "argument 'rps_every' is of type str"),
+        ("lease: 5 is out of range", "zpower_lease: 5 is out of range"),
+        ("every CPU is offline", "every CPU is offline"),
+        ("state of the host: every: 1", "state of the host: every: 1"),
+    ],
+)
+def test_an_option_at_the_beginning_of_a_sentence_becomes_its_variable(said: str, words: str) -> None:
+    assert in_variables("rps", said) == words
+
+
+def test_many_mistakes_are_one_short_text() -> None:
+    sentences = {sentence: ["a", "b", "c", "d", "e"] for name in MISSPELT for sentence in misspelt(name)}
+    said = refusal(sentences, 9)
+    assert len(said) < 500
+    assert said.startswith(next(iter(sentences)) + " (a, b, c and 2 more hosts); ")
+    count = re.search(r"; and (\d+) more$", said)
+    assert count and said.count("there is no variable") + int(count[1]) == len(sentences)
+    assert len(refusal({"x" * 9000: ["a"]}, 1)) < 500
+    assert refusal({"x": ["a", "b"]}, 2) == "x"
+
+
+def inventory(folder: Path, **variables: object) -> list[Any]:
+    """Two hosts; a task that reached one of them would need an interpreter that does not exist."""
+    hosts = {"app1": None, "app2": variables}
+    given = {"ansible_connection": "local", "ansible_python_interpreter": "/nonexistent", "zpower_tunings": ["rps"]}
+    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": given}}))
+    return ["-i", folder / "hosts.yml"]
+
+
+def refused(done: Any) -> str:
+    """The message of a run that was refused: one task, one failure."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    tasks = re.findall(r"^TASK \[(.*?)\]", done.stdout, re.MULTILINE)
+    assert tasks == ["Variables of zpower.sap_tuning"]
+    (said,) = re.findall(r"^fatal: .*?=> (.*)$", done.stdout, re.MULTILINE)
+    message = str(json.loads(said)["msg"])
+    assert len(message) < 500
+    return message
+
+
+# a mistake in the inventory of the second host, one of the command line, and a wrong value
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_every_playbook_refuses_before_it_touches_a_host(tmp_path: Path, playbook: str) -> None:
+    command = [f"zpower.sap_tuning.{playbook}", *inventory(tmp_path, rps_evry=2)]
+    command += ["-e", "zpower_confirm_whitin=10m", "-e", "measure_workloads=iperf", "-e", "rps_state={{rps_every}}"]
+    done = ansible_playbook(*command, cwd=tmp_path, env=environment(ANSIBLE_LOCALHOST_WARNING="false"))
+    said = refused(done)
+    assert said.startswith("measure_workloads has 'iperf'; one of niping, ")
+    assert "there is no variable 'zpower_confirm_whitin'; did you mean zpower_confirm_within?" in said
+    if playbook != "captures":  # its first play has the controller only
+        assert "there is no variable 'rps_evry'; did you mean rps_every? (app2)" in said
+
+
+def test_the_evidence_of_a_refused_run_says_why(tmp_path: Path) -> None:
+    done = ansible_playbook(
+        "zpower.sap_tuning.verify", *inventory(tmp_path, zpower_rollback="vielleicht"), cwd=tmp_path
+    )
+    said = refused(done)
+    assert said == "zpower_rollback is 'vielleicht'; true or false belongs there (app2)"
+    (path,) = (tmp_path / "results" / "verify").glob("*/verify.json")
+    evidence = json.loads(path.read_text())
+    assert {host["host"]: (host["outcome"], host["message"]) for host in evidence["hosts"]} == {
+        name: ("failed", said) for name in ("app1", "app2")
+    }
+
+
+def test_a_template_in_a_wrong_value_stays_text(tmp_path: Path) -> None:
+    given = {"zpower_drift": "{{ '{' ~ '{ lookup(\"pipe\", \"touch was_run\") }' ~ '}' }}"}
+    done = ansible_playbook("zpower.sap_tuning.verify", *inventory(tmp_path), "-e", json.dumps(given), cwd=tmp_path)
+    assert refused(done).startswith("zpower_drift is '{ {  lookup(")
+    assert not (tmp_path / "was_run").exists()
+
+
+def test_a_play_of_ones_own_is_refused_by_its_first_task_of_this_collection(tmp_path: Path) -> None:
+    given = {"report_mail": 1, "zpower_own_variables": ["report_*"], "rps_evry": 2}
+    play = {"hosts": "all", "gather_facts": False, "vars": given, "roles": ["zpower.sap_tuning.rps"]}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    done = ansible_playbook(tmp_path / "play.yml", *inventory(tmp_path), cwd=tmp_path)
+    assert done.returncode == 2
+    said = [json.loads(text)["msg"] for text in re.findall(r"^fatal: .*?=> (.*)$", done.stdout, re.MULTILINE)]
+    assert said == ["there is no variable 'rps_evry'; did you mean rps_every?"] * 2
+
+
+def test_a_play_of_ones_own_with_evidence_is_checked_before_its_first_task(tmp_path: Path) -> None:
+    play = {"hosts": "all", "gather_facts": False, "serial": 1, "vars": {"zpower_evidence": "verify"}}
+    play["roles"] = ["zpower.sap_tuning.verify"]
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    env = environment(ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
+    done = ansible_playbook(tmp_path / "play.yml", *inventory(tmp_path, rps_evry=1), cwd=tmp_path, env=env)
+    assert refused(done) == "there is no variable 'rps_evry'; did you mean rps_every? (app2)"
+
+
+def test_a_play_without_this_collection_is_left_alone(tmp_path: Path) -> None:
+    play = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.debug": {"msg": "done"}}]}
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    env = environment(ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
+    done = ansible_playbook(tmp_path / "play.yml", *inventory(tmp_path, report_mail=1), cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [(0, "0"), ("0", "0"), ("10m", "10m"), ("unlimited", "unlimited"), ("", "auto"), (None, "auto"), (..., "auto")],
+)
+def test_the_probation_of_a_rollout_follows_the_inventory_also_if_it_is_zero(given: object, found: str) -> None:
+    variables = {**role_values("rollout"), **({} if given is ... else {"zpower_confirm_within": given})}
+    assert str(templated(Templar(DataLoader(), variables=variables), variables)("rollout_confirm_within")) == found
+
+
+SHIPPED = [
+    *sorted((CHECKOUT / "inventories").rglob("*.yml")),
+    *sorted((CHECKOUT / "molecule").rglob("*.yml")),
+    *sorted((CHECKOUT / "tests" / "demo").rglob("*.yml")),
+    *sorted((CHECKOUT / "docs").rglob("*.md")),
+    CHECKOUT / "README.md",
+]
+NAME = re.compile(
+    rf"(?:^[ ]*(?:- )?[\"']?|-e [\"']?(?:\{{\s*\")?|[{{,] ?[\"']?)((?:zpower|{'|'.join(ROLES)})_\w+)[\"']?(?:: |:$|=)",
+    re.MULTILINE,
+)
+NO_EXAMPLE = {"rps_evry"}
+"""What the documentation shows as a mistake."""
+
+
+def set_in(path: Path) -> Iterator[str]:
+    yield from NAME.findall(path.read_text("utf-8"))
+
+
+def test_what_is_shipped_and_shown_sets_known_variables_only() -> None:
+    found = {(name, str(path.relative_to(CHECKOUT))) for path in SHIPPED for name in set_in(path)}
+    assert len({name for name, _path in found} & known().keys()) > 60
+    assert not {(name, path) for name, path in found if name not in {*known(), *ROLES, *NO_EXAMPLE}}
