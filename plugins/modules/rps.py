@@ -75,8 +75,8 @@ options:
   flow_steering:
     description:
       - Also switch on Receive Flow Steering with both of its sizes. O(sock_flow_entries) is 32768 if unset, the value
-        of the kernel's Documentation/networking/scaling.rst; each receive queue of an interface gets that number
-        divided by the number of the interface's queues as C(rps_flow_cnt), rounded up to a power of two.
+        of Documentation/networking/scaling.rst in Linux 6.12 (65536 in 7.2); each receive queue of an interface gets
+        that number divided by the number of the interface's queues as C(rps_flow_cnt), rounded up to a power of two.
       - It excludes O(flow_cnt).
     type: bool
     version_added: 0.9.0

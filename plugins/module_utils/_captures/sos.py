@@ -46,6 +46,7 @@ _COPIED = (
     ),
     ("udev", ("/etc/udev/rules.d", "/etc/udev/udev.conf", "/lib/udev/rules.d", "/usr/lib/udev/rules.d")),
     ("s390", ("/proc/sysinfo", "/proc/qeth", "/etc/zipl.conf", "/sys/bus/ccwgroup/drivers/qeth")),
+    ("filesys", ("/proc/mounts", "/proc/self/mounts", "/etc/fstab")),
     ("networking", ("/proc/net", "/sys/class/net")),
 )
 

@@ -21,7 +21,8 @@ GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives
 ZVM_THREADS = 64
 # the MTU that each input buffer size of HiperSockets allows (IBM, Device Drivers, Features, and Commands: qeth)
 LARGEST_MTU = {"16k": 8192, "24k": 16384, "40k": 32768, "64k": 57344}
-MOST_BUFFERS = 128
+# the driver's default of buffer_count (IBM, Device Drivers, Features, and Commands: qeth, "Inbound buffer count")
+BUFFERS = {"HiperSockets": 128, "OSA": 64}
 # the argument spec of the module platform_check
 OPTIONS = dict(
     threads_per_core=dict(type="int", choices=[1, 2]),
@@ -212,13 +213,13 @@ def hipersockets(host, system, database_host):
     running = {"route": interface}
     running.update((name, _interface_text(found.get(name, {}))) for name in ends)
     others = [name for name in ends if found.get(name, {}).get("card_type") != "HiperSockets"]
+    remarks = [sentence for name in ends if name in found for sentence in _too_small(name, found[name])]
     if others:
         words = ", ".join("%s (%s)" % (name, running[name]) for name in others)
         reason = "packets to %s leave through %s, which is not a HiperSockets interface; " % (database_host, words)
         reason += GAIN
-        return _record("HiperSockets", asked, running, "drifted", reason, sources, "device")
+        return _record("HiperSockets", asked, running, "drifted", reason, sources, "device", remarks)
     reason = "packets to %s leave through HiperSockets; %s" % (database_host, GAIN)
-    remarks = [sentence for name in ends for sentence in _too_small(name, found[name])]
     return _record("HiperSockets", asked, running, "compliant", reason, sources, remarks=remarks)
 
 
@@ -252,12 +253,13 @@ def _interface_text(interface):
 
 
 def _too_small(name, interface):
-    """Sentences on the MTU and buffers of a HiperSockets interface that could be larger."""
-    largest = LARGEST_MTU.get(interface["inbuf_size"])
+    """Sentences on the MTU and buffers of an interface that could be larger."""
+    largest = LARGEST_MTU.get(interface["inbuf_size"]) if interface["card_type"] == "HiperSockets" else None
     if largest and interface["mtu"] and interface["mtu"] < largest:
         yield "%s: its buffers of %s allow an MTU of %d" % (name, interface["inbuf_size"], largest)
-    if interface["buffer_count"] and interface["buffer_count"] < MOST_BUFFERS:
+    default = BUFFERS.get(interface["card_type"])
+    if default and interface["buffer_count"] and interface["buffer_count"] < default:
         yield (
-            "%s: IBM recommends %d buffers (buffer_count) for HiperSockets; its device must be offline for the change"
-            % (name, MOST_BUFFERS)
+            "%s: buffer_count is %d, lowered from the driver's default of %d for %s; its device must be offline for "
+            "the change" % (name, interface["buffer_count"], default, interface["card_type"])
         )

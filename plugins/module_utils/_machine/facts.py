@@ -51,13 +51,14 @@ def _linux(host):
     architecture = _architecture(host, sysinfo)
     # an s390x kernel without sysinfo runs on an unknown kind of Z
     virtualization = None if sysinfo is None and architecture == "s390x" else hardware.virtualization(host)
+    machine_type = hardware.machine_type(host, sysinfo)
     groups = _groups(host, online or [])
     deconfigured = _deconfigured(host, present)
     return {
         "architecture": architecture,
-        "machine_type": sysinfo.type if sysinfo else None,
+        "machine_type": machine_type,
         "machine_model": sysinfo.model if sysinfo else None,
-        "generation": hardware.generation(sysinfo.type) if sysinfo else None,
+        "generation": hardware.generation(machine_type),
         "virtualization": virtualization,
         "hypervisors": [hypervisor._asdict() for hypervisor in sysinfo.hypervisors] if sysinfo else [],
         "lpar": _lpar(sysinfo),
@@ -67,7 +68,7 @@ def _linux(host):
         "cpus": _cpu_counts(online, present, deconfigured),
         "dispatching": hardware.dispatching(host, [polarizations.get(cpu) for cpu in online or []]),
         "polarization": _polarization(polarizations, present),
-        "topology": _topology(host, sysinfo, groups),
+        "topology": _topology(host, sysinfo, groups, virtualization),
         "kernel": kernel.release(host),
         "kernel_parameters": kernel_parameters(host.read("/proc/cmdline")),
         "distribution": distribution(host),
@@ -184,10 +185,12 @@ def _polarization(found, present):
     return counts
 
 
-def _topology(host, sysinfo, groups):
+def _topology(host, sysinfo, groups, virtualization=None):
     magnitudes = sysinfo.magnitudes._asdict() if sysinfo and sysinfo.magnitudes else {}
     found = {level: magnitudes.get(level) for level in ("drawers", "books", "sockets", "cores")}
     found["facility"] = hardware.has_topology_facility(host) if host else None
+    if virtualization == "none":
+        found["facility"] = False  # no IBM Z
     found["s390_topology"] = kernel.int_or_none(host.value("/proc/sys/s390/topology")) if host else None
     found["scheduler"] = groups or dict.fromkeys(("drawers", "books", "sockets", "cores"))
     return found

@@ -95,6 +95,15 @@ def sysinfo(host):
     return parse_sysinfo(text) if text else None
 
 
+def machine_type(host, found):
+    """The machine type, such as 8561, by the Sysinfo found, which may be None, or by /proc/cpuinfo; None if unknown."""
+    if found:
+        return found.type
+    # arch/s390/kernel/processor.c show_cpu_summary
+    match = re.search(r"(?m)^processor [0-9]+: .* machine = ([0-9A-F]{4})$", host.read("/proc/cpuinfo") or "")
+    return match.group(1) if match else None
+
+
 def generation(machine_type):
     """The generation of a machine type, such as z15 for 8561; None if unknown."""
     return _GENERATIONS.get(machine_type)
@@ -112,8 +121,9 @@ def virtualization(host):
 
 
 def has_topology_facility(host):
-    """Whether the machine reports its CPU topology to Linux; only then can Linux switch the polarization."""
-    return re.search(r"(?m)^CPU Topology HW:", host.read("/proc/sysinfo") or "") is not None
+    """Whether the machine reports its topology to Linux; only then can Linux switch the polarization. None: unknown."""
+    text = host.read("/proc/sysinfo")
+    return None if text is None else re.search(r"(?m)^CPU Topology HW:", text) is not None
 
 
 def polarizations(host):

@@ -45,6 +45,8 @@ START = "start"
 _ENABLED = "enabled"
 # units of SAP's start service: their connections need the entries
 _UNITS_OF_SAP = re.compile(r"^SAP[A-Z0-9]{3}_[0-9]{2}\.service\Z")
+# What can start instances at boot: on the nodes of a cluster their own units are disabled, and pacemaker starts them.
+_BEFORE = ["sapinit.service", "saphostagent.service", "pacemaker.service"]
 _TIMEOUT_S = 60
 
 
@@ -91,7 +93,7 @@ class BootService:
         if there and self._host.capture:
             # with the Python of that machine, not of this one
             command = there.group(1)
-        return "[Unit]\nBefore=%s\n[Service]\nExecStart=%s" % (" ".join(["sapinit.service"] + names), command)
+        return "[Unit]\nBefore=%s\n[Service]\nExecStart=%s" % (" ".join(_BEFORE + names), command)
 
     @staticmethod
     def entry(words):

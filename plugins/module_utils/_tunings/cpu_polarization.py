@@ -40,6 +40,8 @@ GUESTS = {
     "other": "this is a guest",
 }
 LEVELS = ("high", "medium", "low")
+# The kernel's default of hd_steal_threshold by release: arch/s390/kernel/hiperdispatch.c of 6.12.117, 7.2.13 and 7.3.4.
+STEAL_THRESHOLDS = {"6.12": "30", "7.2": "10", "7.3": "10"}
 _POLL_S = 0.1
 
 
@@ -94,10 +96,10 @@ class CpuPolarization(SystemTuning):
     def refusal(self):
         if not self.host.exists("/proc/sysinfo"):
             return "not_applicable", "CPU polarization exists on Linux on Z only"
-        if not self.host.exists(DISPATCHING):
-            return "unsupported", "this kernel was built without CPU topology (CONFIG_SCHED_TOPOLOGY)"
         if not hardware.has_topology_facility(self.host):
             return "unsupported", no_facility(self.host)
+        if not self.host.exists(DISPATCHING):
+            return "unsupported", "this kernel was built without CPU topology (CONFIG_SCHED_TOPOLOGY)"
         return None, ""
 
     def _online(self):
@@ -139,9 +141,10 @@ class CpuPolarization(SystemTuning):
             return ["s390.hiperdispatch is 0: the scheduler does not keep work away from vertical:low CPUs"]
         folder = hardware.CPUS + "/hiperdispatch"
         found = []
-        for name, default in (("hd_steal_threshold", "30"), ("hd_delay_factor", "4")):
+        threshold = STEAL_THRESHOLDS.get(".".join((kernel.release(self.host) or "").split(".")[:2]))
+        for name, default in (("hd_steal_threshold", threshold), ("hd_delay_factor", "4")):
             value = self.host.value("%s/%s" % (folder, name))
-            if value not in (None, default):
+            if default is not None and value not in (None, default):
                 found.append("%s is %s (the kernel's default is %s)" % (name, value, default))
         return found
 

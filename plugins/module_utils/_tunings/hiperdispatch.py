@@ -102,7 +102,9 @@ class Hiperdispatch(SysctlTuning):
         elif horizontal:
             place = "by %s line %s" % (setting["file"], setting["line"]) if setting else "as this kernel boots"
             subject.notes.append("at the next boot the CPUs are horizontal, %s, and %s" % (place, _ONLY_VERTICAL))
-        if mode == "vertical":
+        if mode == "vertical" and not {"vertical:high", "vertical:medium"} & set(states.values()):
+            subject.remarks.append("no online CPU is entitled (vertical:high, vertical:medium), so it does nothing now")
+        elif mode == "vertical":
             low = sorted(cpu for cpu, text in states.items() if text == "vertical:low")
             subject.remarks.append(
                 "it acts on the vertical:low CPUs %s" % cpu_lists.format_list(low)

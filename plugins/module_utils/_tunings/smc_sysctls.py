@@ -7,6 +7,7 @@ Kernel: Documentation/networking/smc-sysctl.rst, net/smc/smc_sysctl.c.
 
 from ._about import SOURCES
 from ._sysctls import SysctlTuning
+from ._system import sysctl_path
 
 # the kernel keeps a number of seconds in jiffies, up to 1000 of which are a second
 _LONGEST_S = (2**31 - 1) // 1000
@@ -34,3 +35,12 @@ class SmcSysctls(SysctlTuning):
         "smcr_testlink_time": (0, _LONGEST_S),
         "wmem": (16384, 2**30 - 1),
     }
+
+    def remark(self, subject):
+        super().remark(subject)
+        # net/smc/smc_hs_bpf.c: with CONFIG_SMC_HS_CTRL_BPF, the struct_ops of this name; empty is the default
+        program = self.host.value(sysctl_path(self.full("hs_ctrl")))
+        if program:
+            subject.remarks.append(
+                "net.smc.hs_ctrl is %s: this BPF program decides which connections offer SMC" % program
+            )

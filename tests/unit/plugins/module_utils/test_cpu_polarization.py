@@ -182,6 +182,13 @@ def test_a_guest_of_zvm_is_unsupported(tmp_path):
     assert everything(host) == before and host.log == []
 
 
+def test_a_capture_of_a_guest_without_the_file_is_unsupported_by_its_sysinfo(tmp_path):
+    host = ZHost(tmp_path, facility=False)
+    (tmp_path / DISPATCHING.lstrip("/")).unlink(missing_ok=True)
+    found = record(host, check=True)
+    assert found["verdict"] == "unsupported" and "guest of z/VM" in found["reason"]
+
+
 def test_a_guest_of_kvm_without_the_facility_is_told_how_to_get_it(tmp_path):
     host = ZHost(tmp_path, facility=False)
     host.fill("/proc/sysinfo", ZVM.replace("z/VM    7.3.0", "KVM/Linux"))
@@ -319,9 +326,15 @@ def test_hiperdispatch_settings_worth_knowing(tmp_path):
     host.fill("/proc/sys/s390/hiperdispatch", "1")
     host.fill("/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold", "30")
     host.fill("/sys/devices/system/cpu/hiperdispatch/hd_delay_factor", "4")
+    host.fill("/proc/sys/kernel/osrelease", "6.12.117+deb13-s390x")
     assert record(host, check=True)["remarks"] == ["entitlement of the 4 online CPUs: 4 high"]
     host.fill("/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold", "80")
     assert "hd_steal_threshold is 80 (the kernel's default is 30)" in record(host, check=True)["remarks"]
+    host.fill("/proc/sys/kernel/osrelease", "7.3.4")
+    assert "hd_steal_threshold is 80 (the kernel's default is 10)" in record(host, check=True)["remarks"]
+    # no default is known of the releases between
+    host.fill("/proc/sys/kernel/osrelease", "6.18.1")
+    assert record(host, check=True)["remarks"] == ["entitlement of the 4 online CPUs: 4 high"]
     host.fill("/proc/sys/s390/hiperdispatch", "0")
     assert "s390.hiperdispatch is 0" in record(host, check=True)["remarks"][1]
 

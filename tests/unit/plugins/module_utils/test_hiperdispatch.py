@@ -161,6 +161,14 @@ def test_cpus_without_low_ones_leave_it_nothing_to_do(tmp_path):
     assert record(host)["remarks"] == ["no online CPU is vertical:low, so it has nothing to do now"]
 
 
+def test_without_an_entitled_cpu_the_kernel_does_nothing(tmp_path):
+    host = ZHost(tmp_path, sysctl=True, vertical=True, split=("low",))
+    host.hiperdispatch()
+    host.boots_vertical()
+    remarks = record(host)["remarks"]
+    assert remarks == ["no online CPU is entitled (vertical:high, vertical:medium), so it does nothing now"]
+
+
 # who else sets it
 
 

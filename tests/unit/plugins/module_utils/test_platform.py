@@ -97,11 +97,19 @@ def test_virtualization(host, guests, kind):
 
 
 def test_the_topology_facility_is_told_by_its_line(host):
-    assert hardware.has_topology_facility(host) is False
+    assert hardware.has_topology_facility(host) is None
     grow(host, {"/proc/sysinfo": synthetic.sysinfo()})
     assert hardware.has_topology_facility(host) is False
     grow(host, {"/proc/sysinfo": synthetic.sysinfo("CPU Topology HW:      0 0 0 4 6 4\n")})
     assert hardware.has_topology_facility(host) is True
+
+
+def test_the_machine_is_told_without_sysinfo(host):
+    assert hardware.machine_type(host, None) is None
+    grow(host, {"/proc/cpuinfo": "processor 0: version = 00,  identification = 012623,  machine = 3931\n"})
+    assert hardware.machine_type(host, None) == "3931"
+    captured.plant("lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured", host.root)
+    assert hardware.machine_type(host, hardware.sysinfo(host)) == "2817"
 
 
 @pytest.mark.parametrize("machine_type, name", [("2964", "z13"), ("3932", "z16 A02"), ("9175", "z17"), ("9999", None)])

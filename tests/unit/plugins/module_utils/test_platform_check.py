@@ -199,8 +199,16 @@ def test_small_values_are_remarks(way):
     assert found["verdict"] == "compliant"
     assert found["remarks"] == [
         "hsi0: its buffers of 64k allow an MTU of 57344",
-        "hsi0: IBM recommends 128 buffers (buffer_count) for HiperSockets; its device must be offline for the change",
+        "hsi0: buffer_count is 16, lowered from the driver's default of 128 for HiperSockets; its device must be "
+        "offline for the change",
     ]
+
+
+@pytest.mark.parametrize("buffers, remarks", [(64, 0), (16, 1)])
+def test_buffers_of_osa_below_its_default_are_a_remark(way, buffers, remarks):
+    found = way(synthetic.interface("enc1", "OSD_25GIG", buffers=buffers), "enc1")
+    assert len(found["remarks"]) == remarks
+    assert all("is 16, lowered from the driver's default of 64 for OSA" in text for text in found["remarks"])
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,10 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert record(result, "PNET IDs")["after"] == {"running": values, "stored": stored, "next_boot": values}
     assert record(result, "UEIDs")["after"]["next_boot"] == {"SAP.UEID-1": "present"}
     start = record(result, "kernel")["after"]["stored"]["start"]
+    before_what, program = start.split(": ", 1)
+    assert before_what == "before sapinit.service saphostagent.service pacemaker.service"
     # in quotes if there is a blank in the path
-    assert start.startswith(("before sapinit.service: /", 'before sapinit.service: "/'))
+    assert program.startswith(("/", '"/'))
     assert "\nsmc\n" in host.read(MODULES) and "\nsmc_diag\n" in host.read(MODULES)
     assert os.readlink(host.path(WANTS + "/zpower-sap-tuning-smc.service")) == "../zpower-sap-tuning-smc.service"
     again = run(host)
@@ -133,7 +135,7 @@ def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
     for line in lines:
         section = line if line.startswith("[") else section
         seen.setdefault(line, section)
-    assert seen["Before=sapinit.service SAPABC_01.service"] == "[Unit]"
+    assert seen["Before=sapinit.service saphostagent.service pacemaker.service SAPABC_01.service"] == "[Unit]"
     assert {seen[line] for line in lines if line.startswith(("ExecStart=", "X-SMC="))} == {"[Service]"}
 
 

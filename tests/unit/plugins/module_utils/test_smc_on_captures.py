@@ -97,7 +97,8 @@ def test_the_boot_unit_keeps_the_python_of_the_captured_machine(tmp_path):
         drop_in = _smc_boot.BootService(SmcSapHost(tmp_path / python.strip("/").replace("/", "-")))
         command = "%s -I %s %s" % (python, drop_in._archive, _smc_boot.UNIT)
         unit = DropIn(drop_in._host, _smc_boot.UNIT, "")
-        unit.put("start", "[Unit]\nBefore=sapinit.service\n[Service]\nExecStart=%s" % command)
+        before = " ".join(_smc_boot._BEFORE)
+        unit.put("start", "[Unit]\nBefore=%s\n[Service]\nExecStart=%s" % (before, command))
         return drop_in._host.read(_smc_boot.UNIT)
 
     files = dict(FILES, **{_smc_boot.UNIT: lines("/usr/bin/python3.6"), "/run/systemd/system/x": "y"})

@@ -48,6 +48,14 @@ def test_values_are_set_kept_and_taken_back(host):
     assert everything(host) == before
 
 
+def test_a_program_that_decides_on_handshakes_is_named(host):
+    host.fill(SYSCTLS + "hs_ctrl", "\n")
+    assert record(host, check=True)["remarks"] == []
+    host.fill(SYSCTLS + "hs_ctrl", "linux_hs_ctrl\n")
+    (remark,) = record(host, check=True)["remarks"]
+    assert remark.startswith("net.smc.hs_ctrl is linux_hs_ctrl")
+
+
 def test_other_settings_are_read_once_for_all_sysctls(host):
     unit, read = "/etc/systemd/system/site.service", []
     host.fill(unit, "[Service]\nExecStart=/bin/true\n")
