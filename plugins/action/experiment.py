@@ -23,7 +23,7 @@ from ..plugin_utils._actions.variables import role_specs, role_variables
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._experiment import outcomes, plan_files, plans
 from ..plugin_utils._experiment.factors import read_factors
-from ..plugin_utils._pages.text import interval
+from ..plugin_utils._pages.text import DASH, interval
 from ..plugin_utils._records import record_files
 from ..plugin_utils._sessions import schedules, session, two_states
 
@@ -149,7 +149,8 @@ def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dic
         plan["stopped"] = options["part"]["rounds"]
         reason = f"the next rounds would end after the limit of {plan['max_minutes']:g} minutes"
     else:
-        so_far = ", ".join(f"{level} {interval(row)}" for level, row in outcomes.deciding(pooled or ()).items())
+        known = {level: interval(row) for level, row in outcomes.deciding(pooled or ()).items()}
+        so_far = ", ".join(f"{level} {text}" for level, text in known.items() if text != DASH)
         return {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": so_far}
     if not check:
         plan_files.write(options["results"], plan)

@@ -17,6 +17,7 @@ module = AnsibleModule({}, supports_check_mode=True)
 module.warn("the disk is nearly full")
 module.exit_json(changed=True)
 """
+BAD: dict[str, Any] = {"loop": ["true", "false"], "ignore_errors": True}
 TASKS: list[dict[str, Any]] = [
     {"name": "Succeed", "ansible.builtin.set_fact": {"one": 1}},
     {"name": "Include", "ansible.builtin.include_tasks": "more.yml"},
@@ -24,7 +25,7 @@ TASKS: list[dict[str, Any]] = [
     {"name": "Skip", "ansible.builtin.set_fact": {"one": 2}, "when": False},
     {"name": "Change", "warned": {}},
     {"name": "Show", "ansible.builtin.debug": {"msg": "hello there"}},
-    {"name": "Fail in a loop", "ansible.builtin.command": "{{ item }}", "loop": ["true", "false"], "ignore_errors": True},
+    {"name": "Fail in a loop", "ansible.builtin.command": "{{ item }}", **BAD},
     {"name": "Fail", "ansible.builtin.fail": {"msg": "the end"}},
 ]
 
