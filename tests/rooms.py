@@ -23,7 +23,7 @@ BEGIN, END = "<!-- rooms: begin -->", "<!-- rooms: end -->"
 # From the top to the bottom, each with its job.
 FACES = {
     "action": "actions on the controller: store records, write reports",
-    "callback": "the table of tunings, the evidence of a run",
+    "callback": "the table of tunings, the evidence of a run, quiet output",
     "lookup": "names of tunings, profiles that hosts share, progress",
     "modules": "options, documentation, `main()`",
 }

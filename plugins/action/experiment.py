@@ -23,6 +23,7 @@ from ..plugin_utils._actions.variables import role_specs, role_variables
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._experiment import outcomes, plan_files, plans
 from ..plugin_utils._experiment.factors import read_factors
+from ..plugin_utils._pages.text import DASH, interval
 from ..plugin_utils._records import record_files
 from ..plugin_utils._sessions import schedules, session, two_states
 
@@ -141,13 +142,16 @@ def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
 def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dict[str, Any]:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
     loaded = _load(options)
-    if _look(plan, loaded, plan_files.finished(plan, loaded, plans.hosts_of(plan)), options):
+    pooled = _look(plan, loaded, plan_files.finished(plan, loaded, plans.hosts_of(plan)), options)
+    if pooled is not None and outcomes.decided(plan, pooled):
         reason = "every level is decided"
     elif _too_long(plan, options["part"]):
         plan["stopped"] = options["part"]["rounds"]
         reason = f"the next rounds would end after the limit of {plan['max_minutes']:g} minutes"
     else:
-        return {"changed": False, "msg": "the experiment goes on", "over": False}
+        known = {level: interval(row) for level, row in outcomes.deciding(pooled or ()).items()}
+        so_far = ", ".join(f"{level} {text}" for level, text in known.items() if text != DASH)
+        return {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": so_far}
     if not check:
         plan_files.write(options["results"], plan)
     said = f"the experiment ends after {plan['stopped']} rounds of each level: {reason}"
@@ -159,15 +163,18 @@ def _look(
     loaded: record_files.Loaded,
     every: Mapping[str, set[plans.Step]],
     options: Mapping[str, Any],
-) -> bool:
-    """Stop the plan if all hosts have come to a look and every level is decided there; ``every``: their steps."""
+) -> list[Mapping[str, Any]] | None:
+    """The pooled rows if all hosts have come to a look, which stops the plan if every level is decided there.
+
+    ``every``: the steps of each host.
+    """
     rounds = plans.rounds_done(plan, every)
     if not plan["rounds"] <= rounds < plans.end_of(plan) or not plans.is_look(rounds):
-        return False
-    if not outcomes.decided(plan, _report(plan, loaded, options)["pooled"]):
-        return False
-    plan["stopped"] = rounds
-    return True
+        return None
+    pooled: list[Mapping[str, Any]] = _report(plan, loaded, options)["pooled"]
+    if outcomes.decided(plan, pooled):
+        plan["stopped"] = rounds
+    return pooled
 
 
 def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
@@ -283,7 +290,8 @@ def announced(part: session.Part, number: int, variables: Mapping[str, Any]) -> 
             states.setdefault(step["phase"], []).append(host)
     progress = describe(number, len(here["steps"]), time.time() - here["at"], part["end"])
     shown = [f"{phase} on {', '.join(names[:5])}{' …' * (len(names) > 5)}" for phase, names in states.items()]
-    return [f"{progress}: {'; '.join(shown)}"]
+    so_far = variables.get("__session_looked", {}).get("so_far")  # at the last look
+    return ["; ".join([f"{progress}: {'; '.join(shown)}", *([f"so far {so_far}"] if so_far else [])])]
 
 
 def _now() -> str:

@@ -350,3 +350,21 @@ def test_a_program_of_the_users_is_judged_by_its_figures(site: Site) -> None:
     page = (folder / "report.html").read_text()
     assert "command-rate" in page and "rows/s" in page
     assert "secret-4711" not in text + "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_round_of_an_experiment_is_one_line_with_the_callback_quiet(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSIBLE_STDOUT_CALLBACK", "zpower.sap_tuning.quiet")
+    passed, text = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
+    assert passed, text
+    lines = text.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("round 1 of 4: "))
+    assert [line.split(",")[0].split(":")[0] for line in lines[first : first + 4]] == [
+        f"round {number} of 4" for number in (1, 2, 3, 4)
+    ], text
+    assert len(lines) <= 40, text
+    # the same command has nothing left to do, and shows more with -v
+    passed, more = site.play("experiment", "-v", limit="app1", experiment_rounds=2, **EXPERIMENT)
+    assert passed and "round 1 of" not in more
+    assert more.count("\nTASK [") > 5 >= text.count("\nTASK ["), more

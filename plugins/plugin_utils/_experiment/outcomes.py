@@ -33,7 +33,7 @@ def rounds_for(experiment: Plan) -> int:
 
 def decided(experiment: Plan, pooled: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the verdict of every level is known, so that more rounds would change nothing."""
-    words = {level: row["verdict"] for level, row in _deciding(pooled).items()}
+    words = {level: row["verdict"] for level, row in deciding(pooled).items()}
     return all(words.get(level, NO_DATA) != INCONCLUSIVE for level, _before, _after in contrasts(experiment))
 
 
@@ -51,10 +51,10 @@ def outcome(
     to; ``records`` and ``tunings`` those of the change; ``undecided`` why a level is INCONCLUSIVE, empty if none is.
     """
     progress = _progress(experiment, records, tunings)
-    deciding = _deciding(pooled)
-    levels = [_level(experiment, cell, deciding.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
-    winner, reason = _winner(experiment, levels, deciding, progress, undecided)
-    confidences = [row["confidence_pct"] for row in deciding.values() if row["confidence_pct"] is not None]
+    rows = deciding(pooled)
+    levels = [_level(experiment, cell, rows.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
+    winner, reason = _winner(experiment, levels, rows, progress, undecided)
+    confidences = [row["confidence_pct"] for row in rows.values() if row["confidence_pct"] is not None]
     end = end_of(experiment)
     return {
         "factors": [
@@ -74,7 +74,7 @@ def outcome(
     }
 
 
-def _deciding(pooled: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def deciding(pooled: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The first row of each contrast, which is the verdict on the level."""
     found: dict[str, Mapping[str, Any]] = {}
     for row in pooled:

@@ -283,7 +283,7 @@ def test_the_experiment_ends_at_the_look_at_which_every_level_is_decided(tmp_pat
     measured(tmp_path, LONG_STEPS[:24], plan=LONG)
     before = on_disk(tmp_path)
     # with 6 rounds three levels are never far enough apart
-    assert looked(tmp_path, first) == {"changed": False, "msg": "the experiment goes on", "over": False}
+    assert looked(tmp_path, first) == {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": ""}
     assert on_disk(tmp_path) == before
     measured(tmp_path, LONG_STEPS[:32], plan=LONG)
     assert looked(tmp_path, second, check=True)["over"] and on_disk(tmp_path) == before
@@ -301,15 +301,18 @@ def test_the_experiment_ends_at_the_look_at_which_every_level_is_decided(tmp_pat
 def test_while_a_level_is_undecided_the_experiment_goes_on(tmp_path: Path) -> None:
     result = planned(tmp_path, **WIDE)
     measured(tmp_path, LONG_STEPS[:32], plan=LONG, effects={"every-4": -0.3}, noise=0.1)
-    assert not looked(tmp_path, result["parts"][1])["over"]
-    assert on_disk(tmp_path)["stopped"] is None
+    going = looked(tmp_path, result["parts"][1])
+    end = r"[+−]?[0-9.]+ %"
+    assert re.fullmatch(rf"all {end} to {end}, every-2 {end} to {end}, every-4 {end} to {end}", going["so_far"]), going
+    assert not going["over"] and on_disk(tmp_path)["stopped"] is None
 
 
 def test_an_experiment_does_not_end_before_every_host_has_come_to_the_look(tmp_path: Path) -> None:
     result = planned(tmp_path, **WIDE)
     measured(tmp_path, LONG_STEPS[:32], plan=LONG, hosts=("app1",))
     measured(tmp_path, LONG_STEPS[:31], plan=LONG, hosts=("app2",))
-    assert not looked(tmp_path, result["parts"][1])["over"]
+    going = looked(tmp_path, result["parts"][1])
+    assert (going["over"], going["so_far"]) == (False, "")
     # the host that was behind has done its step, and nobody looked since
     measured(tmp_path, LONG_STEPS[31:32], plan=LONG, hosts=("app2",))
     assert planned(tmp_path, check=True, **WIDE)["steps"] == []
@@ -433,7 +436,10 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert caught.value.__cause__ is None
 
 
-def test_the_first_host_that_takes_part_announces_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("so_far", "end"), [("", ""), ("all −3.0 % to +14.2 %", "; so far all −3.0 % to +14.2 %")])
+def test_the_first_host_that_takes_part_announces_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], so_far: str, end: str
+) -> None:
     """app1 has failed before, and app3 is only measured against."""
     hosts = ("app1", "app2", "app3")
     session = {**planned(tmp_path, alive=hosts), "kind": "state"}
@@ -441,9 +447,10 @@ def test_the_first_host_that_takes_part_announces_a_step(tmp_path: Path, capsys:
     known = {host: {"__session": session, "__session_held": {"step": -1 if host == "app1" else 0}} for host in hosts}
     for host in hosts:
         play = {**known[host], "inventory_hostname": host, "ansible_play_batch": [*hosts], "hostvars": known}
+        play["__session_looked"] = {"over": False, "so_far": so_far}
         given = {"state": "set", "level": session["steps"][1], "step": 1, "part": session["parts"][0]}
         capsys.readouterr()
         run_action(action, given, variables=play)
         said = capsys.readouterr().out
-        line = rf"round 2 of 32, about .* left: {session['steps'][1]['phase']} on app2\n"
+        line = rf"round 2 of 32, about .* left: {session['steps'][1]['phase']} on app2{re.escape(end)}\n"
         assert bool(re.search(line, said)) == (host == "app2"), said
