@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The archive: nothing is in it that git ignores, and `make build` installs ansible-core and no test tools."""
 
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
@@ -13,12 +15,17 @@ import yaml
 from shipped import shipped
 
 TOP = Path(__file__).parents[2]
+sys.path.append(str(TOP / "tests" / "docs"))
+
+from links import local_links  # noqa: E402
+
 PIP = """#!/bin/sh
 echo "$@" >>"$0.asked"
 """
 LINES = (TOP / ".gitignore").read_text(encoding="utf-8").splitlines()
 IGNORED = [line.strip("/") for line in LINES if line and not line.startswith("#")]
-LEFT_OUT = yaml.safe_load((TOP / "galaxy.yml").read_text(encoding="utf-8"))["build_ignore"]
+GALAXY = yaml.safe_load((TOP / "galaxy.yml").read_text(encoding="utf-8"))
+LEFT_OUT = GALAXY["build_ignore"]
 
 
 @pytest.mark.parametrize("path", IGNORED)
@@ -69,6 +76,12 @@ def test_only_tests_install_test_tools(tmp_path, monkeypatch, level, dev):
     assert "-r requirements.txt" in asked and ("requirements-dev.txt" in asked) == dev
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
+def test_the_commands_that_install_a_version_name_this_one(page):
+    text = (TOP / page).read_text(encoding="utf-8")
+    assert set(re.findall(r'(?:sap_tuning:==|sap_tuning,v|version: "==)([0-9.]+)', text)) == {GALAXY["version"]}
+
+
 def test_make_build_needs_no_session():
     # Without what a `make` that runs these tests hands down: under it, make also says which folder it enters.
     told = subprocess.check_output(["make", "-n", "build"], cwd=TOP, text=True, env={"PATH": "/usr/bin:/bin"})
@@ -81,3 +94,18 @@ def test_the_archive_is_built_with_ansible_core_alone(tmp_path):
     path, modules = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
     assert {"nox", "antsibull_nox", "pytest"}.isdisjoint(modules.split())
     assert [file.name for file in tmp_path.iterdir()] == [path.rpartition("/")[2]]
+    # Galaxy shows these pages, and nothing beside them: each link leads to the forge, at the tag of this version.
+    with tarfile.open(path) as content:
+        names = [name for name in content.getnames() if name == "README.md" or fnmatch(name, "roles/*/README.md")]
+        pages = {name: content.extractfile(name).read().decode() for name in names}
+    assert len(pages) == 1 + len([role for role in (TOP / "roles").iterdir() if role.is_dir()])
+    assert {name: local_links(page) for name, page in pages.items() if local_links(page)} == {}
+    forge = f"{GALAXY['repository']}/{{}}/v{GALAXY['version']}/{{}}"
+    for kind, target in [
+        ("raw", "docs/images/report.png"),
+        ("tree", "inventories/example"),
+        ("blob", "docs/start.md#1-install"),
+        ("blob", "README.md#related-information"),
+    ]:
+        assert f"]({forge.format(kind, target)})" in pages["README.md"]
+    assert f"]({forge.format('blob', 'docs/tunings/rps.md')})" in pages["roles/rps/README.md"]
