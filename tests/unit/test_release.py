@@ -178,6 +178,29 @@ def test_without_gpg_the_signatures_are_skipped_with_the_reason(monkeypatch: pyt
     assert release.outcome(lambda: release.check_signatures(Path("archive")))[0] == "failed"
 
 
+def test_each_requirement_of_a_collection_is_held_by_something_that_exists() -> None:
+    """The table in CONTRIBUTING.md. A row that is open, or for people, names no proof."""
+    rows = re.findall(
+        r"^\| ([^|]+) \| (holds|open|for people) \| ([^|]*) \|$",
+        (TOP / "CONTRIBUTING.md").read_text().partition("### What a certified collection needs\n")[2],
+        re.MULTILINE,
+    )
+    assert len(rows) > 30 and {state for _requirement, state, _held in rows} == {"holds", "open", "for people"}
+    tests = {path.name: path.read_text() for path in (TOP / "tests").rglob("test_*.py")}
+    sessions = set(re.findall(r"^def (\w+)\(session: nox\.Session", (TOP / "noxfile.py").read_text(), re.MULTILINE))
+    checks = set(re.findall(r'^        \("([^"]+)", (?:check_|lambda)', (TOP / "tests/release.py").read_text(), re.M))
+    assert "archive_sanity" in sessions and "licences" in checks
+    for requirement, state, held in rows:
+        named = re.findall("`([^`]+)`", held)
+        assert bool(named) == (state == "holds"), requirement
+        for one in named:
+            file, colons, test = one.partition("::")
+            if colons:
+                assert re.search(rf"^def {test}\(", tests[file], re.MULTILINE), one
+            else:
+                assert one in sessions | {f"release: {check}" for check in checks}, one
+
+
 def test_the_page_about_support_names_the_cores_that_a_release_is_tried_on() -> None:
     tried = set(re.findall(r'"ansible-core==(2\.\d+)\.', (TOP / "noxfile.py").read_text()))
     rows = re.findall(
