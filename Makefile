@@ -96,7 +96,7 @@ generate: ## write the variables of the tunings' roles, their tables, and the pa
 release-check: ## what a release must be: archive, tools, every supported ansible-core; not part of the tests
 	@tests/setup.sh release
 	@.venv/bin/python tests/sessions.py release
-	@.venv/bin/python tests/sessions.py cores archive_sanity "sanity(newest)" sanity_between
+	@.venv/bin/python tests/sessions.py cores archive_sanity "sanity(newest)" sanity_between units_in_collection
 
 core: ## the archive on one ansible-core; ON=2.18-3.13 for that core and Python
 	@tests/setup.sh release

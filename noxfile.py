@@ -284,6 +284,13 @@ def sanity_with(
     copy: the collection, otherwise the files of the checkout.
     """
     copy = copy or tree(session, CACHE / f"sanity-{name}")
+    ansible_test(session, name, folder, versions, copy, ["sanity", *options, *session.posargs])
+
+
+def ansible_test(
+    session: nox.Session, name: str, folder: Path, versions: list[str], copy: Path, command: list[str]
+) -> None:
+    """Run ansible-test in a copy of the collection, with a home of its own, and print what it complains about."""
     home = CACHE / f"sanity-home-{name}"
     links = home / "pythons"
     shutil.rmtree(links, ignore_errors=True)
@@ -297,7 +304,7 @@ def sanity_with(
     for _attempt in range(3):
         with session.chdir(copy), log.open("w") as out:
             done = subprocess.run(
-                [folder / "python", folder / "ansible-test", "sanity", "--color", "no", *options, *session.posargs],
+                [folder / "python", folder / "ansible-test", command[0], "--color", "no", *command[1:]],
                 env=os.environ | env,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -308,9 +315,26 @@ def sanity_with(
         if done.returncode == 0 or wanted is None:
             break
         Path(wanted[1]).write_text(PIP_BOOTSTRAP)
-    print(*(line for line in said.splitlines() if re.match("ERROR|WARNING|FATAL|Running|See ", line)), sep="\n")
+    print(
+        *(line for line in said.splitlines() if re.match("ERROR|FAILED|WARNING|FATAL|Running|See |=+ ", line)), sep="\n"
+    )
     if done.returncode != 0:
-        session.error(f"ansible-test sanity failed; its whole output: {log}")
+        session.error(f"ansible-test {command[0]} failed; its whole output: {log}")
+
+
+@nox.session
+@nox.parametrize("core", CORES, ids=CORES)
+def units_in_collection(session: nox.Session, core: str) -> None:
+    """ansible-test units: the tests of the plugins as Automation Hub and other collections run them; part of a release.
+
+    Ansible's own loader then imports the collection, with what tests/unit/requirements.txt names.
+    """
+    python = "3.13" if core == "newest" else "3.12"
+    if pythons.find(python) is None:
+        missing(session, f"no Python {python} on this machine")
+    copy = tree(session, CACHE / f"units-{core}")
+    command = ["units", "--venv", "--python", python, *(session.posargs or ["tests/unit/plugins/"])]
+    ansible_test(session, f"units-{core}", controller(session, core), [python], copy, command)
 
 
 @nox.session(name="lab")

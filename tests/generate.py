@@ -377,7 +377,12 @@ def new_rows(tuning: str) -> None:
     said = documentation(MODULES / f"{tuning}.py")["short_description"]
     helps, risk = (sentence(part(page, title).strip().removeprefix("- ")) for title in ("When it helps", "Risk"))
     figures = sentence(part(page, "Published figures")).lower()
-    new_row(HERE / "README.md", "Tunings", tuning, f"| [{tuning}](docs/tunings/{tuning}.md) | {said} | every Linux |")
+    new_row(
+        HERE / "README.md",
+        "Included content",
+        tuning,
+        f"| [{tuning}](docs/tunings/{tuning}.md) | {said} | every Linux |",
+    )
     row = f"| [{tuning}]({tuning}.md) | {helps} | {figures} | {risk} |"
     new_row(PAGES / "index.md", "When they help, and what they risk", tuning, row)
     new_row(PAGES / "index.md", "Tried on what", tuning, f"| {tuning} | | | synthetic trees |")

@@ -6,7 +6,8 @@ release.py ARCHIVE TWIN --tools BIN --importer BIN
 
 TWIN is a second archive of the same commit, built from files with other times in another order. All checks run, and
 each gives one line at the end. A check that cannot run here is SKIPPED with the reason; with CI=true it fails. Beside
-the archive it leaves the list of what .venv holds (CycloneDX) and the checksums.
+the archive it leaves the list of what it needs and of what .venv holds (CycloneDX), the checksums and, if
+ZPOWER_SIGNING_KEY names a key of gpg, the signatures.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import signing
 import yaml
 from packaging.version import Version
 
@@ -41,6 +44,14 @@ LISTED = {
     "role": "roles/*",
     "playbook": "playbooks/*.yml",
 }
+NEEDS = ["runtime.yml", "ee-requirements.txt", "ee-bindep.txt"]
+# Exits with what the schema of CycloneDX says against a file.
+VALID = """\
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+sys.exit(JsonStrictValidator(SchemaVersion.from_version(sys.argv[2])).validate_str(open(sys.argv[1]).read()))
+"""
 TIME_LIMIT = 1800
 # What bandit finds, and why it is right there: by rule, and by file unless the reason holds everywhere.
 EXPLAINED = {
@@ -170,21 +181,21 @@ def announced(changelog: dict[str, Any]) -> set[str]:
     return found
 
 
-def version() -> str:
-    """The version in galaxy.yml."""
-    return str(yaml.safe_load((HERE / "galaxy.yml").read_text())["version"])
+def galaxy(key: str) -> str:
+    """A text in galaxy.yml, such as the version."""
+    return str(yaml.safe_load((HERE / "galaxy.yml").read_text())[key])
 
 
 def archive_name() -> str:
     """How ansible-galaxy names the archive of this version."""
-    return f"{NAME.replace('.', '-')}-{version()}.tar.gz"
+    return f"{NAME.replace('.', '-')}-{galaxy('version')}.tar.gz"
 
 
 def check_version() -> None:
     changelog = yaml.safe_load((HERE / "changelogs" / "changelog.yaml").read_text())
     fragments = {path.name for path in (HERE / "changelogs" / "fragments").glob("*.yml")}
     tags = set(run(["git", "tag", "--points-at", "HEAD"]).stdout.split())
-    if problems := version_problems(version(), changelog, fragments, tags, contents(HERE)):
+    if problems := version_problems(galaxy("version"), changelog, fragments, tags, contents(HERE)):
         raise Failed("\n".join(problems))
 
 
@@ -214,10 +225,10 @@ def check_reproducible(archive: Path, twin: Path) -> None:
 def check_installed(archive: Path) -> None:
     """ansible-galaxy compares every file with the checksums of the archive."""
     with tempfile.TemporaryDirectory() as empty:
-        galaxy: list[str | Path] = [BIN / "ansible-galaxy", "collection"]
+        command: list[str | Path] = [BIN / "ansible-galaxy", "collection"]
         here = {"cwd": empty, "env": {"ANSIBLE_COLLECTIONS_PATH": empty}}
-        must([*galaxy, "install", "--no-deps", "--offline", "-p", empty, archive], **here)
-        must([*galaxy, "verify", "--offline", "-p", empty, NAME], **here)
+        must([*command, "install", "--no-deps", "--offline", "-p", empty, archive], **here)
+        must([*command, "verify", "--offline", "-p", empty, NAME], **here)
 
 
 def check_importer(archive: Path, importer: Path) -> None:
@@ -305,28 +316,62 @@ def check_licences(tools: Path) -> None:
     must([tools / "reuse", "lint"])
 
 
+def check_signatures(archive: Path) -> None:
+    """What ansible-galaxy says of good and of bad signatures, with throw-away keys."""
+    if not shutil.which("gpg"):
+        raise Skipped("gpg is missing (Debian package gpg)")
+    if problems := signing.problems(archive, BIN):
+        raise Failed("\n".join(problems))
+
+
+def needs(archive: Path) -> list[dict[str, Any]]:
+    """The components that the collection needs, by the files in its archive."""
+    with tarfile.open(archive) as content:
+        files = {name: content.extractfile(f"meta/{name}").read().decode() for name in NEEDS}  # type: ignore[union-attr]
+    lines = {name: [line for line in text.splitlines() if line and line[0] != "#"] for name, text in files.items()}
+    core = yaml.safe_load(files["runtime.yml"])["requires_ansible"]
+    python = [("ansible-core", "required", core), *((name, "optional", "") for name in lines["ee-requirements.txt"])]
+    found: list[dict[str, Any]] = [
+        {"type": "library", "name": name, "scope": scope, "purl": f"pkg:pypi/{name}", "description": f"{name}{range_}"}
+        for name, scope, range_ in python
+    ]
+    system = [(line.split()[0], line) for line in lines["ee-bindep.txt"]]
+    found += [{"type": "application", "name": name, "scope": "optional", "description": line} for name, line in system]
+    return [{"bom-ref": f"needed:{component['name']}", **component} for component in found]
+
+
 def with_archive(bom: dict[str, Any], archive: Path) -> dict[str, Any]:
-    """A list of components that names the archive it belongs to."""
+    """A list of the archive and of what it needs. bom: that of .venv, which becomes what built the archive."""
+    needed = needs(archive)
+    digest = sha256(archive)
+    bom["formulation"] = [{"bom-ref": "build", "components": bom["components"]}]
+    bom["components"] = needed
+    bom["dependencies"] = [
+        {"ref": NAME, "dependsOn": [component["bom-ref"] for component in needed]},
+        *bom.get("dependencies", []),
+    ]
     bom["metadata"]["component"] = {
-        "type": "application",
+        "type": "library",
         "bom-ref": NAME,
         "name": NAME,
-        "version": version(),
+        "version": galaxy("version"),
+        "purl": f"pkg:generic/{NAME.replace('.', '/')}@{galaxy('version')}?checksum=sha256:{digest}",
         "licenses": [{"license": {"id": "GPL-3.0-or-later"}}],
-        "hashes": [{"alg": "SHA-256", "content": sha256(archive)}],
+        "hashes": [{"alg": "SHA-256", "content": digest}],
     }
     return bom
 
 
 def write_sbom(archive: Path, tools: Path) -> None:
-    """The packages of .venv, in which the archive was built and tested."""
+    """What the collection needs and, apart from it, the packages of .venv, which built and tested the archive."""
     target = sbom_of(archive)
     options = ["--output-reproducible", "--of", "JSON", "-o", target]
     must([tools / "cyclonedx-py", "environment", *options, BIN / "python"])
-    bom = with_archive(json.loads(target.read_text()), archive)
+    bom = json.loads(target.read_text())
     if not bom.get("components"):
         raise Failed(f"{target} lists nothing")
-    target.write_text(json.dumps(bom, indent=2, sort_keys=True) + "\n")
+    target.write_text(json.dumps(with_archive(bom, archive), indent=2, sort_keys=True) + "\n")
+    must([tools / "python", "-c", VALID, target, bom["specVersion"]])
 
 
 def sbom_of(archive: Path) -> Path:
@@ -334,7 +379,9 @@ def sbom_of(archive: Path) -> Path:
 
 
 def write_sums(archive: Path) -> None:
-    """SHA256SUMS, as `sha256sum --check` reads it."""
+    """SHA256SUMS, as `sha256sum --check` reads it. Signatures of other files would be left over, so they go."""
+    for name in ("MANIFEST.json.asc", "SHA256SUMS.asc"):
+        archive.with_name(name).unlink(missing_ok=True)
     lines = [f"{sha256(path)}  {path.name}\n" for path in (archive, sbom_of(archive)) if path.exists()]
     (archive.parent / "SHA256SUMS").write_text("".join(lines))
 
@@ -347,7 +394,7 @@ def outcome(check: Callable[[], None]) -> tuple[str, str]:
         return "failed", str(error)
     except Skipped as error:
         return ("failed" if os.environ.get("CI") == "true" else "SKIPPED"), str(error)
-    except subprocess.TimeoutExpired as error:
+    except (subprocess.TimeoutExpired, RuntimeError) as error:
         return "failed", str(error)
     return "ok", ""
 
@@ -370,10 +417,15 @@ def main() -> int:
         ("licences", lambda: check_licences(said.tools)),
         ("vulnerabilities", lambda: check_vulnerabilities(said.tools)),
         ("bandit", lambda: check_bandit(said.tools)),
+        ("signatures", lambda: check_signatures(archive)),
         ("SBOM", lambda: write_sbom(archive, said.tools)),
         ("checksums", lambda: write_sums(archive)),
     ]
+    if key := os.environ.get(signing.KEY):
+        checks.append(("signed", lambda: signing.sign_release(archive, key)))
     ended = {name: outcome(check) for name, check in checks}
+    # the key is not where CI is: this is the one SKIPPED that passes there
+    ended.setdefault("signed", ("SKIPPED", f"{signing.KEY} names no key, so nothing is signed"))
     for name, (verdict, reason) in ended.items():
         print(f"release: {name:16s} {verdict}{': ' if reason else ''}{reason}", flush=True)
     return int(any(verdict == "failed" for verdict, _reason in ended.values()))

@@ -1,19 +1,22 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An installed collection with one ansible-core: documentation of every plugin and role, syntax of every playbook, and
-`verify` of one tuning.
+`verify` of one tuning. All of it needs KEPT alone: everything else is removed from the installed collection before.
 
 release_core.py BIN COLLECTIONS    the bin folder of the ansible-core, the folder the collection is installed in
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 NAME = "zpower.sap_tuning"
+# What a package that holds many collections keeps of each.
+KEPT = {"FILES.json", "MANIFEST.json", "meta", "playbooks", "plugins", "roles"}
 TYPES = {"modules": "module", "callback": "callback", "lookup": "lookup", "roles": "role"}
 
 
@@ -23,6 +26,14 @@ def names(collection: Path, folder: str) -> list[str]:
         return sorted(f"{NAME}.{path.name}" for path in (collection / folder).iterdir() if (path / "meta").is_dir())
     found = (collection / "plugins" / folder).glob("[!_]*.py")
     return sorted(f"{NAME}.{path.stem}" for path in found)
+
+
+def bare(collection: Path) -> int:
+    """Remove all but KEPT. How many files and folders that were."""
+    others = [path for path in collection.iterdir() if path.name not in KEPT]
+    for path in others:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return len(others)
 
 
 def documented(folder: Path, collection: Path) -> int:
@@ -76,6 +87,7 @@ def main() -> None:
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     os.environ["ANSIBLE_COLLECTIONS_PATH"] = str(collections)
     collection = collections / "ansible_collections" / "zpower" / "sap_tuning"
+    print(f"release: {bare(collection)} files and folders beside {', '.join(sorted(KEPT))} are removed")
     print(f"release: {documented(folder, collection)} plugins and roles are documented")
     print(f"release: {parsed(folder, collection)} playbooks are parsed")
     print(f"release: verify on localhost says of RPS: {verified(folder)}")

@@ -47,6 +47,7 @@ if [ "$level" = test ] || [ "$level" = bench ]; then
 fi
 if [ "$level" = release ]; then
     have git || missing="$missing git"
+    have gpg || missing="$missing gpg gpg-agent"
     have shellcheck || missing="$missing shellcheck"
 fi
 if [ "$level" = kernels ] || [ "$level" = smc ]; then

@@ -22,6 +22,7 @@ import sessions  # noqa: E402
 SESSION = "unit(3.6)"
 # Sessions of noxfile.py that no run of CI has: they are made by name, or for a release.
 BY_NAME = {"fast", "links", "build", "bench", "release", "cores", "archive_sanity", "sanity_between", "kernels(smc)"}
+BY_NAME |= {"units_in_collection"}
 
 
 @pytest.fixture(scope="module")

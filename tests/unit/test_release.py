@@ -23,6 +23,7 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.append(str(TOP / "tests"))
 
 import release  # noqa: E402
+import signing  # noqa: E402
 
 CHANGELOG = {
     "releases": {
@@ -37,7 +38,8 @@ def built(path: Path, names: list[str], time: int) -> Path:
     """An archive as ansible-galaxy builds it, with these files in this order."""
     listed = json.dumps({"files": [{"name": name, "ftype": "file"} for name in names]}).encode()
     manifest = json.dumps({"file_manifest_file": {"chksum_sha256": hashlib.sha256(listed).hexdigest()}}).encode()
-    content = {"MANIFEST.json": manifest, "FILES.json": listed, **{name: name.encode() for name in names}}
+    texts = {name: (TOP / name).read_bytes() if name.startswith("meta/") else name.encode() for name in names}
+    content = {"MANIFEST.json": manifest, "FILES.json": listed, **texts}
     with tarfile.open(path, "w:gz") as archive:
         for name, data in content.items():
             member = tarfile.TarInfo(name)
@@ -140,15 +142,63 @@ def test_what_is_explained_is_there() -> None:
 
 
 def test_components_and_checksums_belong_to_the_archive(tmp_path: Path) -> None:
-    archive = built(tmp_path / "zpower-sap_tuning-1.tar.gz", ["a"], 1)
-    bom = release.with_archive({"metadata": {}, "components": []}, archive)
+    archive = built(tmp_path / "zpower-sap_tuning-1.tar.gz", [f"meta/{name}" for name in release.NEEDS], 1)
+    tool = {"name": "nox", "bom-ref": "nox"}
+    bom = release.with_archive({"metadata": {}, "components": [tool], "dependencies": [{"ref": "nox"}]}, archive)
     (digest,) = bom["metadata"]["component"]["hashes"]
     assert digest["content"] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    # what it needs is apart from what built it
+    assert {part["name"]: part["scope"] for part in bom["components"]} == {
+        "ansible-core": "required",
+        "openssh-clients": "optional",
+        "tzdata": "optional",
+    }
+    assert [part["components"] for part in bom["formulation"]] == [[tool]]
+    references = [part["bom-ref"] for part in bom["components"]]
+    assert bom["dependencies"] == [{"ref": release.NAME, "dependsOn": references}, {"ref": "nox"}]
     release.sbom_of(archive).write_text("{}")
+    (old := tmp_path / "MANIFEST.json.asc").write_text("of another archive")
     release.write_sums(archive)
     lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
     assert [line.split("  ")[1] for line in lines] == [archive.name, "zpower-sap_tuning-1.cdx.json"]
-    assert lines[0].startswith(digest["content"])
+    assert lines[0].startswith(digest["content"]) and not old.exists()
+
+
+def test_the_page_names_the_command_that_the_signatures_are_tried_with() -> None:
+    command = signing.verification("collections", '"file://$PWD/MANIFEST.json.asc"', '"$PWD/keyring.kbx"')
+    assert f"\nansible-galaxy {' '.join(command)}\n" in (TOP / "SECURITY.md").read_text()
+
+
+def test_without_gpg_the_signatures_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("CI", "false")
+    said = release.outcome(lambda: release.check_signatures(Path("archive")))
+    assert said == ("SKIPPED", "gpg is missing (Debian package gpg)")
+    monkeypatch.setenv("CI", "true")
+    assert release.outcome(lambda: release.check_signatures(Path("archive")))[0] == "failed"
+
+
+def test_each_requirement_of_a_collection_is_held_by_something_that_exists() -> None:
+    """The table in CONTRIBUTING.md. A row that is open, or for people, names no proof."""
+    rows = re.findall(
+        r"^\| ([^|]+) \| (holds|open|for people) \| ([^|]*) \|$",
+        (TOP / "CONTRIBUTING.md").read_text().partition("### What a certified collection needs\n")[2],
+        re.MULTILINE,
+    )
+    assert len(rows) > 30 and {state for _requirement, state, _held in rows} == {"holds", "open", "for people"}
+    tests = {path.name: path.read_text() for path in (TOP / "tests").rglob("test_*.py")}
+    sessions = set(re.findall(r"^def (\w+)\(session: nox\.Session", (TOP / "noxfile.py").read_text(), re.MULTILINE))
+    checks = set(re.findall(r'^        \("([^"]+)", (?:check_|lambda)', (TOP / "tests/release.py").read_text(), re.M))
+    assert "archive_sanity" in sessions and "licences" in checks
+    for requirement, state, held in rows:
+        named = re.findall("`([^`]+)`", held)
+        assert bool(named) == (state == "holds"), requirement
+        for one in named:
+            file, colons, test = one.partition("::")
+            if colons:
+                assert re.search(rf"^def {test}\(", tests[file], re.MULTILINE), one
+            else:
+                assert one in sessions | {f"release: {check}" for check in checks}, one
 
 
 def test_the_page_about_support_names_the_cores_that_a_release_is_tried_on() -> None:
