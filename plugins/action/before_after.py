@@ -10,8 +10,6 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any, cast
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.before_after import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.variables import role_specs
@@ -34,10 +32,7 @@ class ActionModule(ControllerAction):
     VARIABLES["tunings"] = "__session_mine"
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return {"changed": False, **self.decide(options["state"], options, variables)}
-        except (OSError, ValueError) as error:
-            raise AnsibleActionFail(str(error)) from None
+        return {"changed": False, **self.decide(options["state"], options, variables)}
 
     def decide(self, state: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """The result of the state; OSError or ValueError in one sentence."""

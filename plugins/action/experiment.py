@@ -13,8 +13,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
 
-from ansible.errors import AnsibleActionFail
-
 from ..lookup.progress import describe
 from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
@@ -51,12 +49,7 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         # ansible-core 2.19 and later hand over subclasses of str and int; a plan holds plain JSON
         options = json.loads(json.dumps(options))
-        try:
-            result = self.decide(options["state"], options, variables)
-        except OSError as error:
-            raise AnsibleActionFail(f"the plan of the experiment cannot be kept: {error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
+        result = self.decide(options["state"], options, variables)
         self.say(result.pop("say", ()))
         return result
 

@@ -150,12 +150,9 @@ def measured_by(loaded: record_files.Loaded) -> str:
 
 def _limits(options: Mapping[str, Any], playbook: str) -> comparing.Options:
     repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
-    try:
-        return comparing.Options(
-            material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
-        )
-    except ValueError as error:
-        raise AnsibleActionFail(f"an option cannot be used: {error}") from None
+    return comparing.Options(
+        material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
+    )
 
 
 def outcome(report: Report, written: Written) -> dict[str, Any]:

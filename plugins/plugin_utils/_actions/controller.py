@@ -123,7 +123,7 @@ class ControllerAction(HonestAction):
         try:
             return {**result, **self.act(options, task_vars or {})}
         except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
+            where = f"{error.filename} on the controller: " if error.filename else ""
             raise AnsibleActionFail(f"{where}{error.strerror or error}") from None
         except ValueError as error:
             raise AnsibleActionFail(one_line(error)) from None

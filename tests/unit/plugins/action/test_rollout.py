@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import closing, stages
@@ -238,7 +239,7 @@ def test_a_probation_of_auto_outlasts_the_soak_and_a_measurement_of_the_guard(
 
 def test_check_mode_outside_the_window_warns_and_goes_on(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(action.display, "warning", said.append)
+    monkeypatch.setattr(Display(), "warning", said.append)
     play.plan(check=True, not_after="2026-01-01 00:00")
     assert play.begin("app1", check=True)["number"] == 1
     assert [text.partition(": ")[0] for text in said] == ["batch 1 would not begin now"]
