@@ -10,9 +10,8 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 
 from ..modules.calibrate import DOCUMENTATION
-from ..plugin_utils._actions import series, tags
+from ..plugin_utils._actions import reporting, tags
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.reporting import reading
 from ..plugin_utils._actions.variables import role_specs
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_calibration import FORMATS, terminal
@@ -29,7 +28,7 @@ class ActionModule(ControllerAction):
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         results, change, rounds = options["results"], options["change"], options["rounds"]
-        with reading(results, change):
+        with reporting.reading(results, change):
             loaded = record_files.load_change(results, change)
         records = [item for item in loaded.records if item.phase == PHASE]
         if len(records) < len(loaded.records):
@@ -60,6 +59,6 @@ class ActionModule(ControllerAction):
             )
         report = calibrate(change, records, planned, loaded.problems)
         folder = record_files.change_folder(results, change)
-        result = series.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
+        result = reporting.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
         self.say([*terminal(report), *result["paths"].values()])
         return {**result, "lines": terminal(report)}

@@ -12,7 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 
 from ..modules.trend import DOCUMENTATION
-from ..plugin_utils._actions import series
+from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._records import record_files
@@ -34,7 +34,7 @@ class ActionModule(ControllerAction):
         results = options["results"]
         chosen = [change_of(item) for item in options["changes"]]
         check_once(chosen)
-        found = [step_of(item, series.load(results, item["change"]), limits) for item in chosen]
+        found = [step_of(item, reporting.load(results, item["change"]), limits) for item in chosen]
         found = found or in_time_order(results, limits)
         if not found:
             raise AnsibleActionFail(
@@ -43,7 +43,7 @@ class ActionModule(ControllerAction):
         steps = [step for step, _problems in found]
         report = trend(name, steps, options["workload"], options["metric"])
         report["problems"] = report["problems"] + [problem for _step, problems in found for problem in problems]
-        result = series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        result = reporting.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
         return {**result, "changes": [step.change for step in steps]}
 
 
@@ -79,7 +79,9 @@ def check_once(chosen: list[dict[str, str]]) -> None:
 
 def in_time_order(results: str, limits: comparing.Options) -> list[tuple[TrendStep, list[str]]]:
     """The steps of all changes that have both phases, in the order in which they were measured; each is read once."""
-    found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in series.measured(results)]
+    found = [
+        (start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in reporting.measured(results)
+    ]
     return [item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))]
 
 
@@ -87,6 +89,6 @@ def step_of(
     item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options
 ) -> tuple[TrendStep, list[str]]:
     """The comparisons of one change, and the problems of its records."""
-    report = series.compared(loaded, item["before"], item["after"], limits)
+    report = reporting.compared(loaded, item["before"], item["after"], limits)
     problems = [f"{item['change']}: {problem}" for problem in report["problems"]]
     return TrendStep(item["change"], item["label"], report["comparisons"]), problems

@@ -61,11 +61,11 @@ from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION, mistakes, refusal
 from ..plugin_utils._answers import facts
 from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
-from ..plugin_utils._evidence.document import LOST, Run, build
+from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
-from ..plugin_utils._evidence.shapes import KINDS, Document
+from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
 from ..plugin_utils._records.collection import collection_version
-from ..plugin_utils._rollout import closing
+from ..plugin_utils._rollout import keeping
 
 VARIABLE = "zpower_evidence"
 HELP = "docs/troubleshooting.md of the collection"
@@ -129,23 +129,23 @@ def gives_verdict(result: object) -> bool:
     return isinstance(result, Mapping) and isinstance(result.get("failing"), list)
 
 
-def run_of(recording: Recording, ended: str | None, stopped: str) -> Run:
+def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
     """This run, as the command line names it."""
     given = context.CLIARGS
     tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
-    return Run(
-        kind=recording.kind,
-        begun=recording.begun,
-        ended=ended,
-        collection=collection_version(COLLECTION),
-        ansible_core=ansible_core_version,
-        inventory=", ".join(map(str, given.get("inventory") or ())),
-        limit=str(given.get("subset") or "") or None,
-        tags=[] if tags == ["all"] else tags,
-        skip_tags=skipped,
-        check=recording.check or bool(given.get("check")),
-        stopped=stopped,
-    )
+    found: RunFields = {
+        "kind": recording.kind,
+        "begun": recording.begun,
+        "ended": ended,
+        "collection": collection_version(COLLECTION),
+        "ansible_core": ansible_core_version,
+        "inventory": ", ".join(map(str, given.get("inventory") or ())),
+        "limit": str(given.get("subset") or "") or None,
+        "tags": [] if tags == ["all"] else tags,
+        "skip_tags": skipped,
+        "check": recording.check or bool(given.get("check")),
+    }
+    return {**found, "stopped": stopped} if stopped else found
 
 
 def variable(play: Any, host: Any, name: str) -> Any:
@@ -433,7 +433,7 @@ class CallbackModule(CallbackBase):
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
         evidence, run = str(self._folders.get("rollout", "")), self._rollout["run"]
         try:
-            return closing.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
+            return keeping.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
         except (OSError, ValueError) as error:
             self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""

@@ -62,17 +62,13 @@ class Pooled(NamedTuple):
     spread: float | None = None
 
 
-def line(host: str, rounds: Iterable[Round]) -> Line:
+def better(item: Round) -> float | None:
+    """The value of a round, or its inverse if lower is better."""
+    return 1.0 / item.median if item.median and item.workload.better == "lower" else item.median
+
+
+def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | None] = better) -> Line:
     """Pool the rounds of a host; a round counts only if every workload has a value in it."""
-    return _line(host, rounds, _better)
-
-
-def longest_line(host: str, rounds: Iterable[Round]) -> Line:
-    """The same for the longest round trips, of the workloads that have them; above 0 is longer."""
-    return _line(host, rounds, lambda item: item.longest)
-
-
-def _line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | None]) -> Line:
     values: dict[Slot, dict[tuple[str, str], tuple[Round, float]]] = {}
     for item in rounds:
         known = value(item)
@@ -281,11 +277,6 @@ def fewest(item: Line) -> int:
     """Rounds of the state that has fewer."""
     states = [state for state, _value in item.readings]
     return min(states.count(BEFORE), states.count(AFTER))
-
-
-def _better(item: Round) -> float | None:
-    """The value of a round, or its inverse if lower is better."""
-    return 1.0 / item.median if item.median and item.workload.better == "lower" else item.median
 
 
 def _time(slot: Slot, rounds: Sequence[Round]) -> tuple[Any, ...]:

@@ -93,7 +93,7 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
                 ours[0].material,
                 mean([item.step for item in usable or ours]),
                 ours[0].judged,
-                _longer(pooled.longest_line(name, rounds)),
+                _longer(pooled.line(name, rounds, lambda item: item.longest)),
             )
         )
     return found

@@ -171,16 +171,12 @@ def _record(group: Sequence[Entry], metric: Mapping[str, Any] | None) -> Values:
         "fingerprint": {side: _fingerprint(values.get(side, {})) for side in SIDES},
         "context": values.get("context", {}),
         "source": values["source"],
-        "cpu_source": {side: "given" if _gives_cpu(group, side) else None for side in SIDES},
+        "cpu_source": {side: "given" if any(_cpu(entry.values, side) for entry in group) else None for side in SIDES},
     }
     record["workload"]["metric"] = dict(metric or _declared(values))
     if "unit" in values:
         record["workload"]["unit"] = values["unit"]
     return record
-
-
-def _gives_cpu(group: Sequence[Entry], side: str) -> bool:
-    return any(_cpu(entry.values, side) is not None for entry in group)
 
 
 def _run(index: int, entry: Entry) -> Values:

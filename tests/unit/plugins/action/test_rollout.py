@@ -15,7 +15,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import closing, stages
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping, stages
 from rollout_play import CHANGE, CHANGED, DRIFTED, HOSTS, Play
 
 
@@ -391,4 +391,4 @@ def test_if_all_hosts_of_a_batch_are_lost_the_end_of_the_run_ends_the_batch(play
     assert (batch["hosts"]["app1"]["outcome"], batch["hosts"]["app1"]["values"]) == ("lost", "unchanged")
     assert play.kept["runs"][-1]["evidence"] == "results/rollout/1"
     assert path.endswith("rollout.html")
-    assert closing.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""
+    assert keeping.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""
