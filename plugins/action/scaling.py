@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.scaling import DOCUMENTATION
 from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
@@ -27,7 +25,7 @@ class ActionModule(ControllerAction):
         missing = sorted(set(phases) - {item.phase for item in loaded.records})
         if missing:
             there = ", ".join(sorted({item.phase for item in loaded.records}))
-            raise AnsibleActionFail(f"change {change} has no phase {', '.join(missing)}; it has {there}")
+            raise ValueError(f"change {change} has no phase {', '.join(missing)}; it has {there}")
         rounds = [item for item in loaded.records if not phases or item.phase in phases]
         report = scaling(change, rounds, x, options["work"], options["workload"])
         report["problems"] = [*report["problems"], *loaded.problems]

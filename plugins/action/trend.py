@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.trend import DOCUMENTATION
 from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
@@ -37,7 +35,7 @@ class ActionModule(ControllerAction):
         found = [step_of(item, reporting.load(results, item["change"]), limits) for item in chosen]
         found = found or in_time_order(results, limits)
         if not found:
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"{results} holds no change with records of both phases and their times; name them in their order"
             )
         steps = [step for step, _problems in found]
@@ -48,12 +46,12 @@ class ActionModule(ControllerAction):
 
 
 def change_of(item: Any) -> dict[str, str]:
-    """One entry of ``changes``, the name of a change or a dict; AnsibleActionFail with what would be right."""
+    """One entry of ``changes``, the name of a change or a dict; ValueError with what would be right."""
     # A ticket number is a name, too, and YAML reads it as an integer.
     named = isinstance(item, (str, int)) and not isinstance(item, bool)
     given = {"change": item} if named else item
     if not isinstance(given, Mapping) or not set(given) <= set(CHANGE) or not given.get("change"):
-        raise AnsibleActionFail(
+        raise ValueError(
             f"changes has {item!r}; an entry is the name of a change, or a dict of change and optionally"
             " label, before and after"
         )
@@ -63,17 +61,17 @@ def change_of(item: Any) -> dict[str, str]:
         for key in ("change", "before", "after"):
             check_slug(key, found[key])
     except ValueError as error:
-        raise AnsibleActionFail(f"changes has {item!r}: {error}") from None
+        raise ValueError(f"changes has {item!r}: {error}") from None
     return found
 
 
 def check_once(chosen: list[dict[str, str]]) -> None:
-    """AnsibleActionFail for the same two states twice, because the product of all changes would count them twice."""
+    """ValueError for the same two states twice, because the product of all changes would count them twice."""
     seen = set()
     for item in chosen:
         states = item["change"], item["before"], item["after"]
         if states in seen:
-            raise AnsibleActionFail(f"changes has {item['change']} twice ({item['before']} to {item['after']})")
+            raise ValueError(f"changes has {item['change']} twice ({item['before']} to {item['after']})")
         seen.add(states)
 
 

@@ -181,11 +181,6 @@ def put_in_front(play: Any, message: str) -> None:
     play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
 
 
-def results_command(play: Any, host: Any) -> list[str]:
-    """The user's command for finished evidence. ValueError if it cannot be used; raises what a template raises."""
-    return command.parse(variable(play, host, command.VARIABLE))
-
-
 def results_folder(play: Any, host: Any) -> Path:
     named = variable(play, host, "zpower_results")
     return Path(os.path.expanduser(os.path.expandvars(str(named or "results"))))
@@ -332,7 +327,7 @@ class CallbackModule(CallbackBase):
             self._cannot_write(kind, error)
             return
         try:
-            self._commands[kind] = results_command(play, host)
+            self._commands[kind] = command.parse(variable(play, host, command.VARIABLE))
         except Exception as error:  # pylint: disable=broad-exception-caught
             self._refuse(f"{command.VARIABLE} cannot be called: {error}")
 

@@ -54,19 +54,16 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
     good = [run["metrics"] for run in counted if run["ok"]]
     errors = [run["error"] for run in record["runs"] if run.get("error")]
     line: dict[str, Any] = {"workload": record["workload"]["name"], "peer": record["peer"]}
-    line.update(_medians((record["workload"].get("metric") or {}).get("name") or ROUND_TRIP[0], good))
+    primary = (record["workload"].get("metric") or {}).get("name") or ROUND_TRIP[0]
+    # the metric that decides, and tr2 beside av2
+    for name in [primary, *(["tr2_kib_per_s"] if primary == "av2_us" else [])]:
+        values = [metrics[name] for metrics in good if metrics.get(name) is not None]
+        line[name] = median(values) if values else None
     links = sorted({link.get("mode") or "unknown" for run in counted for link in run.get("links") or ()})
     line.update({"links": links} if links else {})
     line.update(control=record["workload"]["control"], runs_ok=len(good), runs_failed=len(counted) - len(good))
     line.update(error=errors[0] if errors else None)
     return line
-
-
-def _medians(primary: str, good: list[Mapping[str, Any]]) -> dict[str, float | None]:
-    """The metric that decides, and tr2 beside av2; None if no run that counts has it."""
-    names = [primary, *(["tr2_kib_per_s"] if primary == "av2_us" else [])]
-    known = {name: [metrics[name] for metrics in good if metrics.get(name) is not None] for name in names}
-    return {name: median(values) if values else None for name, values in known.items()}
 
 
 def lost(lines: list[dict[str, Any]]) -> list[str]:

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from ansible.errors import AnsibleActionFail
-
 from .._compare import comparing
 from .._compare.shapes import Report
 from .._pages.text import one_line
@@ -25,27 +23,27 @@ PROBLEMS_SHOWN = 5
 
 @contextlib.contextmanager
 def reading(results: str, change: str) -> Iterator[None]:
-    """A block that reads the records of a change: AnsibleActionFail in one sentence if it cannot."""
+    """A block that reads the records of a change: ValueError in one sentence if it cannot."""
     if not change:
-        raise AnsibleActionFail("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
+        raise ValueError("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
     try:
         yield
     except (OSError, ValueError) as error:
-        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
+        raise ValueError(f"the records of change {change!r} below {results} cannot be read: {error}") from None
 
 
 @contextlib.contextmanager
 def writing(what: str, folder: Path) -> Iterator[None]:
-    """A block that writes ``what`` into a folder: AnsibleActionFail in one sentence if it cannot."""
+    """A block that writes ``what`` into a folder: ValueError in one sentence if it cannot."""
     try:
         yield
     except OSError as error:
-        raise AnsibleActionFail(
+        raise ValueError(
             f"{what} cannot be written into {folder}: {error.strerror or error}; "
             "the user who runs ansible-playbook must be able to write there"
         ) from None
     except ValueError as error:
-        raise AnsibleActionFail(f"{what} cannot be written: {error}") from None
+        raise ValueError(f"{what} cannot be written: {error}") from None
 
 
 def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]:
@@ -60,15 +58,16 @@ def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]
 
 
 def load(results: str, change: str) -> record_files.Loaded:
-    """The records of a change; AnsibleActionFail if there are none."""
-    loaded = _read(results, change)
+    """The records of a change; ValueError if there are none."""
+    loaded = read(results, change)
     if not loaded.records:
         why = f": {one_line(loaded.problems[0])}" if loaded.problems else ""
-        raise AnsibleActionFail(f"there is no measurement record of change {change} below {results}{why}")
+        raise ValueError(f"there is no measurement record of change {change} below {results}{why}")
     return loaded
 
 
-def _read(results: str, change: str) -> record_files.Loaded:
+def read(results: str, change: str) -> record_files.Loaded:
+    """The records of a change, which may be none."""
     with reading(results, change):
         return record_files.load_change(results, change)
 
@@ -81,7 +80,7 @@ def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
             check_slug("change", name)
         except ValueError:
             continue
-        loaded = _read(results, name)
+        loaded = read(results, name)
         starts = [item.started for item in loaded.records if item.started is not None]
         if starts and set(PHASES) <= {item.phase for item in loaded.records}:
             yield min(starts), loaded

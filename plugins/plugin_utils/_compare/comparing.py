@@ -25,7 +25,7 @@ from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
 from .side_effects import some
-from .summary import count, deciding_rows, evidence, headline, method, overall_of_experiment, undecided
+from .summary import count, evidence, headline, method, overall_of_experiment, undecided
 
 SCHEMA = "zpower.sap_tuning/report/1"
 PHASES = ("before", "after")
@@ -98,7 +98,8 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
     experiment = None
     if loaded.experiment:
         entries = [item.entry for item in comparisons]
-        why = next((undecided(row, comparisons) for row in deciding_rows(rows) if row["verdict"] == INCONCLUSIVE), "")
+        first = outcomes.first_rows(rows).values()
+        why = next((undecided(row, comparisons) for row in first if row["verdict"] == INCONCLUSIVE), "")
         experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
     return {
@@ -265,7 +266,7 @@ def _control(host: str, comparisons: Sequence[Comparison]) -> dict[str, Control]
 
 def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, Any]]) -> None:
     """One number of rounds for the whole report: the comparisons that lack rounds name that of the deciding row."""
-    first = {row["contrast"]: row for row in deciding_rows(rows)}
+    first = outcomes.first_rows(rows)
     for item in comparisons:
         row = first.get(item.entry["contrast"])
         if row is not None and row["more_rounds"] is not None and item.cause in ("rounds", "noise"):

@@ -118,8 +118,8 @@ def _title(document: Document) -> str:
 def _versions(one: Document, other: Document) -> list[str]:
     before, after = one["run"], other["run"]
     pairs = (
-        ("collection", before["collection"], after["collection"]),
-        ("ansible-core", before["ansible_core"], after["ansible_core"]),
+        (name.replace("_", "-"), before[name], after[name])  # type: ignore[literal-required]
+        for name in ("collection", "ansible_core")
     )
     return [f"{word} {_short(old)} {ARROW} {_short(new)}" for word, old, new in pairs if _short(old) != _short(new)]
 

@@ -50,11 +50,6 @@ def last_round(loaded: Loaded) -> int:
     return max([item.number for item in loaded.records] + [file["round"] for file in loaded.tunings], default=0)
 
 
-def last_session(loaded: Loaded) -> int:
-    """The number of the last session of the change."""
-    return max(item.protocol.session for item in loaded.records)
-
-
 def declared(loaded: Loaded) -> int:
     """The rounds per state that the first session planned."""
     return max((item.protocol.rounds for item in loaded.records if item.protocol.session == 1), default=0)
