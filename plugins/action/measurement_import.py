@@ -62,11 +62,13 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
     """The records of all rows; ValueError with a sentence for each row that cannot be used."""
     src = options["src"]
     try:
-        if src is None:
-            imported = _imported(from_list(options["rows"]), options)
-        else:
-            table = from_file(Path(src), options["format"], options["delimiter"])
-            imported = _imported(table, options, {"source": {"file": Path(src).name}})
+        file = {} if src is None else {"source": {"file": Path(src).name}}
+        table = (
+            from_file(Path(src), options["format"], options["delimiter"])
+            if src is not None
+            else from_list(options["rows"])
+        )
+        imported = _imported(table, options, file)
     except RowsError as error:
         raise ValueError(f"{src}: {error}" if src else str(error)) from None
     if imported.problems:
@@ -77,9 +79,9 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
     return imported
 
 
-def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]) -> Imported:
+def _imported(table: Table, options: Mapping[str, Any], file: Mapping[str, Any]) -> Imported:
     change = {} if options["change"] is None else {"change": options["change"]}
-    imported = records_of(table, *more, change, options["defaults"])
+    imported = records_of(table, file, change, options["defaults"])
     writer = collector()
     # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
     records = json.loads(json.dumps([{**record, "collector": writer} for record in imported.records]))

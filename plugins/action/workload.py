@@ -154,11 +154,9 @@ class ActionModule(HonestAction):
             line["record"] = None
             try:
                 line["record"] = str(record_files.store(results, record))
-            except OSError as error:
-                reason = error.strerror or str(error)
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
                 problems.setdefault(reason, []).append(line["workload"])
-            except ValueError as error:
-                problems.setdefault(str(error), []).append(line["workload"])
         return [
             f"measured, but not stored below {results}: {', '.join(names)}: {reason}"
             for reason, names in problems.items()

@@ -124,11 +124,6 @@ def message(result: object, task: Any) -> str:
     return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
 
 
-def gives_verdict(result: object) -> bool:
-    """Whether a failure is that of the action tunings for errors or drift, with the sentences in ``failing``."""
-    return isinstance(result, Mapping) and isinstance(result.get("failing"), list)
-
-
 def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
     """This run, as the command line names it."""
     given = context.CLIARGS
@@ -186,11 +181,6 @@ def results_folder(play: Any, host: Any) -> Path:
     return Path(os.path.expanduser(os.path.expandvars(str(named or "results"))))
 
 
-def of_collection(play: Any) -> bool:
-    """Whether a play stands in a playbook of this collection."""
-    return Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS
-
-
 def sources_of(inventory: Any) -> list[str]:
     """The files and lists of hosts that Ansible could read."""
     return list(map(str, inventory._inventory.processed_sources))
@@ -243,7 +233,7 @@ class CallbackModule(CallbackBase):
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
         later = play._uuid == self._play  # a later batch
         kind = "" if later else self._kind(play)
-        if not later and (kind or of_collection(play)):
+        if not later and (kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS):
             self._ours = True
             self._refuse(
                 refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), sources_of(inventory))
@@ -346,9 +336,10 @@ class CallbackModule(CallbackBase):
         if ignore_errors and (task.run_once or not self._current.judges):
             self._current.run(host, task.run_once)
             return
-        said, drift = message(part(result, "result"), task), False
-        if gives_verdict(part(result, "result")):
-            # drift has rows, so only errors need a message
+        given = part(result, "result")
+        said, drift = message(given, task), False
+        if isinstance(given, Mapping) and isinstance(given.get("failing"), list):
+            # of the action tunings; drift has rows, so only errors need a message
             said, drift = self._current.errors(host) or said, self._current.only_drift(host)
         # Ansible fails all hosts of the batch with a task that runs once
         hosts = self._batch if task.run_once else [host]

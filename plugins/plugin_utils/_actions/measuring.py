@@ -15,6 +15,7 @@ from ...module_utils._measure.round import rounds
 from .._pages.text import one_line
 from .._records import record_files
 from .._records.collection import collection_version
+from .._records.grouping import by_key
 from .._records.round import ROUND_TRIP
 from .._statistics.ranks import median
 
@@ -68,10 +69,8 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def lost(lines: list[dict[str, Any]]) -> list[str]:
     """One sentence for each reason why workloads have no result: what keeps all of them off is said once."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for line in lines:
-        if not line["control"] and not line["runs_ok"]:
-            found.setdefault((line["peer"], str(line["error"])), []).append(line["workload"])
+    without = (line for line in lines if not line["control"] and not line["runs_ok"])
+    found = by_key(((line["peer"], str(line["error"])), line["workload"]) for line in without)
     return [
         f"every run of {', '.join(names)}{'' if peer == rounds.LOCAL_PEER else f' with {peer}'} failed: {error}"
         for (peer, error), names in found.items()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from .._experiment import outcomes
+from .._records.grouping import by_key
 from .._records.record_files import Loaded
 from .._records.round import LOCAL_PEER, Round, time_text
 from .._statistics import gates
@@ -212,11 +213,8 @@ def _compare_all(
     rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options, contrasts: int
 ) -> list[Comparison]:
     """One comparison per host, peer and workload, sorted. Controls are compared first, because the others need them."""
-    groups: dict[tuple[str, str, str], list[Round]] = {}
     states = contrast.phases
-    for item in rounds:
-        if item.phase in states:
-            groups.setdefault((item.host, item.peer, item.workload.name), []).append(item)
+    groups = by_key(((item.host, item.peer, item.workload.name), item) for item in rounds if item.phase in states)
     keys = sorted(groups, key=lambda key: (not any(item.workload.control for item in groups[key]), key))
     controls: dict[str, list[Comparison]] = {}
     judged: dict[str, Control] = {}

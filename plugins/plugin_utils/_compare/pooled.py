@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics import gates, series
 from .._statistics import hosts as over
@@ -153,10 +154,8 @@ def sides(item: Line) -> tuple[list[float], list[float]]:
 
 def _places(item: Line) -> list[list[int]]:
     """The places of the readings of each session."""
-    found: dict[int, list[int]] = {}
-    for place, number in enumerate(item.sessions or [1] * len(item.readings)):
-        found.setdefault(number, []).append(place)
-    return list(found.values())
+    sessions = item.sessions or [1] * len(item.readings)
+    return list(by_key((number, place) for place, number in enumerate(sessions)).values())
 
 
 def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: float) -> Pooled:
@@ -229,10 +228,9 @@ def _merged(group: Sequence[Line]) -> Line:
     """One line for hosts with the same order: the mean per round of those that have it, each levelled first."""
     if len(group) == 1:
         return group[0]
-    values: dict[Slot, list[float]] = {}
-    for item in group:
-        for slot, (_state, value) in zip(item.slots, levelled(item), strict=True):
-            values.setdefault(slot, []).append(value)
+    values = by_key(
+        (slot, value) for item in group for slot, (_state, value) in zip(item.slots, levelled(item), strict=True)
+    )
     longest = max(group, key=lambda item: len(item.slots))
     slots = tuple(slot for slot in longest.slots if slot in values)
     readings = tuple((slot[0], math.fsum(values[slot]) / len(values[slot])) for slot in slots)

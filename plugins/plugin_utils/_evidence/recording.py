@@ -161,7 +161,9 @@ class Recording:
                 return None
             outcome = "not_reached" if before.drift else before.outcome
             return HostResult(outcome, f"earlier in this run: {before.message}")
-        rows = _used(kept.records)
+        # nothing to take back is said only if there is no other record of the same tuning
+        shown = {key[0] for key, record in kept.records.items() if not nothing_used(record)}
+        rows = [record for key, record in kept.records.items() if key[0] not in shown or not nothing_used(record)]
         if loss and not loss.drift:
             return HostResult(loss.outcome, loss.message, rows, kept.platform, kept.strict)
         if kept.errors:  # also if their failure was ignored: nobody knows the values
@@ -184,12 +186,6 @@ def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
         kept.waivers, kept.limits = result["waivers"], WaiverLimits(*_list(result.get("waiver_limits"))[:2])
     kept.groups, kept.strict = ([str(item) for item in _list(result.get(name))] for name in ("groups", "strict"))
     return True
-
-
-def _used(records: Mapping[Key, Record]) -> list[Record]:
-    """The records without those of nothing to take back beside others of the same tuning."""
-    shown = {key[0] for key, record in records.items() if not nothing_used(record)}
-    return [record for key, record in records.items() if key[0] not in shown or not nothing_used(record)]
 
 
 def _list(value: object) -> list[Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from .._pages.blocks import grouped
 from .._pages.text import listed, natural, one_line, plural, shorten
+from .._records.grouping import by_key
 from . import waiving
 from .document import lost_hosts, nothing_used
 from .shapes import OUTCOMES, STATES, Document, WaivedRow
@@ -95,9 +96,7 @@ def _rows(document: Document, verbose: bool) -> tuple[list[tuple[str, ...]], dic
 
 def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
     """The rows with their hosts in front; equal rows of more than :data:`NAMED` hosts stand once."""
-    hosts: dict[tuple[str, ...], list[str]] = {}
-    for host, cells in rows:
-        hosts.setdefault(cells, []).append(one_line(host))
+    hosts = by_key((cells, one_line(host)) for host, cells in rows)
     shown = []
     for host, cells in rows:
         names = hosts[cells]

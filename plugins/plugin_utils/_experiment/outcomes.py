@@ -8,10 +8,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED
-from .plans import Plan, Step, done, end_of, hosts_of, steps
+from .plans import Plan, done, end_of, hosts_of, steps
 
 AnyRow = TypeVar("AnyRow", bound=Mapping[str, object])
 
@@ -95,12 +96,8 @@ def _until(experiment: Plan, end: int) -> list[list[str]]:
 
 
 def _progress(experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    measured: dict[str, set[Step]] = {}
-    tuned: dict[str, set[Step]] = {}
-    for item in records:
-        measured.setdefault(item.host, set()).add((item.phase, item.number))
-    for file in tunings:
-        tuned.setdefault(file["host"], set()).add((file["phase"], file["round"]))
+    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
     total = len(steps(experiment))
     hosts: list[dict[str, Any]] = [
         {

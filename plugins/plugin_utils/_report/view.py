@@ -23,6 +23,7 @@ from .._pages.text import (
     verdict_word,
     warned,
 )
+from .._records.grouping import by_key
 from . import pooled
 
 CPU_METRIC = "cpu_us_per_unit"
@@ -218,9 +219,7 @@ def by_pair(comparisons: Iterable[Comparison]) -> list[tuple[str, list[Compariso
 
 def by_workload(comparisons: Iterable[Comparison]) -> list[WorkloadRow]:
     """Counts of verdicts and the median ratio of each workload; controls last."""
-    found: dict[str, list[Comparison]] = {}
-    for item in ordered(comparisons):
-        found.setdefault(str(item["workload"]), []).append(item)
+    found = by_key((str(item["workload"]), item) for item in ordered(comparisons))
     rows = []
     for name, items in found.items():
         counts = dict.fromkeys(VERDICT_STYLES, 0)
