@@ -210,20 +210,8 @@ def fast(session: nox.Session) -> None:
     """For the loop at the desk: ruff, mypy, and the unit tests that start no ansible and no other program for long."""
     for tool, *arguments in (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", *CONTROLLER_CODE)):
         session.run(str(BIN / tool), *arguments, env=shell())
-    tests = [*FAST_TESTS, *(f"--ignore={path}" for path in SLOW_TESTS)]
-    session.run(
-        str(BIN / "python"),
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "2",
-        "--dist",
-        "loadfile",
-        *tests,
-        *session.posargs,
-        env=shell(),
-    )
+    tests = ["-q", "-n", "2", "--dist", "loadfile", *FAST_TESTS, *(f"--ignore={path}" for path in SLOW_TESTS)]
+    session.run(str(BIN / "python"), "-m", "pytest", *tests, *session.posargs, env=shell())
 
 
 # For machines where ansible-test cannot download its pip.

@@ -62,9 +62,7 @@ NEW_ROLE = {
     "meta/main.yml": YAML_HEAD
     + """\
 galaxy_info:
-  author: The zpower.sap_tuning authors
   description: {title}
-  license: GPL-3.0-or-later
   standalone: false
 """,
     "defaults/main.yml": YAML_HEAD + MARK,

@@ -10,8 +10,6 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any, cast
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.before_after import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.variables import role_specs
@@ -34,10 +32,7 @@ class ActionModule(ControllerAction):
     VARIABLES["tunings"] = "__session_mine"
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return {"changed": False, **self.decide(options["state"], options, variables)}
-        except (OSError, ValueError) as error:
-            raise AnsibleActionFail(str(error)) from None
+        return {"changed": False, **self.decide(options["state"], options, variables)}
 
     def decide(self, state: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """The result of the state; OSError or ValueError in one sentence."""
@@ -50,7 +45,7 @@ class ActionModule(ControllerAction):
             return {**kept, "untouched": states.compliant(options["tunings"], variables)}
         if state == "planned":
             session = planned(options, variables["__session"], host, batch, hosts)
-            self.say(session["lines"] if host == batch[0] else ())
+            self.say(session["lines"])
             return session
         return two_states.end(cast(two_states.TwoStates, variables["__session"]), host, hosts, options["final"])
 
@@ -75,7 +70,7 @@ def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) ->
     done = continuing.rounds_done(loaded)
     return {
         **session,
-        "session": continuing.last_session(loaded) + 1,
+        "session": max(item.protocol.session for item in loaded.records) + 1,
         "done": done,
         "last": continuing.last_round(loaded),
         "most": schedules.most_rounds(found["most"], done, continuing.declared(loaded)),
@@ -168,7 +163,7 @@ def order_of(
     groups: Mapping[str, tuple[str, ...]],
     host: str,
 ) -> dict[str, Any]:
-    """The steps of a host up to each look, and the plan of the play in sentences.
+    """The steps of a host up to each look, and on the first host the plan of the play in sentences.
 
     ``groups``: for each host those that are in the same state at any time, because they measure against each other. All
     others have orders of their own.
@@ -177,14 +172,15 @@ def order_of(
     # without looks there is no reason to measure more
     most = begun["rounds"] if design == "blocks" else begun["most"]
     ends = schedules.ends(design, begun["rounds"], most, done)
-    seeds = {group: schedules.seed_of(options["seed"], group, number) for group in groups.values()}
+    first = host == next(iter(ready))
+    drawn = groups.values() if first else [groups[host]]
+    session = [f"session {number}"] if number > 1 else []
+    seeds = {group: " ".join([options["seed"], group[0], *session]) for group in drawn}
     orders = {group: schedules.steps(design, seed, most, done, begun["last"]) for group, seed in seeds.items()}
     sizes = [(end, 2 * (end - begin)) for begin, end in pairwise([done, *ends])]
     if number > 1:
         # a new session is compared with the earlier ones as soon as it has a round
         sizes = [(0, 1), (ends[0], sizes[0][1] - 1), *sizes[1:]]
-    measuring = [item for item in ready.values() if item["measures"]]
-    step = schedules.seconds_per_step([item["seconds"] for item in measuring], measuring[0]["throttle"])
     return {
         **begun,
         **{name: options[name] for name in ("change", "results")},
@@ -199,12 +195,22 @@ def order_of(
         ],
         "parts": parts_of(sizes),
         "at": time.time(),
-        "lines": [
-            *schedules.described(ends, number, orders),
-            schedules.duration([2 * (end - done) * step for end in ends], len(measuring), begun["minutes"]),
-            *forecast(options, {item["host"]: item["calibration"] for item in measuring}, ends[0]),
-        ],
+        "lines": plan_of(options, begun, ends, ready, schedules.described(ends, number, orders)) if first else [],
     }
+
+
+def plan_of(
+    options: Mapping[str, Any], begun: Mapping[str, Any], ends: list[int], ready: Mapping[str, Any], orders: list[str]
+) -> list[str]:
+    """The plan of the play in sentences: the orders, the time that it takes, and what it can show."""
+    measuring = [item for item in ready.values() if item["measures"]]
+    step = schedules.seconds_per_step([item["seconds"] for item in measuring], measuring[0]["throttle"])
+    seconds = [2 * (end - begun["done"]) * step for end in ends]
+    return [
+        *orders,
+        schedules.duration(seconds, len(measuring), begun["minutes"]),
+        *forecast(options, {item["host"]: item["calibration"] for item in measuring}, ends[0]),
+    ]
 
 
 def partners_of(host: str, batch: Collection[str], hosts: Any) -> list[str]:

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.calibrate import DOCUMENTATION
-from ..plugin_utils._actions import series, tags
+from ..plugin_utils._actions import reporting, tags
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.reporting import reading
 from ..plugin_utils._actions.variables import role_specs
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_calibration import FORMATS, terminal
@@ -29,18 +26,17 @@ class ActionModule(ControllerAction):
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         results, change, rounds = options["results"], options["change"], options["rounds"]
-        with reading(results, change):
-            loaded = record_files.load_change(results, change)
+        loaded = reporting.read(results, change)
         records = [item for item in loaded.records if item.phase == PHASE]
         if len(records) < len(loaded.records):
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"change {change} holds records of other phases than {PHASE}: calibrate under another name"
                 " (calibrate_change)"
             )
         if options["state"] == "planned":
             tags.check_tags(variables.get("ansible_run_tags") or ["all"])
             if rounds < FEWEST_ROUNDS:
-                raise AnsibleActionFail(
+                raise ValueError(
                     f"calibrate_rounds is {rounds}; fewer than {FEWEST_ROUNDS} rounds say too little about noise"
                 )
             first = max((item.number for item in records), default=0) + 1
@@ -51,15 +47,15 @@ class ActionModule(ControllerAction):
             if self._task.check_mode:
                 self.say([msg])
                 return {"changed": False, "msg": msg, "lines": [msg], "paths": {}}
-            raise AnsibleActionFail(msg)
+            raise ValueError(msg)
         planned = Planned(rounds, options["material_pct"])
         if planned.rounds < 1 or not 0.0 < planned.material_pct <= 100.0:
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"rounds is {planned.rounds} and material_pct {planned.material_pct:g}; rounds have to be at least 1,"
                 " and material_pct above 0 and at most 100"
             )
         report = calibrate(change, records, planned, loaded.problems)
         folder = record_files.change_folder(results, change)
-        result = series.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
+        result = reporting.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
         self.say([*terminal(report), *result["paths"].values()])
         return {**result, "lines": terminal(report)}

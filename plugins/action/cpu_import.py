@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.cpu_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._imports import cpu_files
@@ -24,23 +22,18 @@ class ActionModule(ControllerAction):
         # ansible-core 2.19 and later hand over subclasses of str and float
         options = json.loads(json.dumps(options))
         if options["cpus"] is not None and options["cpus"] <= 0:
-            raise AnsibleActionFail(f"cpus is {options['cpus']:g}; it has to be above 0")
+            raise ValueError(f"cpus is {options['cpus']:g}; it has to be above 0")
         src = options["src"]
         try:
             limits = WindowOptions(options["begin"], options["end"], options["cpus"], options["smc_r"])
             window = cpu_files.window_of(src, options["format"], limits, options["date"])
-        except OSError as error:
-            raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from None
-        except CpuFileError as error:
-            raise AnsibleActionFail(f"{src}: {error}") from None
-        figures = window.result()
-        result = {"changed": False, "cpu": figures}
-        if options["change"]:
-            try:
+            figures = window.result()
+            result = {"changed": False, "cpu": figures}
+            if options["change"]:
                 host = options["host"] or str(variables["inventory_hostname"])
                 result.update(self._store(window, host, options))
-            except (OSError, ValueError) as error:
-                raise AnsibleActionFail(f"the CPU time of {src} could not be stored: {error}") from None
+        except CpuFileError as error:
+            raise ValueError(f"{src}: {error}") from None
         if figures["remarks"]:
             result["warnings"] = [f"{src}: {remark}" for remark in figures["remarks"]]
         return result
@@ -48,7 +41,7 @@ class ActionModule(ControllerAction):
     def _store(self, window: CpuWindow, host: str, options: dict[str, Any]) -> dict[str, Any]:
         """Store the window's intervals beside the records of a host; nothing in check mode."""
         if not window.about.utc and options["utc_offset"] is None:
-            raise ValueError("its times are local: give utc_offset, their offset from UTC, such as +01:00")
+            raise CpuFileError("its times are local: give utc_offset, their offset from UTC, such as +01:00")
         offset = cpu_annex.utc_offset("Z" if window.about.utc else options["utc_offset"])
         entry = cpu_annex.entry_of(window, options["src"], offset, options["replace"])
         head = {"change": options["change"], "host": host, "end": options["side"]}

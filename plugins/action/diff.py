@@ -10,28 +10,21 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ..modules.diff import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._evidence import differences
 from ..plugin_utils._evidence.choosing import LATEST, PREVIOUS, Found, Runs
 from ..plugin_utils._pages.text import one_line
 
-display = Display()
-
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        try:
-            difference, runs = compared(options)
-        except OSError as error:
-            raise ValueError(f"{error.filename} cannot be read: {error.strerror or error}") from None
+        difference, runs = compared(options)
         lines = list(differences.lines(difference))
         for line in lines:
-            display.display(line)
+            self._display.display(line)
         return {
             "changed": False,
             "msg": lines[-1],

@@ -9,11 +9,8 @@ import json
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
-
-from ansible.errors import AnsibleActionFail
 
 from ..lookup.progress import describe
 from ..lookup.tunings import known_tunings
@@ -25,7 +22,8 @@ from ..plugin_utils._experiment import outcomes, plan_files, plans
 from ..plugin_utils._experiment.factors import read_factors
 from ..plugin_utils._pages.text import DASH, interval
 from ..plugin_utils._records import record_files
-from ..plugin_utils._sessions import schedules, session, two_states
+from ..plugin_utils._records.round import microseconds
+from ..plugin_utils._sessions import schedules, session, states, two_states
 
 OF_ROLE = {
     name: spec
@@ -39,7 +37,6 @@ OF_STEP = {
     "step": "__session_index",
     "part": "__session_part",
 }
-TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 LOST = (
     "The host failed or could not be reached: its checkpoint is taken back by the lease, or by the rollback playbook."
 )
@@ -52,12 +49,7 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         # ansible-core 2.19 and later hand over subclasses of str and int; a plan holds plain JSON
         options = json.loads(json.dumps(options))
-        try:
-            result = self.decide(options["state"], options, variables)
-        except OSError as error:
-            raise AnsibleActionFail(f"the plan of the experiment cannot be kept: {error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
+        result = self.decide(options["state"], options, variables)
         self.say(result.pop("say", ()))
         return result
 
@@ -89,7 +81,7 @@ def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> 
     most = options["rounds"] if options["max_rounds"] is None else options["max_rounds"]
     budget = plans.Budget(options["rounds"], most, options["max_minutes"])
     wanted = plans.plan(change, factors, budget, options["seed"], options["baseline"] or None)
-    loaded = _load(options)
+    loaded = record_files.load_change(options["results"], options["change"])
     there = plan_files.read(results, change)
     if there is None and (loaded.records or loaded.tunings):
         raise ValueError(f"the change {change} already has records that belong to no experiment: name another change")
@@ -106,7 +98,7 @@ def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> 
     changed = bool(left) or plan != there
     if changed and not check:
         if left:
-            begun: dict[str, Any] = {"started": _now(), "hosts": sorted(hosts), "ended": None}
+            begun: dict[str, Any] = {"started": states.now(), "hosts": sorted(hosts), "ended": None}
             plan["sessions"] = [*plan["sessions"], {**begun, "failures": {}, "kept": None}]
             plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
         plan_files.write(results, plan)
@@ -141,7 +133,7 @@ def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
 
 def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dict[str, Any]:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
-    loaded = _load(options)
+    loaded = record_files.load_change(options["results"], options["change"])
     pooled = _look(plan, loaded, plan_files.finished(plan, loaded, plans.hosts_of(plan)), options)
     if pooled is not None and outcomes.decided(plan, pooled):
         reason = "every level is decided"
@@ -149,7 +141,7 @@ def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dic
         plan["stopped"] = options["part"]["rounds"]
         reason = f"the next rounds would end after the limit of {plan['max_minutes']:g} minutes"
     else:
-        known = {level: interval(row) for level, row in outcomes.deciding(pooled or ()).items()}
+        known = {level: interval(row) for level, row in outcomes.first_rows(pooled or ()).items()}
         so_far = ", ".join(f"{level} {text}" for level, text in known.items() if text != DASH)
         return {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": so_far}
     if not check:
@@ -179,15 +171,9 @@ def _look(
 
 def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
     """Whether the next part would end after the limit of this session."""
-    began = datetime.strptime(plan["sessions"][-1]["started"], TIME).replace(tzinfo=timezone.utc).timestamp()
-    late = schedules.too_late(began, part["end"], part["end"] + part["next"], plan["max_minutes"])
+    began = microseconds(plan["sessions"][-1]["started"]) or 0
+    late = schedules.too_late(began / 1e6, part["end"], part["end"] + part["next"], plan["max_minutes"])
     return bool(part["next"]) and late is not None
-
-
-def _load(options: Mapping[str, Any]) -> record_files.Loaded:
-    results, change = options["results"], options["change"]
-    folder = record_files.change_folder(results, change)
-    return record_files.load_change(results, change) if folder.is_dir() else record_files.Loaded(change)
 
 
 def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,7 +234,7 @@ def ended(
     if not last["ended"]:
         failures = {host: errors.get(host, LOST) for host in last["hosts"]}
         last["failures"] = {host: text for host, text in failures.items() if text}
-        last["ended"] = _now()
+        last["ended"] = states.now()
     last["kept"] = options["kept"]
     if not check:
         plan_files.write(Path(options["results"]), plan)
@@ -292,7 +278,3 @@ def announced(part: session.Part, number: int, variables: Mapping[str, Any]) -> 
     shown = [f"{phase} on {', '.join(names[:5])}{' …' * (len(names) > 5)}" for phase, names in states.items()]
     so_far = variables.get("__session_looked", {}).get("so_far")  # at the last look
     return ["; ".join([f"{progress}: {'; '.join(shown)}", *([f"so far {so_far}"] if so_far else [])])]
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).strftime(TIME)

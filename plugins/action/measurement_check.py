@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..module_utils._measure.errors import MeasureError
@@ -55,13 +54,10 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         host = str(variables["inventory_hostname"])
         known = (variables.get("groups") or {}).get("all") or ()
-        try:
-            check_tags(variables.get("ansible_run_tags") or ["all"])
-            check_change(options, host)
-            check_workloads(options)
-            peers = peers_of(options, host, {str(name) for name in known})
-        except (OSError, ValueError) as error:
-            raise AnsibleActionFail(str(error)) from None
+        check_tags(variables.get("ansible_run_tags") or ["all"])
+        check_change(options, host)
+        check_workloads(options)
+        peers = peers_of(options, host, {str(name) for name in known})
         found = chosen(options)
         return {
             "changed": False,

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.measurement_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import collector
@@ -37,7 +35,7 @@ class ActionModule(ControllerAction):
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if len(options["delimiter"]) != 1 or options["delimiter"] in '"\r\n':
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"delimiter is {options['delimiter']!r}; one character belongs there, which is no quotation mark and no"
                 ' end of a line (a tab is "\\t" in double quotes)'
             )
@@ -49,12 +47,7 @@ class ActionModule(ControllerAction):
         wanted = store.new + store.replacing
         if not self._task.check_mode:
             for record in wanted:
-                try:
-                    record_files.store(results, record, replace_old=True)
-                except (OSError, ValueError) as error:
-                    reason = getattr(error, "strerror", None) or error
-                    path = record_files.record_path(results, record)
-                    raise AnsibleActionFail(f"{path} could not be written: {reason}") from None
+                record_files.store(results, record, replace_old=True)
         return {
             "changed": bool(wanted),
             "created": len(store.new),
@@ -66,29 +59,29 @@ class ActionModule(ControllerAction):
 
 
 def _imported_from(options: Mapping[str, Any]) -> Imported:
-    """The records of all rows; AnsibleActionFail with a sentence for each row that cannot be used."""
+    """The records of all rows; ValueError with a sentence for each row that cannot be used."""
     src = options["src"]
     try:
-        if src is None:
-            imported = _imported(from_list(options["rows"]), options)
-        else:
-            table = from_file(Path(src), options["format"], options["delimiter"])
-            imported = _imported(table, options, {"source": {"file": Path(src).name}})
-    except OSError as error:
-        raise AnsibleActionFail(f"{src} on the controller cannot be read: {error.strerror or error}") from None
+        file = {} if src is None else {"source": {"file": Path(src).name}}
+        table = (
+            from_file(Path(src), options["format"], options["delimiter"])
+            if src is not None
+            else from_list(options["rows"])
+        )
+        imported = _imported(table, options, file)
     except RowsError as error:
-        raise AnsibleActionFail(f"{src}: {error}" if src else str(error)) from None
+        raise ValueError(f"{src}: {error}" if src else str(error)) from None
     if imported.problems:
         shown = imported.problems[:PROBLEMS_SHOWN]
         more = len(imported.problems) - len(shown)
         shown += [f"{more} more rows cannot be used."] if more else []
-        raise AnsibleActionFail(" ".join([f"{src or 'rows'}: nothing was imported."] + shown))
+        raise ValueError(" ".join([f"{src or 'rows'}: nothing was imported."] + shown))
     return imported
 
 
-def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]) -> Imported:
+def _imported(table: Table, options: Mapping[str, Any], file: Mapping[str, Any]) -> Imported:
     change = {} if options["change"] is None else {"change": options["change"]}
-    imported = records_of(table, *more, change, options["defaults"])
+    imported = records_of(table, file, change, options["defaults"])
     writer = collector()
     # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
     records = json.loads(json.dumps([{**record, "collector": writer} for record in imported.records]))
@@ -96,16 +89,16 @@ def _imported(table: Table, options: Mapping[str, Any], *more: Mapping[str, Any]
 
 
 def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> Store:
-    """The records to write. AnsibleActionFail if an existing record differs and may not be replaced."""
+    """The records to write. ValueError if an existing record differs and may not be replaced."""
     store = Store([], [], [])
     places: set[Path] = set()
     for record in records:
         wrong = record_files.validate(record)
         if wrong:
-            raise AnsibleActionFail(f"the record of {record['workload']['name']} cannot be stored: {wrong}")
+            raise ValueError(f"the record of {record['workload']['name']} cannot be stored: {wrong}")
         path = record_files.record_path(results, record)
         if path in places:
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"{path} would hold two records: in file names all but letters, digits, points and hyphens become _;"
                 " hosts, peers and workloads have to differ in more than that"
             )
@@ -117,15 +110,15 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
             continue
         except (OSError, ValueError, RecursionError) as error:
             reason = record_files.sentence(error)
-            raise AnsibleActionFail(f"{path} exists and cannot be read as a record: {reason}") from None
+            raise ValueError(f"{path} exists and cannot be read as a record: {reason}") from None
         if _without_collector(known) == _without_collector(record):
             store.there.append(record)
             continue
         workload = known.get("workload") if isinstance(known, dict) else None
         if not isinstance(workload, dict) or workload.get("tool") != TOOL:
-            raise AnsibleActionFail(f"{path} was not imported; name another change or workload")
+            raise ValueError(f"{path} was not imported; name another change or workload")
         if not replace:
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"{path} was imported before and {_difference(known, record)}; import it with replace: true, or name"
                 " another change"
             )
@@ -134,11 +127,11 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
 
 
 def _check_left_over(imported: Imported, results: Path) -> None:
-    """AnsibleActionFail if an earlier import had more rows, because its last ones would count as well."""
+    """ValueError if an earlier import had more rows, because its last ones would count as well."""
     for last in imported.last_in_order:
         left = record_files.record_path(results, {**last, "round": last["round"] + 1})
         if left.exists():
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"{left} is from an earlier import with more rows of this state, and would count as well: remove it,"
                 " and the rounds after it, or give each row its round"
             )

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..plugin_utils._actions.controller import HonestAction
-from ..plugin_utils._answers.answers import OF_HOST, OF_TUNING
+from ..plugin_utils._answers.answers import OF_HOST, OF_TUNING, Answer
 
 
 class ActionModule(HonestAction):
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def perform(self, given: dict[str, Any]) -> Answer:
         name = self._task.action.rpartition(".")[2]
         module, fields = f"zpower.sap_tuning.{name}", OF_HOST.get(name, OF_TUNING)
-        return result | self.ask(module, self._task.args, task_vars or {}, fields)
+        return self.ask(module, self._task.args, given, fields)

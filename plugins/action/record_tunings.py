@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.record_tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._sessions import states
@@ -22,8 +20,5 @@ class ActionModule(ControllerAction):
             return {"changed": True, "msg": "check mode: the tuning records are not stored"}
         host = str(variables["inventory_hostname"])
         ids = {"change": options["change"], "phase": options["phase"], "round": options["round"], "host": host}
-        try:
-            path = states.keep(options["results"], ids, options["tunings"] + [*map(states.as_found, options["found"])])
-        except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"the tuning records of {host} could not be stored: {error}") from None
+        path = states.keep(options["results"], ids, options["tunings"] + [*map(states.as_found, options["found"])])
         return {"changed": True, "path": path}

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from ansible import context
-from ansible.errors import AnsibleActionFail
 
 from ..modules.report import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
@@ -64,8 +63,10 @@ class ActionModule(ControllerAction):
         # a play that tried to measure this change says why there is nothing
         tried = self._task.check_mode or variables.get("__report_measured")
         if not tried and not os.path.lexists(folder):
-            raise AnsibleActionFail(no_records(folder, options["change"]))
-        limits = _limits(options, measured_by(loaded))
+            raise ValueError(no_records(folder, options["change"]))
+        playbook = measured_by(loaded)
+        repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
+        limits = comparing.Options(options["material_pct"], repeat=repeat, expected_change=options["expected_change"])
         with record_files.no_collection():
             expected = expected_hosts(options["expected_hosts"], variables)
             report = cast(Report, comparing.compare_change(loaded, expected, limits))
@@ -146,16 +147,6 @@ def measured_by(loaded: record_files.Loaded) -> str:
         return ""
     # before_after keeps what the tunings were: without that, somebody made the change by other means
     return "measure" if loaded.records and not loaded.tunings else "before_after"
-
-
-def _limits(options: Mapping[str, Any], playbook: str) -> comparing.Options:
-    repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
-    try:
-        return comparing.Options(
-            material_pct=options["material_pct"], repeat=repeat, expected_change=options["expected_change"]
-        )
-    except ValueError as error:
-        raise AnsibleActionFail(f"an option cannot be used: {error}") from None
 
 
 def outcome(report: Report, written: Written) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ansible.release import __version__ as ansible_core_version
-from ansible.utils.display import Display
 
 from ..lookup.tunings import asked_for, choose, known_tunings
 from ..module_utils._engine import durations
@@ -24,7 +23,6 @@ from ..plugin_utils._records.collection import collection_version
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
 
-display = Display()
 FACT = "__rollout_plan"
 TUNINGS = "rollout_tunings"
 OF_ROLE = {name: spec for name, spec in of_role("rollout", role_specs("rollout")).items() if name != "tunings"}
@@ -80,7 +78,7 @@ class ActionModule(ControllerAction):
                 keep(rollout, options["results"])
         lines = lines if left else [rollout.document["headline"]]
         for line in lines:
-            display.display(line)
+            self._display.display(line)
         fact = {
             "order": [host for members in left for host in members] or [NO_HOST],
             "sizes": [len(members) for members in left] or [1],
@@ -165,7 +163,7 @@ class ActionModule(ControllerAction):
         if closed and self._writes:
             raise ValueError(document["headline"])
         if closed:
-            display.warning(f"batch {number} would not begin now: {closed}")
+            self._display.warning(f"batch {number} would not begin now: {closed}")
         attempt = document["batches"][number - 1]["attempt"]
         return {
             "number": number,
@@ -259,7 +257,7 @@ class ActionModule(ControllerAction):
         with contextlib.ExitStack() as stack:
             refused = stack.enter_context(state.held(options["results"], change)) if self._writes else ""
             if refused:
-                display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
+                self._display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
             yield
 
 

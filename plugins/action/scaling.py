@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.scaling import DOCUMENTATION
-from ..plugin_utils._actions import series
+from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_scaling import FORMATS
@@ -23,15 +21,15 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         x, change, phases = options["x"], options["change"], options["phases"]
         reader(x)
-        loaded = series.load(options["results"], change)
+        loaded = reporting.load(options["results"], change)
         missing = sorted(set(phases) - {item.phase for item in loaded.records})
         if missing:
             there = ", ".join(sorted({item.phase for item in loaded.records}))
-            raise AnsibleActionFail(f"change {change} has no phase {', '.join(missing)}; it has {there}")
+            raise ValueError(f"change {change} has no phase {', '.join(missing)}; it has {there}")
         rounds = [item for item in loaded.records if not phases or item.phase in phases]
         report = scaling(change, rounds, x, options["work"], options["workload"])
         report["problems"] = [*report["problems"], *loaded.problems]
         folder = record_files.change_folder(options["results"], change)
         stem = f"scaling-{record_files.file_slug(x)}"
-        result = series.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
+        result = reporting.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
         return {**result, "curves": len(report["curves"])}

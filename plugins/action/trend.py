@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..modules.trend import DOCUMENTATION
-from ..plugin_utils._actions import series
+from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._records import record_files
@@ -34,26 +32,26 @@ class ActionModule(ControllerAction):
         results = options["results"]
         chosen = [change_of(item) for item in options["changes"]]
         check_once(chosen)
-        found = [step_of(item, series.load(results, item["change"]), limits) for item in chosen]
+        found = [step_of(item, reporting.load(results, item["change"]), limits) for item in chosen]
         found = found or in_time_order(results, limits)
         if not found:
-            raise AnsibleActionFail(
+            raise ValueError(
                 f"{results} holds no change with records of both phases and their times; name them in their order"
             )
         steps = [step for step, _problems in found]
         report = trend(name, steps, options["workload"], options["metric"])
         report["problems"] = report["problems"] + [problem for _step, problems in found for problem in problems]
-        result = series.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        result = reporting.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
         return {**result, "changes": [step.change for step in steps]}
 
 
 def change_of(item: Any) -> dict[str, str]:
-    """One entry of ``changes``, the name of a change or a dict; AnsibleActionFail with what would be right."""
+    """One entry of ``changes``, the name of a change or a dict; ValueError with what would be right."""
     # A ticket number is a name, too, and YAML reads it as an integer.
     named = isinstance(item, (str, int)) and not isinstance(item, bool)
     given = {"change": item} if named else item
     if not isinstance(given, Mapping) or not set(given) <= set(CHANGE) or not given.get("change"):
-        raise AnsibleActionFail(
+        raise ValueError(
             f"changes has {item!r}; an entry is the name of a change, or a dict of change and optionally"
             " label, before and after"
         )
@@ -63,23 +61,25 @@ def change_of(item: Any) -> dict[str, str]:
         for key in ("change", "before", "after"):
             check_slug(key, found[key])
     except ValueError as error:
-        raise AnsibleActionFail(f"changes has {item!r}: {error}") from None
+        raise ValueError(f"changes has {item!r}: {error}") from None
     return found
 
 
 def check_once(chosen: list[dict[str, str]]) -> None:
-    """AnsibleActionFail for the same two states twice, because the product of all changes would count them twice."""
+    """ValueError for the same two states twice, because the product of all changes would count them twice."""
     seen = set()
     for item in chosen:
         states = item["change"], item["before"], item["after"]
         if states in seen:
-            raise AnsibleActionFail(f"changes has {item['change']} twice ({item['before']} to {item['after']})")
+            raise ValueError(f"changes has {item['change']} twice ({item['before']} to {item['after']})")
         seen.add(states)
 
 
 def in_time_order(results: str, limits: comparing.Options) -> list[tuple[TrendStep, list[str]]]:
     """The steps of all changes that have both phases, in the order in which they were measured; each is read once."""
-    found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in series.measured(results)]
+    found = [
+        (start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in reporting.measured(results)
+    ]
     return [item for _start, item in sorted(found, key=lambda item: (item[0], item[1][0].change))]
 
 
@@ -87,6 +87,6 @@ def step_of(
     item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options
 ) -> tuple[TrendStep, list[str]]:
     """The comparisons of one change, and the problems of its records."""
-    report = series.compared(loaded, item["before"], item["after"], limits)
+    report = reporting.compared(loaded, item["before"], item["after"], limits)
     problems = [f"{item['change']}: {problem}" for problem in report["problems"]]
     return TrendStep(item["change"], item["label"], report["comparisons"]), problems

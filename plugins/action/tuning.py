@@ -7,29 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..lookup.tunings import known_tunings
 from ..plugin_utils._actions.controller import HonestAction
 from ..plugin_utils._actions.role_options import module_options, templated
 from ..plugin_utils._actions.variables import in_variables, role_specs
-from ..plugin_utils._answers.answers import OF_TUNING
+from ..plugin_utils._answers.answers import OF_TUNING, Answer
 
 
 class ActionModule(HonestAction):
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def perform(self, given: dict[str, Any]) -> Answer:
         spec = {"name": {"type": "str", "required": True, "choices": known_tunings()}}
         _result, arguments = self.validate_argument_spec(argument_spec=spec)
-        variables, name = task_vars or {}, arguments["name"]
-        value_of = templated(self._templar, variables)
-        try:
-            self.check_common(value_of)
-            options = module_options(name, role_specs(name), value_of)
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from error
-        module = f"zpower.sap_tuning.{name}"
-        answer = self.ask(module, options, variables, OF_TUNING)
+        name, value_of = arguments["name"], templated(self._templar, given)
+        self.check_common(value_of)
+        options = module_options(name, role_specs(name), value_of)
+        answer = self.ask(f"zpower.sap_tuning.{name}", options, given, OF_TUNING)
         if answer.get("failed"):
-            result["msg"] = in_variables(name, answer.pop("msg", ""))
-        return result | answer
+            answer["msg"] = in_variables(name, answer.get("msg", ""))
+        return answer

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any, cast
 
-from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from ..lookup.tunings import known_tunings
@@ -40,25 +39,22 @@ for role in WITH_ROWS:
 class ActionModule(HonestAction):
     _supports_diff = True
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def perform(self, given: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
         if self._display.verbosity < 2:  # -v shows all rows of the table, and not the whole result
             result["_ansible_verbose_override"] = True
         _result, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        variables, given = {**(task_vars or {}), **arguments["variables"]}, arguments["tunings"]
+        variables, tunings = {**given, **arguments["variables"]}, arguments["tunings"]
         if arguments["failing"] is not None and not arguments["names"]:  # a second task without anything to do
             failing = arguments["failing"]
             return {**result, "failed": bool(failing), "failing": failing, "msg": "; ".join(failing)}
-        unknown = [name for name in given if name not in TUNINGS]
+        unknown = [name for name in tunings if name not in TUNINGS]
         if unknown:
-            raise AnsibleActionFail(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
-        names = list(dict.fromkeys(given if arguments["names"] is None else arguments["names"]))
+            raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
+        names = list(dict.fromkeys(tunings if arguments["names"] is None else arguments["names"]))
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
-        try:
-            self.check_common(templated(self._templar, variables))
-        except ValueError as error:  # one for all tunings
-            raise AnsibleActionFail(str(error)) from error
+        self.check_common(templated(self._templar, variables))
         of_host = self._of_host(variables)
         options, mistakes = self._options(chosen, variables)
         platform = {}
@@ -69,7 +65,7 @@ class ActionModule(HonestAction):
                 "platform": {**asked, "tunings": names, **arguments["platform"]},
             }
         if mistakes and arguments["stop_on_error"]:
-            raise AnsibleActionFail("; ".join(mistakes.values()))
+            raise ValueError("; ".join(mistakes.values()))
         later = variables.get("__sap_profile_order", {}).get("later", {})
         changing = arguments["defer"] and not self._task.check_mode
         waits = changing and variables["inventory_hostname"] in later
@@ -83,7 +79,7 @@ class ActionModule(HonestAction):
         if called or platform:
             module_args = {
                 "names": called,
-                "tunings": {name: {**options[name], **(given.get(name) or {})} for name in called},
+                "tunings": {name: {**options[name], **(tunings.get(name) or {})} for name in called},
                 "stop_on_error": arguments["stop_on_error"],
                 **({"preflight": True} if arguments["preflight"] else {}),
                 **platform,
@@ -110,7 +106,7 @@ class ActionModule(HonestAction):
         asked = set(variables.get("ansible_run_tags", ("all",)))
         if not asked & {*known, *self._task.tags, "all", "tagged"} - {"always"}:
             fitting = ", ".join([*known, "all", "tagged"])
-            raise AnsibleActionFail(f"nothing was done: --tags {','.join(sorted(asked))} matches none of {fitting}")
+            raise ValueError(f"nothing was done: --tags {','.join(sorted(asked))} matches none of {fitting}")
 
     def _rollback(self, variables: Mapping[str, Any]) -> bool:
         """Whether everything is taken back. Then waivers and the requests to the platform do not count."""
@@ -125,7 +121,7 @@ class ActionModule(HonestAction):
         latest = "" if days in (None, "") else (waiving.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
         limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail")
         if not self._task.check_mode and (mistakes := waivers.parse(value, WITH_ROWS, limits)[1]):
-            raise AnsibleActionFail("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
+            raise ValueError("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
         found = {"waivers": dated(value), "waiver_limits": list(limits), "strict": strict}
         return {**found, "groups": ["all", *variables.get("group_names", ())]}
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-
 from ..module_utils._measure.round import entry_point, rounds
 from ..modules import enqt, niping, workload
 from ..plugin_utils._actions.commands import encoded
@@ -49,41 +47,32 @@ class ActionModule(HonestAction):
         """The name of the module, without that of the collection."""
         return str(self._task.action.rpartition(".")[2])
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        variables = task_vars or {}
+    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
         spec = {**entry_point.ARGUMENTS, **MODULES[self.module].ARGUMENTS}
         _result, options = self.validate_argument_spec(argument_spec=spec, required_by={"change": "phase"})
         arguments = {name: value for name, value in self._task.args.items() if name not in IDS}
         if options["side"] != "client":
-            return result | self._module(arguments, variables)
-        ids = self._ids(options, variables)
+            return self._module(arguments, given)
+        ids = self._ids(options, given)
         if ids["change"] is not None:
             self._prepare(arguments, options, ids)
-        outcome = self._module(arguments, variables)
+        outcome = self._module(arguments, given)
         records = self._records_of(outcome.pop("records", []), ids, options["protocol"])
-        result = result | outcome
         # the role measure starts a server again, but only once per round
-        if variables.get("__measure_again") is False and (gone := without_server(records)):
-            return {**result, "failed": True, "server_gone": True, "msg": f"nothing was measured: {gone}"}
-        if records:
-            result.update(self._keep(records, options["results"], ids))
-        return result
+        if given.get("__measure_again") is False and (gone := without_server(records)):
+            return {**outcome, "failed": True, "server_gone": True, "msg": f"nothing was measured: {gone}"}
+        return {**outcome, **(self._keep(records, options["results"], ids) if records else {})}
 
     def _prepare(self, arguments: dict[str, Any], options: Mapping[str, Any], ids: dict[str, Any]) -> None:
-        """Add what earlier records of the change determine; AnsibleActionFail if this round was measured already."""
+        """Add what earlier records of the change determine; ValueError if this round was measured already."""
         results = Path(options["results"])
-        try:
-            folder = record_files.change_folder(results, ids["change"]) / record_files.file_slug(ids["host"])
-            check_writable(folder)
-            expected = names(self.module, options)
-            there = [name for name in expected if self._place(ids, results, name, ids["peer"]).exists()]
-        except ValueError as error:
-            # ansible-core 2.21 would print a cause behind the sentence once more
-            raise AnsibleActionFail(str(error)) from None
+        folder = record_files.change_folder(results, ids["change"]) / record_files.file_slug(ids["host"])
+        check_writable(folder)
+        expected = names(self.module, options)
+        there = [name for name in expected if self._place(ids, results, name, ids["peer"]).exists()]
         if there:
             path = self._place(ids, results, there[0], ids["peer"])
-            raise AnsibleActionFail(f"{path} exists already: name another round or change, or move it away")
+            raise ValueError(f"{path} exists already: name another round or change, or move it away")
         if self._place(ids, results, rounds.CONTROL_NAME, rounds.CONTROL_PEER).exists():
             arguments["control"] = False
         if not options["calibrated"]:
@@ -99,14 +88,11 @@ class ActionModule(HonestAction):
         return self.ask(f"zpower.sap_tuning.{self.module}", arguments, variables, OF_SERVER_OR_ROUND)
 
     def _ids(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """The fields that tie a record to its change; AnsibleActionFail if they cannot be names of files."""
+        """The fields that tie a record to its change; ValueError if they cannot be names of files."""
         change, phase = (options[name] or None for name in ("change", "phase"))
-        try:
-            for name, value in (("change", change), ("phase", phase)):
-                if change is not None:
-                    check_slug(name, value)
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
+        if change is not None:
+            check_slug("change", change)
+            check_slug("phase", phase)
         return {
             "change": change,
             "phase": phase,
@@ -116,7 +102,7 @@ class ActionModule(HonestAction):
         }
 
     def _records_of(self, given: Any, ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The records that the host returned; AnsibleActionFail if one is not sound."""
+        """The records that the host returned; ValueError if one is not sound."""
         # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON
         part_of = json.loads(json.dumps({name: value for name, value in protocol.items() if value is not None}))
         complete = []
@@ -129,7 +115,7 @@ class ActionModule(HonestAction):
                 named = {name: complete[-1][name] or "none" for name in ("change", "phase")}
                 wrong = record_files.validate({**complete[-1], **named}) or ""
             if wrong:
-                raise AnsibleActionFail(f"{ids['host']} returned a record that cannot be used: {one_line(wrong)}")
+                raise ValueError(f"{ids['host']} returned a record that cannot be used: {one_line(wrong)}")
         return complete
 
     def _complete(self, record: dict[str, Any], ids: dict[str, Any]) -> dict[str, Any]:
@@ -168,11 +154,9 @@ class ActionModule(HonestAction):
             line["record"] = None
             try:
                 line["record"] = str(record_files.store(results, record))
-            except OSError as error:
-                reason = error.strerror or str(error)
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
                 problems.setdefault(reason, []).append(line["workload"])
-            except ValueError as error:
-                problems.setdefault(str(error), []).append(line["workload"])
         return [
             f"measured, but not stored below {results}: {', '.join(names)}: {reason}"
             for reason, names in problems.items()

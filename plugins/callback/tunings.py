@@ -61,11 +61,11 @@ from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION, mistakes, refusal
 from ..plugin_utils._answers import facts
 from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
-from ..plugin_utils._evidence.document import LOST, Run, build
+from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
-from ..plugin_utils._evidence.shapes import KINDS, Document
+from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
 from ..plugin_utils._records.collection import collection_version
-from ..plugin_utils._rollout import closing
+from ..plugin_utils._rollout import keeping
 
 VARIABLE = "zpower_evidence"
 HELP = "docs/troubleshooting.md of the collection"
@@ -124,28 +124,23 @@ def message(result: object, task: Any) -> str:
     return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
 
 
-def gives_verdict(result: object) -> bool:
-    """Whether a failure is that of the action tunings for errors or drift, with the sentences in ``failing``."""
-    return isinstance(result, Mapping) and isinstance(result.get("failing"), list)
-
-
-def run_of(recording: Recording, ended: str | None, stopped: str) -> Run:
+def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
     """This run, as the command line names it."""
     given = context.CLIARGS
     tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
-    return Run(
-        kind=recording.kind,
-        begun=recording.begun,
-        ended=ended,
-        collection=collection_version(COLLECTION),
-        ansible_core=ansible_core_version,
-        inventory=", ".join(map(str, given.get("inventory") or ())),
-        limit=str(given.get("subset") or "") or None,
-        tags=[] if tags == ["all"] else tags,
-        skip_tags=skipped,
-        check=recording.check or bool(given.get("check")),
-        stopped=stopped,
-    )
+    found: RunFields = {
+        "kind": recording.kind,
+        "begun": recording.begun,
+        "ended": ended,
+        "collection": collection_version(COLLECTION),
+        "ansible_core": ansible_core_version,
+        "inventory": ", ".join(map(str, given.get("inventory") or ())),
+        "limit": str(given.get("subset") or "") or None,
+        "tags": [] if tags == ["all"] else tags,
+        "skip_tags": skipped,
+        "check": recording.check or bool(given.get("check")),
+    }
+    return {**found, "stopped": stopped} if stopped else found
 
 
 def variable(play: Any, host: Any, name: str) -> Any:
@@ -181,19 +176,9 @@ def put_in_front(play: Any, message: str) -> None:
     play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
 
 
-def results_command(play: Any, host: Any) -> list[str]:
-    """The user's command for finished evidence. ValueError if it cannot be used; raises what a template raises."""
-    return command.parse(variable(play, host, command.VARIABLE))
-
-
 def results_folder(play: Any, host: Any) -> Path:
     named = variable(play, host, "zpower_results")
     return Path(os.path.expanduser(os.path.expandvars(str(named or "results"))))
-
-
-def of_collection(play: Any) -> bool:
-    """Whether a play stands in a playbook of this collection."""
-    return Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS
 
 
 def sources_of(inventory: Any) -> list[str]:
@@ -248,7 +233,7 @@ class CallbackModule(CallbackBase):
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
         later = play._uuid == self._play  # a later batch
         kind = "" if later else self._kind(play)
-        if not later and (kind or of_collection(play)):
+        if not later and (kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS):
             self._ours = True
             self._refuse(
                 refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), sources_of(inventory))
@@ -332,7 +317,7 @@ class CallbackModule(CallbackBase):
             self._cannot_write(kind, error)
             return
         try:
-            self._commands[kind] = results_command(play, host)
+            self._commands[kind] = command.parse(variable(play, host, command.VARIABLE))
         except Exception as error:  # pylint: disable=broad-exception-caught
             self._refuse(f"{command.VARIABLE} cannot be called: {error}")
 
@@ -351,9 +336,10 @@ class CallbackModule(CallbackBase):
         if ignore_errors and (task.run_once or not self._current.judges):
             self._current.run(host, task.run_once)
             return
-        said, drift = message(part(result, "result"), task), False
-        if gives_verdict(part(result, "result")):
-            # drift has rows, so only errors need a message
+        given = part(result, "result")
+        said, drift = message(given, task), False
+        if isinstance(given, Mapping) and isinstance(given.get("failing"), list):
+            # of the action tunings; drift has rows, so only errors need a message
             said, drift = self._current.errors(host) or said, self._current.only_drift(host)
         # Ansible fails all hosts of the batch with a task that runs once
         hosts = self._batch if task.run_once else [host]
@@ -433,7 +419,7 @@ class CallbackModule(CallbackBase):
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
         evidence, run = str(self._folders.get("rollout", "")), self._rollout["run"]
         try:
-            return closing.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
+            return keeping.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
         except (OSError, ValueError) as error:
             self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""

@@ -54,23 +54,32 @@ class HonestAction(ActionBase):
 
     It also refuses variables that are misspelt or of a wrong type. The callback does so for all hosts at once, before a
     playbook of the collection begins; this is for plays of the user's own, and for variables of roles and tasks.
+    A subclass has ``perform``, whose OSError and ValueError fail the task with their sentence.
     """
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
 
+    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+        """The result, from the variables of the task."""
+        raise NotImplementedError
+
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        given = task_vars or {}
+        value_of = templated(self._templar, given)
         try:
-            facts.check(task_vars or {})
+            facts.check(given)
+            # other templates are left to the task that uses them
+            wrong = variables.mistakes(given, lambda name: value_of(name) if name == variables.OWN else None)
+            if found := dict.fromkeys(wrong, ()):
+                raise ValueError(variables.refusal(found, 0))
+            return {**super().run(tmp, task_vars), **self.perform(given)}
+        except OSError as error:
+            where = f"{error.filename} on the controller: " if error.filename else ""
+            raise AnsibleActionFail(f"{where}{error.strerror or error}") from None
         except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
-        value_of = templated(self._templar, task_vars or {})
-        # other templates are left to the task that uses them
-        wrong = variables.mistakes(task_vars or {}, lambda name: value_of(name) if name == variables.OWN else None)
-        if found := dict.fromkeys(wrong, ()):
-            raise AnsibleActionFail(variables.refusal(found, 0))
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        return result
+            # ansible-core 2.21 would print a cause behind the sentence once more
+            raise AnsibleActionFail(one_line(error)) from None
 
     def check_common(self, value_of: Callable[[str], Any]) -> None:
         """ValueError for variables that no tuning of this call can use; a warning for a deprecated one."""
@@ -97,8 +106,6 @@ class HonestAction(ActionBase):
 class ControllerAction(HonestAction):
     """An action that checks its options, then acts; a subclass has the argument spec, further rules, and ``act``.
 
-    OSError and ValueError of ``act`` fail the task with their sentence.
-
     As a part of a role it also has ``VARIABLES``: an option that the task leaves out has the value of its variable.
     """
 
@@ -116,22 +123,9 @@ class ControllerAction(HonestAction):
         for line in lines:
             self._display.display(one_line(line))
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        self._task.args = {**self._from_variables(task_vars or {}), **self._task.args}
+    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+        value_of = templated(self._templar, given)
+        asked = {option: value_of(name) for option, name in self.VARIABLES.items() if option not in self._task.args}
+        self._task.args = {name: value for name, value in asked.items() if value is not None} | self._task.args
         _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
-        try:
-            return {**result, **self.act(options, task_vars or {})}
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            raise AnsibleActionFail(f"{where}{error.strerror or error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(one_line(error)) from None
-
-    def _from_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        value_of = templated(self._templar, variables)
-        asked = {option: name for option, name in self.VARIABLES.items() if option not in self._task.args}
-        try:
-            return {option: value for option, name in asked.items() if (value := value_of(name)) is not None}
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
+        return self.act(options, given)

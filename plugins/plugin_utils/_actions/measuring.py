@@ -15,6 +15,7 @@ from ...module_utils._measure.round import rounds
 from .._pages.text import one_line
 from .._records import record_files
 from .._records.collection import collection_version
+from .._records.grouping import by_key
 from .._records.round import ROUND_TRIP
 from .._statistics.ranks import median
 
@@ -54,7 +55,11 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
     good = [run["metrics"] for run in counted if run["ok"]]
     errors = [run["error"] for run in record["runs"] if run.get("error")]
     line: dict[str, Any] = {"workload": record["workload"]["name"], "peer": record["peer"]}
-    line.update(_medians((record["workload"].get("metric") or {}).get("name") or ROUND_TRIP[0], good))
+    primary = (record["workload"].get("metric") or {}).get("name") or ROUND_TRIP[0]
+    # the metric that decides, and tr2 beside av2
+    for name in [primary, *(["tr2_kib_per_s"] if primary == "av2_us" else [])]:
+        values = [metrics[name] for metrics in good if metrics.get(name) is not None]
+        line[name] = median(values) if values else None
     links = sorted({link.get("mode") or "unknown" for run in counted for link in run.get("links") or ()})
     line.update({"links": links} if links else {})
     line.update(control=record["workload"]["control"], runs_ok=len(good), runs_failed=len(counted) - len(good))
@@ -62,19 +67,10 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
     return line
 
 
-def _medians(primary: str, good: list[Mapping[str, Any]]) -> dict[str, float | None]:
-    """The metric that decides, and tr2 beside av2; None if no run that counts has it."""
-    names = [primary, *(["tr2_kib_per_s"] if primary == "av2_us" else [])]
-    known = {name: [metrics[name] for metrics in good if metrics.get(name) is not None] for name in names}
-    return {name: median(values) if values else None for name, values in known.items()}
-
-
 def lost(lines: list[dict[str, Any]]) -> list[str]:
     """One sentence for each reason why workloads have no result: what keeps all of them off is said once."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for line in lines:
-        if not line["control"] and not line["runs_ok"]:
-            found.setdefault((line["peer"], str(line["error"])), []).append(line["workload"])
+    without = (line for line in lines if not line["control"] and not line["runs_ok"])
+    found = by_key(((line["peer"], str(line["error"])), line["workload"]) for line in without)
     return [
         f"every run of {', '.join(names)}{'' if peer == rounds.LOCAL_PEER else f' with {peer}'} failed: {error}"
         for (peer, error), names in found.items()

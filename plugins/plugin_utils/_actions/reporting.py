@@ -1,45 +1,49 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shared by the actions that write reports: failures in one sentence, and the result of a task."""
+"""Shared by the actions that write reports: reading changes, failures in one sentence, and the result of a task."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from ansible.errors import AnsibleActionFail
-
+from .._compare import comparing
+from .._compare.shapes import Report
 from .._pages.text import one_line
-from .._pages.writing import Written
+from .._pages.writing import Formats, Written, write_formats
+from .._records import record_files
+from .._records.checks import check_slug
 
+PHASES = ("before", "after")
 PROBLEMS_SHOWN = 5
 
 
 @contextlib.contextmanager
 def reading(results: str, change: str) -> Iterator[None]:
-    """A block that reads the records of a change: AnsibleActionFail in one sentence if it cannot."""
+    """A block that reads the records of a change: ValueError in one sentence if it cannot."""
     if not change:
-        raise AnsibleActionFail("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
+        raise ValueError("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
     try:
         yield
     except (OSError, ValueError) as error:
-        raise AnsibleActionFail(f"the records of change {change!r} below {results} cannot be read: {error}") from None
+        raise ValueError(f"the records of change {change!r} below {results} cannot be read: {error}") from None
 
 
 @contextlib.contextmanager
 def writing(what: str, folder: Path) -> Iterator[None]:
-    """A block that writes ``what`` into a folder: AnsibleActionFail in one sentence if it cannot."""
+    """A block that writes ``what`` into a folder: ValueError in one sentence if it cannot."""
     try:
         yield
     except OSError as error:
-        raise AnsibleActionFail(
+        raise ValueError(
             f"{what} cannot be written into {folder}: {error.strerror or error}; "
             "the user who runs ansible-playbook must be able to write there"
         ) from None
     except ValueError as error:
-        raise AnsibleActionFail(f"{what} cannot be written: {error}") from None
+        raise ValueError(f"{what} cannot be written: {error}") from None
 
 
 def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]:
@@ -51,3 +55,50 @@ def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]
     headline = one_line(report["headline"])
     result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
     return {**result, **({"warnings": shown} if shown else {})}
+
+
+def load(results: str, change: str) -> record_files.Loaded:
+    """The records of a change; ValueError if there are none."""
+    loaded = read(results, change)
+    if not loaded.records:
+        why = f": {one_line(loaded.problems[0])}" if loaded.problems else ""
+        raise ValueError(f"there is no measurement record of change {change} below {results}{why}")
+    return loaded
+
+
+def read(results: str, change: str) -> record_files.Loaded:
+    """The records of a change, which may be none."""
+    with reading(results, change):
+        return record_files.load_change(results, change)
+
+
+def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
+    """Each change below ``results`` with records of both phases, and the time of its first record; sorted by name."""
+    names = sorted(entry.name for entry in Path(results).iterdir() if entry.is_dir() and not entry.is_symlink())
+    for name in names:
+        try:
+            check_slug("change", name)
+        except ValueError:
+            continue
+        loaded = read(results, name)
+        starts = [item.started for item in loaded.records if item.started is not None]
+        if starts and set(PHASES) <= {item.phase for item in loaded.records}:
+            yield min(starts), loaded
+
+
+def compared(loaded: record_files.Loaded, before: str, after: str, options: comparing.Options) -> Report:
+    """The report on two phases of a change; their names are free."""
+    if (before, after) != PHASES:
+        states = {before: "before", after: "after"}
+        records = [replace(item, phase=states[item.phase]) for item in loaded.records if item.phase in states]
+        tunings = [{**item, "phase": states[item["phase"]]} for item in loaded.tunings if item["phase"] in states]
+        loaded = replace(loaded, records=records, tunings=tunings)
+    return cast(Report, comparing.compare_change(loaded, options=options))
+
+
+def write(
+    report: Mapping[str, Any], formats: Formats, place: tuple[Path, str], chosen: Sequence[str], check: bool
+) -> dict[str, Any]:
+    """Write the chosen formats as ``<stem>.<format>``; the result of the task. ``place``: folder and stem."""
+    with writing(place[1], place[0]):
+        return report_result(report, write_formats(formats, (report,), place, chosen, check))

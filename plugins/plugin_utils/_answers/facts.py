@@ -39,17 +39,12 @@ def deciding(variables: Mapping[str, Any]) -> list[str]:
     return sorted(found - {"__rollout_plan"} if variables.get("inventory_hostname") == "localhost" else found)
 
 
-def refusal(host: str, names: list[str]) -> str:
-    """Why nothing is done for a host with these facts."""
-    shown = ", ".join(shorten(one_line(name), LONGEST_NAME) for name in names[:3])
-    return (
-        f"{one_line(host)} has the fact {shown}, which is the name of a variable of this collection or of Ansible: "
-        "only the inventory, a play or -e may set it. Find what returns it (a module on the host, set_fact with "
-        "cacheable, a cache of facts), and run again without it"
-    )
-
-
 def check(variables: Mapping[str, Any]) -> None:
     """ValueError for a host whose facts would decide."""
     if names := deciding(variables):
-        raise ValueError(refusal(str(variables.get("inventory_hostname")), names))
+        shown = ", ".join(shorten(one_line(name), LONGEST_NAME) for name in names[:3])
+        raise ValueError(
+            f"{one_line(variables.get('inventory_hostname'))} has the fact {shown}, which is the name of a variable of "
+            "this collection or of Ansible: only the inventory, a play or -e may set it. Find what returns it (a "
+            "module on the host, set_fact with cacheable, a cache of facts), and run again without it"
+        )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from .._experiment import outcomes
+from .._records.grouping import by_key
 from .._records.record_files import Loaded
 from .._records.round import LOCAL_PEER, Round, time_text
 from .._statistics import gates
@@ -25,7 +26,7 @@ from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
 from .side_effects import some
-from .summary import count, deciding_rows, evidence, headline, method, overall_of_experiment, undecided
+from .summary import count, evidence, headline, method, overall_of_experiment, undecided
 
 SCHEMA = "zpower.sap_tuning/report/1"
 PHASES = ("before", "after")
@@ -98,7 +99,8 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
     experiment = None
     if loaded.experiment:
         entries = [item.entry for item in comparisons]
-        why = next((undecided(row, comparisons) for row in deciding_rows(rows) if row["verdict"] == INCONCLUSIVE), "")
+        first = outcomes.first_rows(rows).values()
+        why = next((undecided(row, comparisons) for row in first if row["verdict"] == INCONCLUSIVE), "")
         experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
     return {
@@ -211,11 +213,8 @@ def _compare_all(
     rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options, contrasts: int
 ) -> list[Comparison]:
     """One comparison per host, peer and workload, sorted. Controls are compared first, because the others need them."""
-    groups: dict[tuple[str, str, str], list[Round]] = {}
     states = contrast.phases
-    for item in rounds:
-        if item.phase in states:
-            groups.setdefault((item.host, item.peer, item.workload.name), []).append(item)
+    groups = by_key(((item.host, item.peer, item.workload.name), item) for item in rounds if item.phase in states)
     keys = sorted(groups, key=lambda key: (not any(item.workload.control for item in groups[key]), key))
     controls: dict[str, list[Comparison]] = {}
     judged: dict[str, Control] = {}
@@ -265,7 +264,7 @@ def _control(host: str, comparisons: Sequence[Comparison]) -> dict[str, Control]
 
 def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, Any]]) -> None:
     """One number of rounds for the whole report: the comparisons that lack rounds name that of the deciding row."""
-    first = {row["contrast"]: row for row in deciding_rows(rows)}
+    first = outcomes.first_rows(rows)
     for item in comparisons:
         row = first.get(item.entry["contrast"])
         if row is not None and row["more_rounds"] is not None and item.cause in ("rounds", "noise"):

@@ -131,7 +131,7 @@ def _secondary(
         if old is None or new is None or not all(useful.values()):
             continue
         entry = {
-            "metric": _metric(side, ends),
+            "metric": "cpu_us_per_unit" + (f"_{side}" if len(ends) > 1 else ""),
             "unit": "µs",
             "before": short(old.cpu_us_per_unit),
             "after": short(new.cpu_us_per_unit),
@@ -153,10 +153,6 @@ def _secondary(
     return entries
 
 
-def _metric(side: str, ends: Sequence[str]) -> str:
-    return "cpu_us_per_unit" + ("" if len(ends) == 1 else f"_{side}")
-
-
 def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
     """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
     idle = kpi.idle_rate(_idle_windows(rounds, index))
@@ -171,10 +167,10 @@ def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits)
     old, new = kpis[side]["before"], kpis[side]["after"]
     if old is None or new is None:
         return
-    sources = {
-        phase: sorted({_source(item.cpu_source[index]) for item in rounds if item.cpu[index] is not None})
-        for phase, rounds in useful.items()
-    }
+    sources = {}
+    for phase, rounds in useful.items():
+        names = {item.cpu_source[index] for item in rounds if item.cpu[index] is not None}
+        sources[phase] = sorted({OWN if name in OWN_SOURCES else str(name) for name in names})
     if len({*sources["before"], *sources["after"]}) > 1:
         named = [" and ".join(sources[phase]) for phase in PHASES]
         yield _Doubt(
@@ -191,10 +187,6 @@ def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits)
         )
     moved_by = list(_background_moved(useful, side, limits)) if old.net and new.net else []
     yield from moved_by or _others_moved(useful, side, shared)
-
-
-def _source(name: str | None) -> str:
-    return OWN if name in OWN_SOURCES else str(name)
 
 
 def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Doubt]:

@@ -14,11 +14,11 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._experiment.outcomes import first_rows
 from .._statistics.looks import DECLARED, LOOKS
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
-from .summary import deciding_rows
 
 CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
@@ -173,7 +173,7 @@ def _of_experiment(facts: ChangeFacts, experiment: Mapping[str, Any], rows: Sequ
             f"Take back any changes that the last session left behind: `{back} -e zpower_checkpoint={facts.change}`."
         ]
     if winner is None:
-        needed = [row["rounds"] + row["more_rounds"] for row in deciding_rows(rows) if row["more_rounds"]]
+        needed = [row["rounds"] + row["more_rounds"] for row in first_rows(rows).values() if row["more_rounds"]]
         if not needed:
             return ["Nothing to do: the hosts are in the state in which they were found."]
         again = f": `{_plain(facts.repeat)} -e zpower_change={facts.change} -e experiment_max_rounds={max(needed)}`"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics import gates, series
 from .._statistics import hosts as over
@@ -62,17 +63,13 @@ class Pooled(NamedTuple):
     spread: float | None = None
 
 
-def line(host: str, rounds: Iterable[Round]) -> Line:
+def better(item: Round) -> float | None:
+    """The value of a round, or its inverse if lower is better."""
+    return 1.0 / item.median if item.median and item.workload.better == "lower" else item.median
+
+
+def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | None] = better) -> Line:
     """Pool the rounds of a host; a round counts only if every workload has a value in it."""
-    return _line(host, rounds, _better)
-
-
-def longest_line(host: str, rounds: Iterable[Round]) -> Line:
-    """The same for the longest round trips, of the workloads that have them; above 0 is longer."""
-    return _line(host, rounds, lambda item: item.longest)
-
-
-def _line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | None]) -> Line:
     values: dict[Slot, dict[tuple[str, str], tuple[Round, float]]] = {}
     for item in rounds:
         known = value(item)
@@ -157,10 +154,8 @@ def sides(item: Line) -> tuple[list[float], list[float]]:
 
 def _places(item: Line) -> list[list[int]]:
     """The places of the readings of each session."""
-    found: dict[int, list[int]] = {}
-    for place, number in enumerate(item.sessions or [1] * len(item.readings)):
-        found.setdefault(number, []).append(place)
-    return list(found.values())
+    sessions = item.sessions or [1] * len(item.readings)
+    return list(by_key((number, place) for place, number in enumerate(sessions)).values())
 
 
 def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: float) -> Pooled:
@@ -233,10 +228,9 @@ def _merged(group: Sequence[Line]) -> Line:
     """One line for hosts with the same order: the mean per round of those that have it, each levelled first."""
     if len(group) == 1:
         return group[0]
-    values: dict[Slot, list[float]] = {}
-    for item in group:
-        for slot, (_state, value) in zip(item.slots, levelled(item), strict=True):
-            values.setdefault(slot, []).append(value)
+    values = by_key(
+        (slot, value) for item in group for slot, (_state, value) in zip(item.slots, levelled(item), strict=True)
+    )
     longest = max(group, key=lambda item: len(item.slots))
     slots = tuple(slot for slot in longest.slots if slot in values)
     readings = tuple((slot[0], math.fsum(values[slot]) / len(values[slot])) for slot in slots)
@@ -281,11 +275,6 @@ def fewest(item: Line) -> int:
     """Rounds of the state that has fewer."""
     states = [state for state, _value in item.readings]
     return min(states.count(BEFORE), states.count(AFTER))
-
-
-def _better(item: Round) -> float | None:
-    """The value of a round, or its inverse if lower is better."""
-    return 1.0 / item.median if item.median and item.workload.better == "lower" else item.median
 
 
 def _time(slot: Slot, rounds: Sequence[Round]) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from .._records.grouping import by_key
 from .._statistics import gates
 from .._statistics.gates import Control, Deviation, Longer
 from .._statistics.hosts import FEWEST_HOSTS
@@ -76,10 +77,7 @@ def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, cont
 
 
 def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
-    by_host: dict[str, list[Comparison]] = {}
-    for item in comparisons:
-        if not item.control:
-            by_host.setdefault(item.entry["host"], []).append(item)
+    by_host = by_key((str(item.entry["host"]), item) for item in comparisons if not item.control)
     found = []
     for name, ours in sorted(by_host.items()):
         usable = [item for item in ours if item.cause not in TURNED_AWAY]
@@ -93,7 +91,7 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
                 ours[0].material,
                 mean([item.step for item in usable or ours]),
                 ours[0].judged,
-                _longer(pooled.longest_line(name, rounds)),
+                _longer(pooled.line(name, rounds, lambda item: item.longest)),
             )
         )
     return found

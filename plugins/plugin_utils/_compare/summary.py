@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
 from .flags import OTHER_WORK
@@ -47,15 +48,10 @@ def overall_of_experiment(experiment: Mapping[str, Any], rows: Sequence[Mapping[
     """
     if experiment["winner"] is not None:
         return IMPROVED
-    words = {row["verdict"] for row in deciding_rows(rows)}
+    words = {row["verdict"] for row in first_rows(rows).values()}
     if not experiment["progress"]["complete"]:
         return INCONCLUSIVE if words else NO_DATA
     return next((word for word in UNDECIDED if word in words), UNCHANGED)
-
-
-def deciding_rows(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The first row of each contrast."""
-    return list({row["contrast"]: row for row in reversed(rows)}.values())[::-1]
 
 
 def undecided(row: Mapping[str, Any], comparisons: Sequence[Comparison]) -> str:

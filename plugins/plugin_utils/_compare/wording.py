@@ -23,7 +23,8 @@ def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
     if found.unit == "starts" and found.effect is None:
         return Verdict(INCONCLUSIVE, _few_starts(found.rounds), "starts")
     if found.effect is None or (found.rounds < LOOKS[0].rounds and found.unit != "starts"):
-        return Verdict(INCONCLUSIVE, _few_rounds(found.rounds), "rounds")
+        only = f"only {found.rounds} {'round' if found.rounds == 1 else 'rounds'} per state"
+        return Verdict(INCONCLUSIVE, f"{only}; at least {LOOKS[0].rounds} are needed", "rounds")
     return _on_effect(found.word, found.effect, material, step)
 
 
@@ -137,10 +138,6 @@ def control_text(control: Control) -> str:
         f"the control workload, which the change cannot affect, changed by {signed(control.ratio)} (99 % interval"
         f" {signed(control.low)} to {signed(control.high)}; above 0 is better)"
     )
-
-
-def _few_rounds(rounds: int) -> str:
-    return f"only {rounds} {'round' if rounds == 1 else 'rounds'} per state; at least {LOOKS[0].rounds} are needed"
 
 
 def _few_starts(starts: int) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from .._answers.rows import PLACES, plain
 from .._pages.text import ARROW, listed, moment, natural, one_line, opaque, plural, shorten
 from .._records.checks import LONGEST_NAME
+from .._records.grouping import by_key
 from .document import MOST_FACTS, looked
 from .shapes import Document, Host, WaivedRow
 from .values import NOTHING, conflicts, current
@@ -118,8 +119,8 @@ def _title(document: Document) -> str:
 def _versions(one: Document, other: Document) -> list[str]:
     before, after = one["run"], other["run"]
     pairs = (
-        ("collection", before["collection"], after["collection"]),
-        ("ansible-core", before["ansible_core"], after["ansible_core"]),
+        (name.replace("_", "-"), before[name], after[name])  # type: ignore[literal-required]
+        for name in ("collection", "ansible_core")
     )
     return [f"{word} {_short(old)} {ARROW} {_short(new)}" for word, old, new in pairs if _short(old) != _short(new)]
 
@@ -286,10 +287,7 @@ def lines(difference: Difference) -> Iterator[str]:
 
 
 def _grouped(difference: Difference) -> Iterator[str]:
-    hosts: dict[tuple[tuple[Any, ...], str, str], list[str]] = {}
-    for host in difference["hosts"]:
-        for key in _sentences(host["changes"]):
-            hosts.setdefault(key, []).append(_short(host["host"]))
+    hosts = by_key((key, _short(host["host"])) for host in difference["hosts"] for key in _sentences(host["changes"]))
     last = None
     for rank, heading, sentence in sorted(hosts):
         if rank[:3] != last:

@@ -35,25 +35,6 @@ MOST_FACTS = 20_000
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of a playbook. Times are UTC in ISO 8601 with Z; ``ended`` is None until the run has ended."""
-
-    kind: str
-    begun: str
-    ended: str | None
-    collection: str
-    ansible_core: str
-    inventory: str
-    limit: str | None = None
-    tags: Sequence[str] = ()
-    skip_tags: Sequence[str] = ()
-    check: bool = False
-    """A run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this."""
-    stopped: str = ""
-    """Why a rollout stopped: no error of any host."""
-
-
-@dataclass(frozen=True)
 class HostResult:
     """What is known of one host. A host that failed only because drift is reported as a failure is ``ok``."""
 
@@ -74,7 +55,7 @@ class Waived:
 
 
 def build(
-    run: Run,
+    run: RunFields,
     planned: Iterable[str],
     results: Mapping[str, HostResult],
     waived: Waived | None = None,
@@ -86,36 +67,27 @@ def build(
     ValueError for an unknown kind or outcome, or a time that is none.
     """
     began = check(run)
-    waived = waived if waived and run.kind != "rollback" else Waived()  # taking back needs no exception
+    waived = waived if waived and run["kind"] != "rollback" else Waived()  # taking back needs no exception
     hosts = [_host(name, results.get(name)) for name in sorted({*planned, *results}, key=natural)]
-    if run.kind in ("rollback", "rollout"):
+    if run["kind"] in ("rollback", "rollout"):
         for host in hosts:
             host["rows"] = [row for row in host["rows"] if not nothing_used(row)]
     # only verify looks at everything for which there are waivers
-    partial = bool(run.kind != "verify" or run.limit or run.tags or run.skip_tags)
+    partial = bool(run["kind"] != "verify" or run["limit"] or run["tags"] or run["skip_tags"])
     waivers = waiving.apply(hosts, waived.by_host, waived.groups, day or began, partial)
     return assemble(run, hosts, waivers, [_text(sentence) for sentence in waived.mistakes])
 
 
-def assemble(run: Run, hosts: list[Host], waivers: list[WaiverUse], problems: list[str]) -> Document:
+def assemble(run: RunFields, hosts: list[Host], waivers: list[WaiverUse], problems: list[str]) -> Document:
     """The document of hosts and waivers as :func:`build` leaves them, with the totals and the result."""
-    totals = _totals(hosts, failing(run.kind, run.check)[1:])
+    totals = _totals(hosts, failing(run["kind"], run["check"])[1:])
     partial = sum(any(map(waiving.reported, host["rows"])) for host in hosts)
     result = _result(run, totals, partial)
-    about: RunFields = {
-        "kind": run.kind,
-        "check": run.check or run.kind == "verify",
-        "begun": run.begun,
-        "ended": run.ended,
-        "collection": run.collection,
-        "ansible_core": run.ansible_core,
-        "inventory": _text(run.inventory),
-        "limit": _text(run.limit) if run.limit else None,
-        "tags": [_text(tag) for tag in run.tags],
-        "skip_tags": [_text(tag) for tag in run.skip_tags],
-    }
-    if run.stopped:
-        about["stopped"] = _text(run.stopped)
+    about: RunFields = {**run, "check": run["check"] or run["kind"] == "verify", "inventory": _text(run["inventory"])}
+    about["limit"] = _text(run["limit"]) if run["limit"] else None
+    about["tags"], about["skip_tags"] = ([_text(tag) for tag in run[name]] for name in ("tags", "skip_tags"))
+    if stopped := run.get("stopped"):
+        about["stopped"] = _text(stopped)
     return {
         "schema": SCHEMA,
         "run": about,
@@ -128,18 +100,18 @@ def assemble(run: Run, hosts: list[Host], waivers: list[WaiverUse], problems: li
     }
 
 
-def check(run: Run) -> date:
+def check(run: RunFields) -> date:
     """The day on which the run began; ValueError says what is wrong with the run."""
-    if run.kind not in KINDS:
-        raise ValueError(f"kind is {run.kind!r}; one of {', '.join(KINDS)} belongs there")
-    stamp("begun", run.begun)
-    if run.ended is not None:
-        stamp("ended", run.ended)
-    return datetime.fromisoformat(run.begun.removesuffix("Z")).date()
+    if run["kind"] not in KINDS:
+        raise ValueError(f"kind is {run['kind']!r}; one of {', '.join(KINDS)} belongs there")
+    stamp("begun", run["begun"])
+    if run["ended"] is not None:
+        stamp("ended", run["ended"])
+    return datetime.fromisoformat(run["begun"].removesuffix("Z")).date()
 
 
 def failing(kind: str, check: bool) -> tuple[str, ...]:
-    """The verdicts of rows that are not as requested, the gravest first; kind and check as of :class:`Run`.
+    """The verdicts of rows that are not as requested, the gravest first; kind and check as of :class:`RunFields`.
 
     After what sets values, a value that waits for a restart is what the run left on purpose; ``confirm`` follows it.
     """
@@ -209,12 +181,12 @@ def _totals(hosts: Sequence[Host], drift: Sequence[str]) -> Totals:
     }
 
 
-def _result(run: Run, totals: Totals, partial: int) -> str:
+def _result(run: RunFields, totals: Totals, partial: int) -> str:
     """``partial``: the number of hosts with values that are only reported."""
     outcomes, verdicts = totals["outcomes"], totals["verdicts"]
-    if run.ended is None:
+    if run["ended"] is None:
         return "unfinished"
-    if run.stopped or verdicts["failed"] or any(outcomes[name] for name in LOST):
+    if run.get("stopped") or verdicts["failed"] or any(outcomes[name] for name in LOST):
         return "error"
     if totals["drifting_hosts"]:
         return "drift"
@@ -223,24 +195,24 @@ def _result(run: Run, totals: Totals, partial: int) -> str:
     if partial:
         return "partial"
     # a rollback of a host that was never tuned has no rows
-    return "compliant" if totals["rows"] or (run.kind == "rollback" and outcomes["ok"]) else "nothing"
+    return "compliant" if totals["rows"] or (run["kind"] == "rollback" and outcomes["ok"]) else "nothing"
 
 
-def _headline(run: Run, totals: Totals, result: str, partial: int) -> str:
+def _headline(run: RunFields, totals: Totals, result: str, partial: int) -> str:
     outcomes, hosts = totals["outcomes"], totals["hosts"]
     if result == "nothing":
         return "No tuning was checked." if hosts else "No host was in the play."
     parts = []
     if result == "unfinished":
         parts.append("The run did not end: its controller was stopped, or it is still running")
-    if run.stopped:
-        parts.append(_text(run.stopped).removesuffix("."))
+    if stopped := run.get("stopped"):
+        parts.append(_text(stopped).removesuffix("."))
     if totals["drifting_hosts"]:
         verb = "is" if totals["drifting_hosts"] == 1 else "are"
-        parts.append(f"{totals['drifting_hosts']:,} of {plural(hosts, 'host')} {verb} not {WANTED[run.kind]}")
+        parts.append(f"{totals['drifting_hosts']:,} of {plural(hosts, 'host')} {verb} not {WANTED[run['kind']]}")
     failed = totals["verdicts"]["failed"]
     if failed:
-        what = "read" if run.kind in ("verify", "confirm") else "set"
+        what = "read" if run["kind"] in ("verify", "confirm") else "set"
         parts.append(f"{plural(failed, 'value', 'values')} could not be {what}")
     lost = [(outcomes[name], name.replace("_", " ")) for name in LOST if outcomes[name]]
     if lost:
@@ -270,4 +242,4 @@ def _headline(run: Run, totals: Totals, result: str, partial: int) -> str:
     who = f"All {count:,} hosts" if count == hosts and count != 1 else plural(count, "host")
     skipped = f", {outcomes['skipped']:,} skipped" if outcomes["skipped"] else ""
     as_far = " as far as captures show" if verdicts["unknown"] else ""
-    return f"{who} {'is' if count == 1 else 'are'} {WANTED[run.kind]}{as_far}{skipped}.{rest}"
+    return f"{who} {'is' if count == 1 else 'are'} {WANTED[run['kind']]}{as_far}{skipped}.{rest}"

@@ -14,6 +14,8 @@ from .waivers import NO_LIMITS, WaiverLimits
 
 Record = Mapping[str, Any]
 Key = tuple[str, str]  # tuning, subject
+IN_RECORD = {"name", "subject", "verdict"}
+"""What every tuning record has, also in the result of a task that is not ours."""
 
 
 @dataclass(eq=False)
@@ -76,7 +78,9 @@ class Recording:
         kept = self._of(host)
         if _keep_call(kept, result) and self.judges and not kept.errors:
             kept.losses.clear()
-        records = [item for item in _list(result.get("tuning")) if is_record(item)]
+        records = [
+            item for item in _list(result.get("tuning")) if isinstance(item, Mapping) and item.keys() >= IN_RECORD
+        ]
         for record in records:
             name, subject = str(record["name"]), str(record["subject"])
             if nothing_used(record) and not self.judges:
@@ -85,8 +89,8 @@ class Recording:
                     del kept.records[key]
             # the last record of a subject counts: before_after sets and takes back many times
             earlier = kept.records.get((name, subject))
-            if self.judges and earlier and _proves(record, earlier):
-                # what was on probation may be confirmed now
+            if self.judges and earlier and (earlier["verdict"], record["verdict"]) == ("changed", "compliant"):
+                # the record of the change says more; what was on probation may be confirmed now
                 kept.records[name, subject] = {**earlier, "remarks": record.get("remarks", [])}
             else:
                 kept.records[name, subject] = record
@@ -157,7 +161,9 @@ class Recording:
                 return None
             outcome = "not_reached" if before.drift else before.outcome
             return HostResult(outcome, f"earlier in this run: {before.message}")
-        rows = _used(kept.records)
+        # nothing to take back is said only if there is no other record of the same tuning
+        shown = {key[0] for key, record in kept.records.items() if not nothing_used(record)}
+        rows = [record for key, record in kept.records.items() if key[0] not in shown or not nothing_used(record)]
         if loss and not loss.drift:
             return HostResult(loss.outcome, loss.message, rows, kept.platform, kept.strict)
         if kept.errors:  # also if their failure was ignored: nobody knows the values
@@ -180,22 +186,6 @@ def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
         kept.waivers, kept.limits = result["waivers"], WaiverLimits(*_list(result.get("waiver_limits"))[:2])
     kept.groups, kept.strict = ([str(item) for item in _list(result.get(name))] for name in ("groups", "strict"))
     return True
-
-
-def _proves(record: Record, earlier: Record) -> bool:
-    """Whether a later look found what was set, so that the record of the change says more."""
-    return bool(earlier["verdict"] == "changed" and record["verdict"] == "compliant")
-
-
-def is_record(item: object) -> bool:
-    """Whether something in the result of any task is meant as a tuning record."""
-    return isinstance(item, Mapping) and {"name", "subject", "verdict"} <= item.keys()
-
-
-def _used(records: Mapping[Key, Record]) -> list[Record]:
-    """The records without those of nothing to take back beside others of the same tuning."""
-    shown = {key[0] for key, record in records.items() if not nothing_used(record)}
-    return [record for key, record in records.items() if key[0] not in shown or not nothing_used(record)]
 
 
 def _list(value: object) -> list[Any]:

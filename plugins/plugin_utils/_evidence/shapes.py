@@ -39,7 +39,11 @@ class _RunOfAll(TypedDict):
 
 
 class RunFields(_RunOfAll, total=False):
-    """The run; only a rollout may have ``stopped``."""
+    """One run of a playbook. Times are UTC in ISO 8601 with Z; ``ended`` is None until the run has ended.
+
+    ``check``: a run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this.
+    ``stopped``: why a rollout stopped, which is no error of any host; absent in all other runs.
+    """
 
     stopped: str
 

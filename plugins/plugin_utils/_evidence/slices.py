@@ -21,7 +21,7 @@ from .._pages.writing import Written, write_formats
 from .._records.checks import check_slug
 from .._records.files import LOCK, folder_below, locked
 from . import files
-from .document import Run, assemble
+from .document import assemble
 from .shapes import Document, RunFields, WaiverUse
 
 VARIABLE = "zpower_run"
@@ -152,21 +152,21 @@ def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = ()) -> 
     )
 
 
-def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> Run:
+def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> RunFields:
     ended = [run["ended"] for run in runs if run["ended"] is not None]
     limits = [run["limit"] for run in runs if run["limit"] is not None]
-    return Run(
-        kind=kind,
-        begun=begun,
-        ended=max(ended) if complete and len(ended) == len(runs) else None,
-        collection=", ".join(_all(run["collection"] for run in runs)),
-        ansible_core=", ".join(_all(run["ansible_core"] for run in runs)),
-        inventory=", ".join(_all(run["inventory"] for run in runs)),
-        limit=",".join(dict.fromkeys(limits)) if len(limits) == len(runs) else None,
-        tags=list(dict.fromkeys(tag for run in runs for tag in run["tags"])),
-        skip_tags=list(dict.fromkeys(tag for run in runs for tag in run["skip_tags"])),
-        check=all(run["check"] for run in runs),
-    )
+    return {
+        "kind": kind,
+        "begun": begun,
+        "ended": max(ended) if complete and len(ended) == len(runs) else None,
+        "collection": ", ".join(_all(run["collection"] for run in runs)),
+        "ansible_core": ", ".join(_all(run["ansible_core"] for run in runs)),
+        "inventory": ", ".join(_all(run["inventory"] for run in runs)),
+        "limit": ",".join(dict.fromkeys(limits)) if len(limits) == len(runs) else None,
+        "tags": list(dict.fromkeys(tag for run in runs for tag in run["tags"])),
+        "skip_tags": list(dict.fromkeys(tag for run in runs for tag in run["skip_tags"])),
+        "check": all(run["check"] for run in runs),
+    }
 
 
 def _all(values: Iterable[str]) -> list[str]:

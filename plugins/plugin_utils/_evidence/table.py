@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .._pages.blocks import grouped
 from .._pages.text import listed, natural, one_line, plural, shorten
+from .._records.grouping import by_key
 from . import waiving
 from .document import lost_hosts, nothing_used
 from .shapes import OUTCOMES, STATES, Document, WaivedRow
@@ -94,9 +96,7 @@ def _rows(document: Document, verbose: bool) -> tuple[list[tuple[str, ...]], dic
 
 def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
     """The rows with their hosts in front; equal rows of more than :data:`NAMED` hosts stand once."""
-    hosts: dict[tuple[str, ...], list[str]] = {}
-    for host, cells in rows:
-        hosts.setdefault(cells, []).append(one_line(host))
+    hosts = by_key((cells, one_line(host)) for host, cells in rows)
     shown = []
     for host, cells in rows:
         names = hosts[cells]
@@ -126,23 +126,16 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
 
 def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:
     """Reasons, conflicts and remarks, each once with its hosts: first those of lost hosts."""
-    notes: dict[str, dict[str, None]] = {}
-    for host in lost_hosts(document):
-        if host["message"]:
-            notes.setdefault(host["message"], {})[host["host"]] = None
-    for name, row in shown:
-        for note in row_notes(row):
-            notes.setdefault(note, {})[name] = None
-    idle = [host["host"] for host in document["hosts"] if host["outcome"] == "ok" and not host["rows"]]
-    if idle:
-        what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
-        notes[what] = dict.fromkeys(idle)
+    what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
+    notes = [(host["host"], host["message"]) for host in lost_hosts(document) if host["message"]]
+    notes += [(name, note) for name, row in shown for note in row_notes(row)]
+    notes += [(host["host"], what) for host in document["hosts"] if host["outcome"] == "ok" and not host["rows"]]
     for host in document["hosts"]:
         if unused := [row["name"] for row in host["rows"] if nothing_used(row)]:
-            notes.setdefault(f"nothing to take back of {', '.join(sorted(unused))}", {})[host["host"]] = None
-    for note, hosts in notes.items():
-        names = listed(sorted(map(one_line, hosts), key=natural), NAMED)
-        yield shorten(f"{names}: {one_line(note)}", LONGEST_NOTE)
+            notes.append((host["host"], f"nothing to take back of {', '.join(sorted(unused))}"))
+    for group in grouped(notes, str):
+        names = listed(sorted({*map(one_line, group.members)}, key=natural), NAMED)
+        yield shorten(f"{names}: {one_line(group.item)}", LONGEST_NOTE)
 
 
 def row_notes(row: WaivedRow) -> list[str]:
@@ -159,6 +152,5 @@ def _waivers(document: Document) -> Iterator[tuple[str, str]]:
     for sentence in document["problems"]:
         yield one_line(sentence), "failed"
     for waiver in sorted(document["waivers"], key=lambda item: STATES.index(item["state"])):
-        sentence = waiving.sentence(waiver)
-        if sentence:
+        if sentence := waiving.sentence(waiver):
             yield shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else ""

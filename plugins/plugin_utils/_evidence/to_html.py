@@ -12,12 +12,10 @@ from . import values as cells
 from . import view
 from .document import WANTED, failing, looked
 from .shapes import OUTCOMES, Document
-from .table import ORDER, word
+from .table import ORDER, TONES, word
 
 ROWS = 200  # of each table beside the matrix
 FILTERED = 20  # tunings with a box of their own, as many as page.css has rules
-HERO = {"compliant": "compliant", "drift": "drifted", "partial": "observed", "unknown": "unknown"}
-"""The style of the headline by the result of the run; failed for any other."""
 SECTIONS = (
     ("failing", "Not {}"),
     ("lost", "Hosts that were not checked"),
@@ -40,7 +38,7 @@ def lines(document: Document) -> Iterator[str]:
         "title": view.title(document),
         "sections": [(ident, title.format(WANTED[kind])) for ident, title in SECTIONS if ident != "lost" or lost],
         "facts": [("Hosts", outcomes or "none"), *(fact for fact in view.facts(document) if fact[0] != "Inventory")],
-        "hero": HERO.get(document["result"], "failed"),
+        "hero": TONES.get(document["result"], "failed"),
         "result": {"compliant": WANTED[kind], "nothing": "nothing checked"}.get(document["result"], document["result"]),
         "tally": [(view.STYLES[name], totals["verdicts"][name]) for name in ORDER if totals["verdicts"][name]],
         "expected": WANTED[kind],

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from .._pages.blocks import Group, Style, grouped
 from .._pages.text import DASH, moment, natural
+from .._records.grouping import by_key
 from . import waiving
 from .document import LOST, failing_rows, lost_hosts
 from .shapes import STATES, Document, Host, WaivedRow
@@ -135,9 +136,7 @@ def matrix(document: Document, names: list[str]) -> list[MatrixRow]:
     rank = {name: place for place, name in enumerate(("lost", *ORDER))}
     rows = []
     for host in document["hosts"]:
-        verdicts: dict[str, list[str]] = {}
-        for row in host["rows"]:
-            verdicts.setdefault(row["name"], []).append(row["verdict"])
+        verdicts = by_key((row["name"], row["verdict"]) for row in host["rows"])
         cells = [_cell(verdicts[name], rank) if name in verdicts else None for name in names]
         marks = sorted({verdict for found in verdicts.values() for verdict in found}, key=lambda name: rank[name])
         lost = host["outcome"] in LOST

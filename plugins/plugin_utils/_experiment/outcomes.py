@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED
-from .plans import Plan, Step, done, end_of, hosts_of, steps
+from .plans import Plan, done, end_of, hosts_of, steps
+
+AnyRow = TypeVar("AnyRow", bound=Mapping[str, object])
 
 
 def contrasts(experiment: Plan) -> list[tuple[str, str, str]]:
@@ -33,7 +36,7 @@ def rounds_for(experiment: Plan) -> int:
 
 def decided(experiment: Plan, pooled: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the verdict of every level is known, so that more rounds would change nothing."""
-    words = {level: row["verdict"] for level, row in deciding(pooled).items()}
+    words = {level: row["verdict"] for level, row in first_rows(pooled).items()}
     return all(words.get(level, NO_DATA) != INCONCLUSIVE for level, _before, _after in contrasts(experiment))
 
 
@@ -51,10 +54,10 @@ def outcome(
     to; ``records`` and ``tunings`` those of the change; ``undecided`` why a level is INCONCLUSIVE, empty if none is.
     """
     progress = _progress(experiment, records, tunings)
-    rows = deciding(pooled)
-    levels = [_level(experiment, cell, rows.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
-    winner, reason = _winner(experiment, levels, rows, progress, undecided)
-    confidences = [row["confidence_pct"] for row in rows.values() if row["confidence_pct"] is not None]
+    deciding = first_rows(pooled)
+    levels = [_level(experiment, cell, deciding.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
+    winner, reason = _winner(experiment, levels, deciding, progress, undecided)
+    confidences = [row["confidence_pct"] for row in deciding.values() if row["confidence_pct"] is not None]
     end = end_of(experiment)
     return {
         "factors": [
@@ -74,11 +77,11 @@ def outcome(
     }
 
 
-def deciding(pooled: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The first row of each contrast, which is the verdict on the level."""
-    found: dict[str, Mapping[str, Any]] = {}
+def first_rows(pooled: Iterable[AnyRow]) -> dict[str, AnyRow]:
+    """The first row of each contrast, which is the verdict on it."""
+    found: dict[str, AnyRow] = {}
     for row in pooled:
-        found.setdefault(row["contrast"], row)
+        found.setdefault(str(row["contrast"]), row)
     return found
 
 
@@ -93,12 +96,8 @@ def _until(experiment: Plan, end: int) -> list[list[str]]:
 
 
 def _progress(experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    measured: dict[str, set[Step]] = {}
-    tuned: dict[str, set[Step]] = {}
-    for item in records:
-        measured.setdefault(item.host, set()).add((item.phase, item.number))
-    for file in tunings:
-        tuned.setdefault(file["host"], set()).add((file["phase"], file["round"]))
+    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
     total = len(steps(experiment))
     hosts: list[dict[str, Any]] = [
         {

@@ -23,13 +23,12 @@ def read(results: Path | str, change: str) -> dict[str, Any] | None:
     path = record_files.change_folder(results, change) / FILE
     try:
         given = record_files.read_json(path)
+        if wrong := validate(given, change):
+            raise ValueError(wrong)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be used: {record_files.sentence(error)}") from error
-    wrong = validate(given, change)
-    if wrong:
-        raise ValueError(f"{path} cannot be used: {wrong}")
     return filled(given)
 
 

@@ -63,7 +63,10 @@ def plan(
     return {
         "schema": SCHEMA,
         "change": change,
-        "factors": [_factor_entry(factor) for factor in factors],
+        "factors": [
+            {"name": one.name, "tunings": list(one.tunings), "levels": [level._asdict() for level in one.levels]}
+            for one in factors
+        ],
         "cells": cells,
         "baseline": base,
         "rounds": budget.rounds,
@@ -86,11 +89,6 @@ def _check_budget(budget: Budget) -> None:
         )
     if not 0.0 <= budget.minutes < math.inf:
         raise ValueError(f"max_minutes is {budget.minutes}; it takes minutes, or 0 for no limit")
-
-
-def _factor_entry(factor: Factor) -> dict[str, Any]:
-    levels = [{"name": level.name, "found": level.found, "vars": level.vars} for level in factor.levels]
-    return {"name": factor.name, "tunings": list(factor.tunings), "levels": levels}
 
 
 def _cell(factors: Sequence[Factor], levels: Sequence[Any]) -> dict[str, Any]:

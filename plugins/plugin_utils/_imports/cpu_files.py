@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
@@ -80,18 +80,13 @@ def _kind(begin: bytes) -> str:
 def lines_of(path: str, packed: bool = False) -> Iterator[str]:
     """The lines of a file with their ends; ``packed``: of one that gzip compressed."""
     size = 0
-    with _opened(path, packed) as stream:
+    opened: Callable[..., IO[str]] = gzip.open if packed else open
+    with opened(path, "rt", encoding="utf-8", errors="replace") as stream:
         while line := stream.readline(LONGEST_LINE):
             size += len(line)
             if packed and size > LARGEST_UNPACKED:
                 raise CpuFileError(f"it has more than {LARGEST_UNPACKED} characters unpacked: give a part of it")
             yield line
-
-
-def _opened(path: str, packed: bool) -> IO[str]:
-    if packed:
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return open(path, encoding="utf-8", errors="replace")
 
 
 def _text_of(path: str) -> str:

@@ -19,7 +19,9 @@ SIDES = ("client", "server")
 REQUIRED = ("change", "host", "phase", "workload")
 METRICS = {"elapsed_s": ("s", "lower"), "latency_us": ("µs", "lower")}
 """Figures of a row that can decide, with their unit and direction; any other is one of its ``metrics``."""
-OWN_METRICS = ("elapsed_s", "latency_us", "units", "utilization_pct_client", "utilization_pct_server")
+OWN_METRICS = {name: name for name in ("elapsed_s", "latency_us", "units")}
+OWN_METRICS |= {f"utilization_pct_{side}": f"{side}.utilization_pct" for side in SIDES}
+"""Metrics that are fields of their own in a row."""
 
 Values = dict[str, Any]
 Key = tuple[str, str, str, str, str]  # change, host, peer, workload, phase
@@ -35,14 +37,8 @@ class Entry(NamedTuple):
     @property
     def key(self) -> Key:
         """The state whose rounds it belongs to."""
-        get = self.values.get
-        return (
-            self.values["change"],
-            self.values["host"],
-            get("peer", PEER),
-            self.values["workload"],
-            self.values["phase"],
-        )
+        values = self.values
+        return values["change"], values["host"], values.get("peer", PEER), values["workload"], values["phase"]
 
 
 def entry_of(row: Row, defaults: Mapping[str, Any]) -> Entry:
@@ -106,9 +102,9 @@ def _one_way(values: Values, side: str) -> None:
 
 def _metrics(values: Mapping[str, Any]) -> Values:
     metrics: Values = dict(values.get("metrics", {}))
-    for name in OWN_METRICS:
+    for name, field in OWN_METRICS.items():
         if name in metrics:
-            raise FieldError(f"metrics.{name} is a field of its own: {_own_field(name)}")
+            raise FieldError(f"metrics.{name} is a field of its own: {field}")
     for name in ("elapsed_s", "latency_us", "units"):
         if name in values:
             metrics[name] = values[name]
@@ -116,13 +112,6 @@ def _metrics(values: Mapping[str, Any]) -> Values:
         if "utilization_pct" in values.get(side, {}):
             metrics[f"utilization_pct_{side}"] = values[side]["utilization_pct"]
     return metrics
-
-
-def _own_field(name: str) -> str:
-    for side in SIDES:
-        if name == f"utilization_pct_{side}":
-            return f"{side}.utilization_pct"
-    return name
 
 
 def _metric(values: Mapping[str, Any]) -> Values:

@@ -124,7 +124,7 @@ def _checked(values: Mapping[str, Any], fields: Mapping[str, Any], prefix: str) 
             near = difflib.get_close_matches(name, fields, 1)
             hint = f"; did you mean {prefix}{near[0]}?" if near else f"; there are {', '.join(fields)}"
             raise FieldError(f"there is no field {prefix}{show_name(name)}{hint}")
-        if _is_unknown(value):
+        if value is None or (isinstance(value, str) and value.strip() in UNKNOWN):
             continue
         if isinstance(field, Mapping):
             found = _checked_mapping(value, field, prefix + name)
@@ -151,7 +151,3 @@ def _checked_mapping(value: Any, field: Mapping[str, Any], name: str) -> dict[st
         except FieldError as error:
             raise FieldError(f"the name {show_name(key)} in {name} {error}") from None
     return _checked(value, {ANY: field[ANY]}, f"{name}.")
-
-
-def _is_unknown(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value.strip() in UNKNOWN)

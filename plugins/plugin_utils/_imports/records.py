@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._records.checks import MOST_ROUNDS
+from .._records.grouping import by_key
 from .._records.reading import MEASUREMENT, MOST_RUNS
 from .._records.round import MUST_MATCH
 from .._statistics.ranks import PRINTED, short
@@ -48,9 +49,7 @@ def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
         except FieldError as error:
             problems.append(f"{row.where}: {error}.")
     deciding = _deciding(entries, problems)
-    rounds: dict[tuple[Key, int], list[Entry]] = {}
-    for entry in _numbered(entries, problems):
-        rounds.setdefault((entry.key, entry.number), []).append(entry)
+    rounds = by_key(((entry.key, entry.number), entry) for entry in _numbered(entries, problems))
     records = []
     last: dict[Key, Values] = {}
     for group in rounds.values():
@@ -75,9 +74,7 @@ def _declared(values: Mapping[str, Any]) -> Values:
 
 def _numbered(entries: Sequence[Entry], problems: list[str]) -> list[Entry]:
     """Each row with its round: as given, or, if no row of a state has one, one round per row in their order."""
-    states: dict[Key, list[Entry]] = {}
-    for entry in entries:
-        states.setdefault(entry.key, []).append(entry)
+    states = by_key((entry.key, entry) for entry in entries)
     numbers: dict[str, int] = {}
     for state in states.values():
         without = [entry for entry in state if "round" not in entry.values]
@@ -171,16 +168,12 @@ def _record(group: Sequence[Entry], metric: Mapping[str, Any] | None) -> Values:
         "fingerprint": {side: _fingerprint(values.get(side, {})) for side in SIDES},
         "context": values.get("context", {}),
         "source": values["source"],
-        "cpu_source": {side: "given" if _gives_cpu(group, side) else None for side in SIDES},
+        "cpu_source": {side: "given" if any(_cpu(entry.values, side) for entry in group) else None for side in SIDES},
     }
     record["workload"]["metric"] = dict(metric or _declared(values))
     if "unit" in values:
         record["workload"]["unit"] = values["unit"]
     return record
-
-
-def _gives_cpu(group: Sequence[Entry], side: str) -> bool:
-    return any(_cpu(entry.values, side) is not None for entry in group)
 
 
 def _run(index: int, entry: Entry) -> Values:

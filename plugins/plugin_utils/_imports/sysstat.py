@@ -104,14 +104,12 @@ def _shares(figures: Mapping[str, float]) -> dict[str, float]:
     users = [figures[name] for name in _USER if name in figures]
     if "usr" in figures or "user" in figures:
         found["user"] = sum(users)
-    for name, columns in (("system", ("sys", "system")), ("wait", ("iowait",)), ("idle", ("idle",))):
-        known = [figures[column] for column in columns if column in figures]
-        if known:
-            found[name] = known[0]
+    columns = {"sys": "system", "system": "system", "iowait": "wait", "idle": "idle", "steal": "steal"}
+    for column, name in columns.items():
+        if column in figures:
+            found.setdefault(name, figures[column])
     if "irq" in figures and "soft" in figures:
         found["softirq"] = figures["irq"] + figures["soft"]
-    if "steal" in figures:
-        found["steal"] = figures["steal"]
     return found
 
 

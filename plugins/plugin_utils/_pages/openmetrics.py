@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
 from functools import lru_cache
 
+from .._records.round import microseconds
 from .text import one_line
 
 Sample = tuple[str, object]
@@ -43,9 +43,5 @@ def _escaped(value: object) -> str:
 
 def seconds(stamp: object) -> float | None:
     """UTC as the report writes it, in seconds since 1970; None for anything else."""
-    if not isinstance(stamp, str) or not stamp.endswith("Z"):
-        return None
-    try:
-        return datetime.fromisoformat(stamp[:-1]).replace(tzinfo=timezone.utc).timestamp()
-    except ValueError:
-        return None
+    moment = microseconds(stamp)
+    return None if moment is None else moment / 1e6

@@ -167,7 +167,8 @@ class CpuWindow:
             self._limits(sample)
         first, last = self._covered
         self._covered = min(first, sample.begin), max(last, sample.end)
-        if sample.begin > self._last and self._in_window(self._last, sample.begin):
+        inside = (self._begin is None or self._begin < sample.begin) and (self._end is None or self._last < self._end)
+        if sample.begin > self._last and inside:
             self._remarks.append(f"no sample between {self._last} and {sample.begin}")
         if sample.end < self._last and self._pieces and not self._step:
             self._step = f"the clock goes back from {self._last} to {sample.end}"
@@ -179,9 +180,6 @@ class CpuWindow:
             if sample.gap:
                 self._remarks.append(f"no sample between {sample.begin} and {sample.end}")
             self._pieces.append(piece)
-
-    def _in_window(self, begin: datetime, end: datetime) -> bool:
-        return (self._begin is None or self._begin < end) and (self._end is None or begin < self._end)
 
     def _limits(self, sample: Sample) -> None:
         """Times of day are those of the day on which the first sample ends."""
@@ -197,12 +195,12 @@ class CpuWindow:
 
     def _best(self) -> str | None:
         """The source that covers most; the first of those that cover the same."""
-        covered = {name: self._covered_by(name) for name in self._pieces[0].sample.sources}
+        covered = {
+            name: sum(piece.seconds for piece in self._pieces if piece.sample.sources[name] is not None)
+            for name in self._pieces[0].sample.sources
+        }
         name = max(covered, key=lambda item: covered[item])
         return name if covered[name] > 0 else None
-
-    def _covered_by(self, name: str) -> float:
-        return sum(piece.seconds for piece in self._pieces if piece.sample.sources[name] is not None)
 
     def used(self) -> list[tuple[Piece, Used]]:
         """The pieces that the best source says something about."""
@@ -218,6 +216,7 @@ class CpuWindow:
         used = self.used()
         covered = sum(piece.seconds for piece, _used in used)
         elapsed = (self.end - self.begin).total_seconds()
+        whole = ENTITLED if any(piece.sample.shared for piece in self._pieces) else ALL_CPUS
         shares = {name: self._mean(lambda sample, name=name: sample.shares.get(name)) for name in SHARES}
         return {
             **{name: getattr(self.about, name) for name in FACTS},
@@ -233,16 +232,12 @@ class CpuWindow:
             "cpus": _rounded(_mean((item.cpus, piece.seconds) for piece, item in used)),
             **{f"{name}_pct": _rounded(share) for name, share in shares.items()},
             "busy_pct": _rounded(_sum(shares["user"], shares["system"], shares["softirq"])),
-            "pct_of": self._denominator() if any(share is not None for share in shares.values()) else None,
+            "pct_of": whole if any(share is not None for share in shares.values()) else None,
             "physc": _rounded(self._mean(lambda sample: sample.physc)),
             "entitlement": _rounded(self._mean(lambda sample: sample.entitled)),
             "network": self._seen() if self.about.has_network else None,
             "remarks": self._remarks + self._missing(elapsed, covered),
         }
-
-    def _denominator(self) -> str:
-        """100 % of the percentages."""
-        return ENTITLED if any(piece.sample.shared for piece in self._pieces) else ALL_CPUS
 
     def _mean(self, figure: Any) -> float | None:
         return _mean((figure(piece.sample), piece.seconds) for piece in self._pieces)

@@ -74,24 +74,28 @@ def replacing(path: Path, top: Path) -> Iterator[Replacement]:
     Folders are made as needed. Below ``top``, which the user named, no symbolic link is followed: ValueError. OSError
     as the system gives it. A forked worker whose ansible-playbook has ended replaces nothing: ValueError.
     """
-    with folder_below(path.parent, top) as folder:
-        beside = f".{path.name[:200]}.{secrets.token_hex(4)}.tmp"
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                replacement = Replacement(stream)
-                yield replacement
-                stream.flush()
-                os.fchmod(stream.fileno(), 0o644)
+    try:
+        with folder_below(path.parent, top) as folder:
+            beside = f".{path.name[:200]}.{secrets.token_hex(4)}.tmp"
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    replacement = Replacement(stream)
+                    yield replacement
+                    stream.flush()
+                    os.fchmod(stream.fileno(), 0o644)
+                    if replacement.wanted:
+                        os.fsync(stream.fileno())
                 if replacement.wanted:
-                    os.fsync(stream.fileno())
-            if replacement.wanted:
-                check_parent()
-                os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-                os.fsync(folder)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(beside, dir_fd=folder)
+                    check_parent()
+                    os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+                    os.fsync(folder)
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(beside, dir_fd=folder)
+    except OSError as error:
+        error.filename = str(path)  # the system names a part of the way
+        raise
 
 
 def check_parent() -> None:

@@ -75,11 +75,6 @@ class Reader:
         """The first object that was equal to ``value``; the type belongs to the key, because 1 == True == 1.0."""
         return self._shared.setdefault((type(value), value), value)
 
-    def _share_tree(self, value: Any) -> Any:
-        """Like :meth:`_share` for anything that was read from JSON."""
-        key = (dict, json.dumps(value, sort_keys=True))
-        return self._shared.setdefault(key, value)
-
     def measurement(self, record: object) -> Round:
         """The round of a measurement record."""
         fields = Fields(record, "the record", "")
@@ -184,7 +179,8 @@ class Reader:
                 tuning.optional_object(name)
             for name in ("conflicts", "remarks", "sources"):
                 tuning.optional_list(name)
-            tunings.append({key: self._share_tree(value) for key, value in item.items()})
+            keys = {name: (dict, json.dumps(value, sort_keys=True)) for name, value in item.items()}
+            tunings.append({name: self._shared.setdefault(keys[name], value) for name, value in item.items()})
         return {**fields.item, "tunings": tunings}
 
 

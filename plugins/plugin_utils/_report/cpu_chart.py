@@ -21,7 +21,7 @@ LEFT, RIGHT = 330.0, 640.0
 def cpu_chart(ident: str, rows: Sequence[Part], layout: str = "wide") -> Markup:
     """Each end of a comparison with its CPU time before and after on one axis, and its ITR in figures.
 
-    ``rows`` come from :func:`costs.cpu_rows`; rows that lack a figure are left out. Empty without any row.
+    ``rows`` come from :func:`view.cpu_rows`; rows that lack a figure are left out. Empty without any row.
     """
     drawn = [row for row in rows if _cost(row, "before") and _cost(row, "after")]
     if not drawn:

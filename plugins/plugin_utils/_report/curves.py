@@ -94,19 +94,11 @@ def _line(start: tuple[float, float], end: tuple[float, float]) -> str:
     return f"M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}"
 
 
-def _square(x: float, y: float) -> str:
-    return f"M{x - 3:.1f} {y - 3:.1f}h6v6h-6z"
-
-
-def _triangle(x: float, y: float) -> str:
-    return f"M{x:.1f} {y - 3.8:.1f}l3.6 6.4h-7.2z"
-
-
 SHAPES: tuple[tuple[str, Callable[[float, float], str]], ...] = (
     ("before", circle),
     ("after", diamond),
-    ("third", _square),
-    ("fourth", _triangle),
+    ("third", lambda x, y: f"M{x - 3:.1f} {y - 3:.1f}h6v6h-6z"),
+    ("fourth", lambda x, y: f"M{x:.1f} {y - 3.8:.1f}l3.6 6.4h-7.2z"),
 )
 
 

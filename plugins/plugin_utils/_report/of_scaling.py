@@ -13,6 +13,7 @@ from .._pages.cells import cells
 from .._pages.html import page
 from .._pages.markdown import ROWS, bullets, escape, section, table
 from .._pages.writing import Formats
+from .._records.grouping import by_key
 from .._series.scaling import Curve, Scaling
 from . import pooled, view
 from .curves import LINES, scaling_chart
@@ -47,9 +48,7 @@ def method(report: Scaling) -> list[str]:
 
 def html(report: Scaling) -> Iterator[str]:
     """The page: the phases of a workload share a chart."""
-    groups: dict[tuple[str, ...], list[Curve]] = {}
-    for item in report["curves"]:
-        groups.setdefault((item["host"], item["peer"], item["workload"], item["metric"]), []).append(item)
+    groups = by_key((itemgetter(*PAIR_KEYS, "metric")(item), item) for item in report["curves"])
     x = report["x"]
     shown = [
         {"item": items[0], "curves": [_told(item, x) for item in items], "svg": scaling_chart(f"scaling-{n}", x, items)}

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .._compare.shapes import Report, Row
+from .._experiment.outcomes import first_rows
 from .._pages.text import VERDICT_STYLES, better_by, gain, listed, plural, verdict_of
 
 HOSTS_SHOWN = 20
@@ -16,10 +17,7 @@ NAMED = 8  # workloads and hosts that differ, in one sentence
 
 def deciding(report: Report) -> list[Row]:
     """The row of each contrast that decides about it: the first one."""
-    found: dict[str, Row] = {}
-    for row in report["pooled"]:
-        found.setdefault(row["contrast"], row)
-    return list(found.values())
+    return list(first_rows(report["pooled"]).values())
 
 
 def of_hosts(report: Report) -> list[Row]:

@@ -17,7 +17,6 @@ from .._pages import text
 from .._pages.html import page
 from .._pages.text import Runs
 from . import charts, pooled, round_trips, view
-from .costs import cpu_rows
 from .cpu_chart import cpu_chart
 from .ecdf_chart import ecdf_chart
 from .run_chart import RUNS_DRAWN, run_chart
@@ -67,7 +66,7 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
     levels = view.levels_of(report)
     against = [level for level in levels if not level["baseline"]]
     cpu_items = plotted if fleet else [item for item in everything if not item["control"]]
-    costs = [row for item in cpu_items for row in cpu_rows(item)]
+    costs = [row for item in cpu_items for row in view.cpu_rows(item)]
     known_trips = round_trips.told(report)
     headings = HEADINGS | {"overview": "The fleet at a glance"} if fleet else HEADINGS
     return {

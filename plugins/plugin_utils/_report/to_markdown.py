@@ -11,7 +11,6 @@ from .._pages import text
 from .._pages.markdown import ROWS, bullets, escape, section, sentence, table
 from .._pages.text import Runs
 from . import pooled, round_trips, view
-from .costs import cpu_rows
 
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
@@ -155,7 +154,7 @@ def _costs(report: Report) -> Iterator[str]:
             *(text.number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")),
         ]
         for item in _shown([item for item in report["comparisons"] if not item["control"]])
-        for row in cpu_rows(item)
+        for row in view.cpu_rows(item)
     ]
     sides = ("CPU before", "CPU after", "Gain", "ITR per hour before", "ITR per hour after")
     yield from section("CPU time per unit of work", table(("Host pair", "Workload", "End", *sides), rows))

@@ -9,7 +9,7 @@ about all workloads of a host or of all hosts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .._compare.shapes import Report
@@ -26,6 +26,8 @@ ENDS = ("client", "server")
 ITSELF: Places = [("", ())]
 STATE: Places = [(f',state="{state}"', (state,)) for state in STATES]
 END: Places = [(f',end="{end}",state="{state}"', ("kpi", end, state)) for end in ENDS for state in STATES]
+OF_ROW = ("contrast", "scope", "host")
+OF_PAIR = ("host", "peer", "workload", "contrast")
 MICRO = 1e-6
 PERCENT = 0.01
 OF_POOLED: Gauges = {
@@ -70,23 +72,19 @@ def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     last = [(joined(change), seconds((report["period"]).get("last")))]
     name = "zpower_report_last_run_timestamp_seconds"
     yield family(name, "gauge", "When the last run of the change ended.", last, unit="seconds")
-    rows = [(joined({**change, **_pooled_labels(row)}), row) for row in report["pooled"]]
+    rows = [(joined({**change, **_labels(row, OF_ROW)}), row) for row in report["pooled"]]
     infos = [(f"{labels},{joined({**_verdict(row), 'unit': row['unit']})}", 1) for labels, row in rows]
     yield family("zpower_pooled", "info", "All workloads together: what was pooled, and its verdict.", infos)
     yield from _gauges(OF_POOLED, rows)
-    items = [(joined({**change, **_labels(item)}), item) for item in ordered(report["comparisons"])]
+    items = [(joined({**change, **_labels(item, OF_PAIR)}), item) for item in ordered(report["comparisons"])]
     infos = [(f"{labels},{joined(_info(item))}", 1) for labels, item in items]
     yield family("zpower_comparison", "info", "What was compared, and its verdict.", infos)
     yield from _gauges(OF_COMPARISON, items)
     yield "# EOF\n"
 
 
-def _labels(item: Item) -> Labels:
-    return {**{key: item.get(key) for key in ("host", "peer", "workload")}, "contrast": item["contrast"] or None}
-
-
-def _pooled_labels(row: Item) -> Labels:
-    return {key: row.get(key) or None for key in ("contrast", "scope", "host")}
+def _labels(item: Item, names: Iterable[str]) -> Labels:
+    return {name: item.get(name) or None for name in names}
 
 
 def _gauges(gauges: Gauges, items: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:

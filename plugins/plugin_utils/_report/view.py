@@ -23,8 +23,10 @@ from .._pages.text import (
     verdict_word,
     warned,
 )
+from .._records.grouping import by_key
 from . import pooled
 
+CPU_METRIC = "cpu_us_per_unit"
 METRICS = {
     "av2_us": "average round trip (av2)",
     "avg_us": "average round trip (avg)",
@@ -217,9 +219,7 @@ def by_pair(comparisons: Iterable[Comparison]) -> list[tuple[str, list[Compariso
 
 def by_workload(comparisons: Iterable[Comparison]) -> list[WorkloadRow]:
     """Counts of verdicts and the median ratio of each workload; controls last."""
-    found: dict[str, list[Comparison]] = {}
-    for item in ordered(comparisons):
-        found.setdefault(str(item["workload"]), []).append(item)
+    found = by_key((str(item["workload"]), item) for item in ordered(comparisons))
     rows = []
     for name, items in found.items():
         counts = dict.fromkeys(VERDICT_STYLES, 0)
@@ -271,3 +271,33 @@ def runs_of(runs: Runs, keys: Iterable[PairKey]) -> dict[PairKey, list[Part]]:
     for mine in found.values():
         mine.sort(key=lambda r: (str(r["started"] or ""), str(r["phase"]), r["round"] or 0, r["run"] or 0))
     return found
+
+
+def cpu_rows(item: Comparison) -> list[Part]:
+    """One row for each end of a comparison that has CPU figures, then one for each other secondary metric."""
+    kpi = item["kpi"]
+    secondary = {str(entry["metric"]): entry for entry in item["secondary"]}
+    rows = []
+    for end in ("client", "server"):
+        entry = secondary.pop(f"{CPU_METRIC}_{end}", None) or secondary.pop(CPU_METRIC, None) or {}
+        values = kpi.get(end) or {}
+        if values or entry:
+            rows.append(_cpu_row(item, "both, one kernel" if kpi.get("shared_kernel") else end, entry, values))
+    return rows + [_cpu_row(item, metric_words(name), entry, {}) for name, entry in secondary.items()]
+
+
+def _cpu_row(item: Comparison, what: str, entry: Part, values: Part) -> Part:
+    before, after = (values.get(phase) or {} for phase in ("before", "after"))
+    return {
+        "item": item,
+        "what": what,
+        "unit_of_work": item["unit_of_work"],
+        "unit": entry.get("unit", "\u00b5s"),
+        "before": entry.get("before", before.get(CPU_METRIC)),
+        "after": entry.get("after", after.get(CPU_METRIC)),
+        "ratio": entry.get("ratio"),
+        "p": entry.get("p_holm"),
+        "flag": entry.get("flag"),
+        "kpi_before": before,
+        "kpi_after": after,
+    }

@@ -40,6 +40,7 @@ from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, guards
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
+from .._pages.blocks import grouped
 from .._pages.text import listed, one_line, plural, shorten
 from .._records.record_files import Loaded, file_slug, load_change
 from .._records.round import Round
@@ -99,13 +100,15 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options:
     wanted = set(hosts)
     records = [item for item in loaded.records if item.host in wanted]
     report = cast(Report, compare_change(replace(loaded, records=records, tunings=[]), options=options))
-    notes = _Notes()
+    notes: list[tuple[str, str]] = []
     sentences: list[str] = []
     comparisons: list[checking.Comparison] = []
     for row in report["pooled"]:
-        sentences += _of_row(row)
+        if row["verdict"] == REGRESSED:
+            limit = f"the material limit of {row['material_pct']:g} %"
+            sentences.append(f"{_subject(row)}: {gain(row['ratio'] or 1.0)}{_interval(row)}, more than {limit}.")
         if row["verdict"] == INCONCLUSIVE:
-            notes.add(_subject(row), f"INCONCLUSIVE: {row['reason']}")
+            notes.append((_subject(row), f"INCONCLUSIVE: {row['reason']}"))
     states = _states(records)
     workloads = [entry for entry in report["comparisons"] if not entry["control"]]
     found = {_where(entry): list[str]() for entry in report["comparisons"]}
@@ -123,34 +126,21 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options:
         if not entry["control"]:
             comparisons.append(_item(entry, rounds))
             for text in _unknown(entry, rounds) if entry["verdict"] != NO_DATA else ():
-                notes.add(_where(entry), text)
+                notes.append((_where(entry), text))
         for text in entry["flags"] if stops else ():
-            notes.add(_where(entry), text)
+            notes.append((_where(entry), text))
     sentences += _not_measured(loaded, hosts, report["comparisons"], notes)
     others = sorted({item.host for item in loaded.records} - wanted)
     if others:
-        notes.add(_some(others), "not of this batch; these records were ignored.")
-    told = [*notes.lines(), *_problems(loaded.problems)]
+        notes.append((_some(others), "not of this batch; these records were ignored."))
+    told = [f"{_some(dict.fromkeys(group.members))}: {one_line(group.item)}" for group in grouped(notes, one_line)]
     return {
         "change": loaded.change,
         "report": "",
         "sentences": sentences,
-        "notes": told,
+        "notes": [*told, *_problems(loaded.problems)],
         "comparisons": comparisons,
     }
-
-
-class _Notes:
-    """Notes, each text once with the places that it is about."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, dict[str, None]] = {}
-
-    def add(self, place: str, text: str) -> None:
-        self._places.setdefault(one_line(text), {})[place] = None
-
-    def lines(self) -> list[str]:
-        return [f"{_some(places)}: {text}" for text, places in self._places.items()]
 
 
 def _states(records: Sequence[Round]) -> dict[tuple[str, str, str], dict[str, list[Round]]]:
@@ -161,13 +151,6 @@ def _states(records: Sequence[Round]) -> dict[tuple[str, str, str], dict[str, li
             key = item.host, item.peer, item.workload.name
             found.setdefault(key, {phase: [] for phase in PHASES})[item.phase].append(item)
     return found
-
-
-def _of_row(row: Row) -> Iterator[str]:
-    """Why a pooled row stops the batch."""
-    limit = f"the material limit of {row['material_pct']:g} %"
-    if row["verdict"] == REGRESSED:
-        yield f"{_subject(row)}: {gain(row['ratio'] or 1.0)}{_interval(row)}, more than {limit}."
 
 
 def _of_comparison(entry: Comparison, states: States) -> Iterator[str]:
@@ -189,14 +172,14 @@ def _of_comparison(entry: Comparison, states: States) -> Iterator[str]:
         )
 
 
-def _sure(tested: Sequence[_Tested], chance: str, notes: _Notes) -> Iterator[_Tested]:
+def _sure(tested: Sequence[_Tested], chance: str, notes: list[tuple[str, str]]) -> Iterator[_Tested]:
     """What got worse beyond chance; of many comparisons, some reach any level by chance, and that is noted."""
     counts = benjamini_hochberg([item.p for item in tested], FALSE_NAMES)
     for item, sure in zip(tested, counts, strict=True):
         if item.worse and sure:
             yield item
         elif item.worse:
-            notes.add(item.where, chance)
+            notes.append((item.where, chance))
 
 
 def _regression(entry: Comparison) -> Iterator[_Tested]:
@@ -258,7 +241,7 @@ def _unknown(entry: Comparison, states: States) -> Iterator[str]:
 
 
 def _not_measured(
-    loaded: Loaded, hosts: Sequence[str], comparisons: Sequence[Comparison], notes: _Notes
+    loaded: Loaded, hosts: Sequence[str], comparisons: Sequence[Comparison], notes: list[tuple[str, str]]
 ) -> Iterator[str]:
     """A batch or a host without any comparison; a host at the other end of one is measured, too."""
     ends = [(item["host"], item["peer"]) for item in comparisons if not item["control"]]
@@ -273,8 +256,8 @@ def _not_measured(
         if any(problem.startswith((f"{slug}/", f"{slug}:")) for problem in loaded.problems):
             yield f"{_name(host)}: none of its records can be used: see the notes."
         elif host not in servers:
-            notes.add(
-                _name(host), "no records, so the guard says nothing about it; with a measure_peer it is measured."
+            notes.append(
+                (_name(host), "no records, so the guard says nothing about it; with a measure_peer it is measured.")
             )
 
 

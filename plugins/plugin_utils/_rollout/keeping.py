@@ -1,16 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files for people beside the state file of a rollout."""
+"""The files of a rollout after each step, and at the end of a run, also if Ansible ended it before any gate."""
 
 from __future__ import annotations
 
 import os
 import urllib.parse
+from collections.abc import Mapping
 from pathlib import Path
 
+from .._pages.text import plural
 from .._pages.writing import Formats, write_formats
-from . import state, to_html, to_markdown
-from .checking import Document
+from . import stages, state, to_html, to_markdown
+from .checking import BatchState, Document
 
 FORMATS: Formats = {"html": to_html.lines, "md": to_markdown.lines}
 
@@ -34,3 +36,44 @@ def links(document: Document, folder: Path) -> dict[str, str]:
     """The addresses of the guard's reports, seen from the folder of the page."""
     reports = [batch["guard"]["report"] for batch in document["batches"] if batch["guard"]]
     return {path: urllib.parse.quote(os.path.relpath(path, folder)) for path in reports if path}
+
+
+def close(results: Path | str, change: str, run: str, lost: Mapping[str, str], evidence: str, at: str) -> str:
+    """Note the end of a run, and end a batch that no gate has ended; the path of the summary.
+
+    ``lost``: {host: why} of hosts that failed or could not be reached; ``evidence``: the folder of this run.
+    OSError, ValueError as from the state file, or if another run has taken the rollout over.
+    """
+    with state.held(results, change):
+        rollout = state.read(results, change)
+        if rollout is None:
+            return ""
+        rollout.own(run)
+        for batch in rollout.document["batches"]:
+            if batch["state"] == "running":
+                _end(rollout, batch["number"], lost, at)
+            _explain(batch, lost)
+        rollout.ended(at, evidence, rollout.document["runs"][-1]["reason"])
+        return keep(rollout, results)["html"]
+
+
+def _explain(batch: BatchState, lost: Mapping[str, str]) -> None:
+    """A gate only knows that a host is gone; say why."""
+    for host, one in batch["hosts"].items():
+        if one["outcome"] == "lost" and one["reasons"] == [stages.LOST] and host in lost:
+            one["reasons"] = [lost[host]]
+            told = {f"{host}: {stages.LOST}": f"{host}: {lost[host]}"}
+            batch["reasons"] = [told.get(reason, reason) for reason in batch["reasons"]]
+
+
+def _end(rollout: state.Rollout, number: int, lost: Mapping[str, str], at: str) -> None:
+    batch = rollout.document["batches"][number - 1]
+    stage = batch["stage"]
+    for host in rollout.members(number):
+        one = batch["hosts"][host]
+        gate = stages.Gate("lost", one["changed"], [lost.get(host, stages.LOST)])
+        values = stages.values(stage, gate, one["values"])
+        rollout.host(number, host, gate.outcome, values, gate.changed, gate.reasons)
+    shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
+    count = plural(len(rollout.members(number)), "host")
+    rollout.end(number, False, shown or [f"the run ended while {stage}, with {count}"], batch["guard"], at)

@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from .._pages.text import moment, one_line, plural
+from .._pages.text import listed, moment, one_line, plural
 from .._records.checks import show
 from .windows import parse
 
@@ -203,7 +203,7 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str
     for word, more, less in (("joined", after, set(before)), ("left", before, set(after))):
         names = [host for host in more if host not in less]
         if names:
-            yield f"{_names(names, 3)} {'has' if len(names) == 1 else 'have'} {word}"
+            yield f"{listed(map(one_line, names), 3)} {'has' if len(names) == 1 else 'have'} {word}"
     if len(both) == len(before) == len(after):
         yield from _batches_differ(old["batches"], new["batches"])
     for name, what in _SETTINGS.items():
@@ -212,9 +212,9 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str
     for host in both:
         ran, runs = (set(plan.get("tunings", {}).get(host, ())) for plan in (old, new))
         if runs - ran:
-            yield f"{host} also gets {_names(sorted(runs - ran), 3)}"
+            yield f"{host} also gets {listed(map(one_line, sorted(runs - ran)), 3)}"
         if ran - runs:
-            yield f"{host} no longer gets {_names(sorted(ran - runs), 3)}"
+            yield f"{host} no longer gets {listed(map(one_line, sorted(ran - runs)), 3)}"
         if ran == runs and old.get("wanted", {}).get(host) != new.get("wanted", {}).get(host):
             yield f"the wanted values of {host} are others"
 
@@ -263,14 +263,6 @@ def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
         yield from batch["hosts"]
 
 
-def _names(names: Iterable[str], most: int = MOST_NAMES) -> str:
-    told = [one_line(name) for name in names]
-    if len(told) > most + 1:
-        told[most:] = [f"{len(told) - most} more"]
-        return ", ".join(told[:-1]) + " and " + told[-1]
-    return ", ".join(told)
-
-
 def lines(plan: Mapping[str, Any], state: Mapping[str, Any] | None, now: datetime) -> list[str]:
     """The plan for people. ``state``: the document of the state file, if the rollout was begun before."""
     count = len(list(_hosts(plan)))
@@ -281,7 +273,7 @@ def lines(plan: Mapping[str, Any], state: Mapping[str, Any] | None, now: datetim
         kind = "canaries" if batch["canary"] else batch["group"] or ""
         head = f"  Batch {batch['number']}{f' ({one_line(kind)})' if kind else ''}"
         size, progress = plural(len(batch["hosts"]), "host"), _progress(states.get(batch["number"]))
-        found.append(f"{head}, {size}: {_names(batch['hosts'])}{progress}")
+        found.append(f"{head}, {size}: {listed(map(one_line, batch['hosts']), MOST_NAMES)}{progress}")
         for host, one in (states.get(batch["number"]) or {"hosts": {}})["hosts"].items():
             found += [f"    {one_line(host)}: {one_line(one['reasons'][0])}"] if one["outcome"] == "left out" else []
     found += _tunings(plan)
@@ -313,8 +305,10 @@ def _tunings(plan: Mapping[str, Any]) -> list[str]:
     """Which tunings the hosts get, the most frequent choice first."""
     choices = Counter(tuple(sorted(plan["tunings"].get(host, ()))) for host in _hosts(plan)).most_common()
     if len(choices) == 1:
-        return [f"Tunings: {_names(choices[0][0], 20) or 'none'}"]
-    found = [f"Tunings on {plural(count, 'host')}: {_names(names, 20) or 'none'}" for names, count in choices]
+        return [f"Tunings: {listed(map(one_line, choices[0][0]), 20) or 'none'}"]
+    found = [
+        f"Tunings on {plural(count, 'host')}: {listed(map(one_line, names), 20) or 'none'}" for names, count in choices
+    ]
     if len(found) > MOST_CHOICES:
         found[MOST_CHOICES:] = [f"and {plural(len(found) - MOST_CHOICES, 'other choice')} of tunings"]
     return found

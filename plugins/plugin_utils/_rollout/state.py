@@ -14,15 +14,15 @@ import os
 import secrets
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from .._pages.text import moment, one_line, plural, shorten
 from .._records.checks import check_slug, show
-from .._records.files import locked, read_regular
-from .._records.record_files import write_json
+from .._records.files import locked
+from .._records.record_files import read_json, sentence, write_json
 from . import checking
 from .checking import SCHEMA, BatchState, Document, GuardState, HostState, Plan, Start, Times
 from .plan import LEAVE_OUT, differences, fingerprint
@@ -40,11 +40,9 @@ def folder_of(results: Path | str, change: str) -> Path:
     return Path(results) / FOLDER / check_slug("rollout_change", change)
 
 
-@contextlib.contextmanager
-def held(results: Path | str, change: str) -> Iterator[str]:
+def held(results: Path | str, change: str) -> contextlib.AbstractContextManager[str]:
     """Hold the lock of a rollout, see :func:`locked`; read, change and save it in the block."""
-    with locked(folder_of(results, change), Path(results), PATIENCE_S) as refused:
-        yield refused
+    return locked(folder_of(results, change), Path(results), PATIENCE_S)
 
 
 def read(results: Path | str, change: str) -> Rollout | None:
@@ -55,21 +53,13 @@ def read(results: Path | str, change: str) -> Rollout | None:
         if place.is_symlink():
             raise ValueError(f"{place} is a symbolic link; below {results} links are not followed")
     try:
-        data = read_regular(path, LARGEST_FILE)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    try:
-        document = checking.check(json.loads(data))
+        document = checking.check(read_json(path, LARGEST_FILE))
         if document["change"] != change:
             raise ValueError(f"it belongs to the change {document['change']!r}")
-    except (RecursionError, UnicodeDecodeError, json.JSONDecodeError):
-        raise ValueError(f"{path} is no JSON file") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {sentence(error)}") from None
     return Rollout(document)
 
 

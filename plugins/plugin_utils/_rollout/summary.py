@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -142,10 +143,9 @@ def _time(stamp: str) -> datetime:
 
 def tally(document: Document) -> list[tuple[Style, int]]:
     """How many hosts have values of each kind."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for batch in batches(document):
-        for name, count in batch["tally"]:
-            counts[name] = counts.get(name, 0) + count
+        counts.update(dict(batch["tally"]))
     return [(VALUES[name], counts[name]) for name in VALUES if name in counts]
 
 
@@ -199,10 +199,7 @@ def conditions(document: Document) -> list[tuple[str, str]]:
 
 def _tunings(by_host: Mapping[str, Sequence[str]]) -> str:
     """The tunings, each with the number of its hosts if not all have it."""
-    counts: dict[str, int] = {}
-    for names in by_host.values():
-        for name in names:
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for names in by_host.values() for name in names)
     said = [name if count == len(by_host) else f"{name} ({plural(count, 'host')})" for name, count in counts.items()]
     return ", ".join(said) or "none"
 

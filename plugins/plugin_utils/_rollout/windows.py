@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import datetime, time, timedelta, timezone, tzinfo
 
 UTC = timezone.utc
 BEFORE, AFTER, ZONE = "rollout_not_before", "rollout_not_after", "rollout_time_zone"
@@ -146,7 +145,9 @@ def _daily(
     begin: time, end: time, zone: tzinfo, name: str, now: datetime, remarks: list[str]
 ) -> tuple[datetime, datetime]:
     """The window of the first day that is not over yet."""
-    for day in _days(now.astimezone(zone).date()):
+    # from yesterday, whose window may end today; one day has no window at a clock change
+    for ahead in range(-1, 4):
+        day = now.astimezone(zone).date() + timedelta(days=ahead)
         said: list[str] = []
         first = _moment(datetime.combine(day, begin), zone, name, True, said)
         close = day if end > begin else day + timedelta(days=1)
@@ -155,11 +156,6 @@ def _daily(
             remarks += said
             return first, last
     raise AssertionError  # two days after now a window has not closed
-
-
-def _days(today: date) -> Iterator[date]:
-    """From yesterday, whose window may end today; one day has no window at a clock change."""
-    return (today + timedelta(days=number) for number in range(-1, 4))
 
 
 def _moment(local: datetime, zone: tzinfo, name: str, begin: bool, remarks: list[str]) -> datetime:

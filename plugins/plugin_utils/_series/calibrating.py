@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .._compare.flags import MOST_STEAL_PCT
 from .._compare.pair import step_of
 from .._compare.site import mean
+from .._records.grouping import by_key
 from .._records.kpi import add, kpi
 from .._records.round import LOCAL_PEER, MUST_MATCH, Round
 from .._statistics import planning
@@ -56,9 +57,7 @@ Slots = dict[int, list[Round]]
 
 def calibrate(change: str, records: Iterable[Round], planned: Planned, problems: Sequence[str] = ()) -> dict[str, Any]:
     """The calibration of a change, and what the planned measurements can show."""
-    by_host: dict[str, list[Round]] = {}
-    for item in records:
-        by_host.setdefault(item.host, []).append(item)
+    by_host = by_key((item.host, item) for item in records)
     told = list(problems)
     hosts, pooled = {}, {}
     for host, items in sorted(by_host.items()):
@@ -92,9 +91,7 @@ def calibrate(change: str, records: Iterable[Round], planned: Planned, problems:
 
 
 def _slots(records: Iterable[Round]) -> Slots:
-    slots: Slots = {}
-    for item in records:
-        slots.setdefault(item.number, []).append(item)
+    slots = by_key((item.number, item) for item in records)
     return dict(sorted(slots.items(), key=lambda slot: (_begin(slot[1]), slot[0])))
 
 
@@ -145,10 +142,7 @@ def _pooled(records: Iterable[Round]) -> dict[int, Point]:
     known = [item for item in records if item.median is not None and item.median > 0]
     last = max((item.protocol.session for item in known), default=0)
     wanted = {(item.peer, item.workload.name) for item in known if item.protocol.session == last}
-    found: dict[int, list[Round]] = {}
-    for item in known:
-        if (item.peer, item.workload.name) in wanted:
-            found.setdefault(item.number, []).append(item)
+    found = by_key((item.number, item) for item in known if (item.peer, item.workload.name) in wanted)
     return {number: _point(items) for number, items in found.items() if len(items) == len(wanted)}
 
 
@@ -190,10 +184,7 @@ def _site(pooled: Mapping[str, Series]) -> dict[int, Point] | None:
 
 
 def _by_session(series: Series) -> list[list[Point]]:
-    found: dict[int, list[Point]] = {}
-    for point in series.values():
-        found.setdefault(point.session, []).append(point)
-    return list(found.values())
+    return list(by_key((point.session, point) for point in series.values()).values())
 
 
 def _sessions(series: Series) -> list[list[float]]:
@@ -225,18 +216,14 @@ def _host(slots: Slots, series: Series, planned: Planned) -> dict[str, Any]:
     """The entry of one host; ValueError if it has too few rounds."""
     noise = _noise(series)
     records = [item for found in slots.values() for item in found]
-    by_name: dict[str, list[Round]] = {}
-    for item in records:
-        by_name.setdefault(_name(item), []).append(item)
+    by_name = by_key((_name(item), item) for item in records)
     lines = {name: _pooled(items) for name, items in by_name.items()}
     spreads = {name: found for name, line in lines.items() if (found := _spreads_of(line, planned)) is not None}
     controls = {name for name, items in by_name.items() if items[0].workload.control}
     control = next((spreads[name] for name in sorted(controls) if name in spreads), None)
     workloads = {name: spread for name, spread in spreads.items() if name not in controls}
     steal = _steal(records)
-    boots: dict[Hashable, list[float]] = {}
-    for point in series.values():
-        boots.setdefault(point.boot, []).append(point.value)
+    boots = by_key((point.boot, point.value) for point in series.values())
     beyond = planning.of_boots(list(boots.values()), noise.medians)
     shown = {name: line for name, line in lines.items() if name not in controls}
     return {
@@ -270,10 +257,8 @@ def _steal(records: Sequence[Round]) -> dict[str, float]:
     """Percent of its CPU time that the hypervisor took from each end, by its name."""
     found: dict[str, float] = {}
     for side in (0, 1):
-        sums: dict[str, list[Any]] = {}
-        for item in records:
-            if item.cpu[side] is not None:
-                sums.setdefault((item.host, item.peer)[side], []).append(item.cpu[side])
+        known = (((item.host, item.peer)[side], item.cpu[side]) for item in records)
+        sums = by_key((name, value) for name, value in known if value is not None)
         for name, values in sums.items():
             share = kpi(add(values), None).steal_pct
             if share is not None:
@@ -337,13 +322,13 @@ def _round_seconds(slots: Slots) -> float | None:
 
 def _run_seconds(slots: Slots) -> float | None:
     """One run of each workload together."""
-    known: dict[str, list[float]] = {}
-    for items in slots.values():
-        for item in items:
-            begins = [run.started for run in item.runs]
-            for begin, later in pairwise(begins):
-                if begin is not None and later is not None:
-                    known.setdefault(_name(item), []).append(later - begin)
+    known = by_key(
+        (_name(item), later.started - run.started)
+        for items in slots.values()
+        for item in items
+        for run, later in pairwise(item.runs)
+        if run.started is not None and later.started is not None
+    )
     return short(math.fsum(median(steps) for steps in known.values()) / 1e6) if known else None
 
 

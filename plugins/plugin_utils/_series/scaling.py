@@ -23,6 +23,7 @@ from statistics import fmean, variance
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from .._compare.shapes import PairName
+from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics.planning import student
 from .._statistics.ranks import median, short
@@ -223,14 +224,10 @@ def number(value: object) -> float | None:
 
 def by_name(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Round]]]:
     """One list per kind of workload, if only the names differ: names that are equal except for x form a kind."""
-    names: dict[float, set[str]] = {}
-    for x, item in members:
-        names.setdefault(x, set()).add(item.workload.name)
-    if all(len(found) == 1 for found in names.values()):
+    names = by_key((x, item.workload.name) for x, item in members)
+    if all(len(set(found)) == 1 for found in names.values()):
         return [list(members)]
-    kinds: dict[str, list[tuple[float, Round]]] = {}
-    for x, item in members:
-        kinds.setdefault(_without(item.workload.name, x), []).append((x, item))
+    kinds = by_key((_without(item.workload.name, x), (x, item)) for x, item in members)
     return [kinds[name] for name in sorted(kinds)]
 
 
@@ -243,10 +240,8 @@ def _without(name: str, x: float) -> str:
 def by_state(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Round]]]:
     """One list per curve. Phases with one x each, all different, are the points of a single curve, for example if each
     number of guests was measured in its own phase; otherwise each phase has its own curve."""
-    places: dict[str, set[float]] = {}
-    for x, item in members:
-        places.setdefault(item.phase, set()).add(x)
-    single = [next(iter(found)) for found in places.values() if len(found) == 1]
+    places = by_key((item.phase, x) for x, item in members)
+    single = [found[0] for found in places.values() if len(set(found)) == 1]
     if len(single) == len(places) == len(set(single)):
         return [list(members)]
     return [[member for member in members if member[1].phase == phase] for phase in sorted(places)]
@@ -265,9 +260,7 @@ def _key(item: Round, x: str) -> Key:
 
 def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iterator[str]:
     """A sentence for curves that differ only in settings of the application, because no name shows that."""
-    alike: dict[Key, list[Key]] = {}
-    for key in groups:
-        alike.setdefault(key[:-1], []).append(key)
+    alike = by_key((key[:-1], key) for key in groups)
     for keys in alike.values():
         settings = [set(key[-1]) for key in keys]
         names = sorted({name for name, _value in set.union(*settings) - set.intersection(*settings)})
@@ -278,15 +271,10 @@ def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iter
 
 def _curve(members: Sequence[tuple[float, Round]], x: str, work: Work, problems: list[str]) -> Curve | None:
     first = members[0][1]
-    values: dict[float, list[float]] = {}
-    for place, item in members:
-        values.setdefault(place, [])
-        if item.median is not None:
-            values[place].append(item.median)
-    for place in sorted(values):
-        if not values[place]:
-            problems.append(f"{_name(first)}: no run succeeded at {x} {_plain(place)}.")
-    measured = [Measured(place, found) for place, found in values.items() if found]
+    values = by_key((place, item.median) for place, item in members if item.median is not None)
+    for place in sorted({place for place, _item in members} - values.keys()):
+        problems.append(f"{_name(first)}: no run succeeded at {x} {_plain(place)}.")
+    measured = [Measured(place, found) for place, found in values.items()]
     if not measured:
         return None
     points = curve(measured, first.workload.better, work)

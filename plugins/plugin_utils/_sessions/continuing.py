@@ -13,6 +13,7 @@ from typing import Any
 from .._compare import comparability, comparing
 from .._experiment.plan_files import move_aside
 from .._pages.text import one_line
+from .._records.grouping import by_key
 from .._records.record_files import Loaded
 from .._records.round import LOCAL_PEER, Round
 from .schedules import PHASES
@@ -48,11 +49,6 @@ def rounds_done(loaded: Loaded) -> int:
 def last_round(loaded: Loaded) -> int:
     """The highest number of a round of the change."""
     return max([item.number for item in loaded.records] + [file["round"] for file in loaded.tunings], default=0)
-
-
-def last_session(loaded: Loaded) -> int:
-    """The number of the last session of the change."""
-    return max(item.protocol.session for item in loaded.records)
 
 
 def declared(loaded: Loaded) -> int:
@@ -94,12 +90,9 @@ def _equal(change: str, what: str, there: Iterable[Any], here: Iterable[Any]) ->
 
 def unlike(loaded: Loaded, session: int, expected: Sequence[str]) -> str | None:
     """Why the rounds of this session cannot join those of the earlier ones, in one sentence; None if they can."""
-    old: dict[tuple[str, str, str], list[Round]] = {}
-    new: dict[tuple[str, str, str], list[Round]] = {}
-    for item in loaded.records:
-        if item.protocol.session <= session:
-            states = new if item.protocol.session == session else old
-            states.setdefault((item.host, item.peer, item.workload.name), []).append(item)
+    keyed = [((item.host, item.peer, item.workload.name), item) for item in loaded.records]
+    old = by_key(pair for pair in keyed if pair[1].protocol.session < session)
+    new = by_key(pair for pair in keyed if pair[1].protocol.session == session)
     for key in sorted(new):
         host, peer, name = key
         where = f"{host} with {peer}, workload {name}"

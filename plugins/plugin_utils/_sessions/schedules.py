@@ -34,11 +34,6 @@ def groups(peers: Mapping[str, Collection[str]], joining: Collection[str]) -> di
     return {host: tuple(sorted(members)) for host, members in found.items()}
 
 
-def seed_of(seed: str, group: Sequence[str], session: int) -> str:
-    """The text from which the order of these hosts is drawn."""
-    return " ".join([seed, group[0], *([f"session {session}"] if session > 1 else [])])
-
-
 def most_rounds(most: int, done: int, declared: int) -> int:
     """Rounds per state of all sessions together; two more looks if there are that many already. ValueError if none.
 
@@ -118,7 +113,8 @@ def described(
     if session > 1:
         text += ", with those of the earlier sessions"
     if ahead:
-        text += f"; it ends after {_either(ahead)} if the verdict is certain then"
+        either = " or ".join(filter(None, (", ".join(map(str, ahead[:-1])), str(ahead[-1]))))
+        text += f"; it ends after {either} if the verdict is certain then"
     lines = [f"{text}."]
     shown = list(orders.items())[:SHOWN_ORDERS]
     for group, order in shown:
@@ -127,8 +123,3 @@ def described(
     if len(orders) > SHOWN_ORDERS:
         lines.append(f"{len(orders) - SHOWN_ORDERS} more hosts or groups of hosts have orders of their own.")
     return lines
-
-
-def _either(numbers: Sequence[int]) -> str:
-    texts = [str(number) for number in numbers]
-    return " or ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]

@@ -71,9 +71,13 @@ def as_found(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, **kept, "verdict": "compliant"}
 
 
+def now() -> str:
+    """The time, UTC in ISO 8601."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def keep(results: Path | str, ids: Mapping[str, Any], tunings: list[Any]) -> str:
     """Store the tuning records of a step; the path. ``ids``: change, phase, round and host."""
     head = {"schema": TUNINGS, **ids, "check_mode": False}
-    at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON
-    return str(record_files.store(results, json.loads(json.dumps({**head, "at": at, "tunings": tunings}))))
+    return str(record_files.store(results, json.loads(json.dumps({**head, "at": now(), "tunings": tunings}))))

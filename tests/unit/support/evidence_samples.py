@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Run, Waived
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import RunFields
 from report_samples import HOSTILE, HOSTILE_INVISIBLE
 
 NASTY = (
@@ -22,15 +23,20 @@ LOST = "Failed to connect to the host via ssh: connect to host port 22: No route
 TUNINGS = ("rps", "smc_r", "cpu_polarization", "cpu_topology", "smc_sysctls", "sap_profile", "aix_device_attributes")
 
 
-def run(kind: str = "verify", **more: Any) -> Run:
-    fields = {
+def run(kind: str = "verify", **more: Any) -> RunFields:
+    fields: Any = {
+        "kind": kind,
+        "check": False,
+        "limit": None,
+        "tags": [],
+        "skip_tags": [],
         "begun": "2026-11-20T10:00:00Z",
         "ended": "2026-11-20T10:02:13Z",
         "collection": "0.1.0",
         "ansible_core": "2.21.5",
         "inventory": "inventories/site",
     }
-    return Run(kind, **{**fields, **more})
+    return cast(RunFields, fields | more)
 
 
 def row(name: str = "rps", subject: str = "hsi0", verdict: str = "compliant", **more: Any) -> dict[str, Any]:

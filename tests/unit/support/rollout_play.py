@@ -13,7 +13,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import closing
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping
 
 CHANGE = "rps-2026-11"
 HOSTS = ["app1", "app2", "app3", "app4"]
@@ -105,7 +105,7 @@ class Play:
     def close(self, lost: dict[str, str], evidence: str) -> str:
         """What the callback does at the end of the run."""
         run = self.hosts["localhost"]["ansible_facts"]["__rollout_plan"]["runs"][-1]
-        return closing.close(self.folder, CHANGE, run, lost, evidence, action.stamp())
+        return keeping.close(self.folder, CHANGE, run, lost, evidence, action.stamp())
 
     def killed(self) -> None:
         """The controller is gone."""

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import evidence_samples
 import pytest
 import yaml
 from actions import run_action
@@ -147,7 +148,7 @@ def test_one_day_decides_on_waivers_in_the_task_and_in_the_evidence(
     given = [{**WAIVER, "until": "2027-01-31"}]
     found = look(monkeypatch, {"tunings": {"rps": {"tuning": [ROW]}}}, zpower_waivers=given)
     assert found["failed"] is not waived
-    run = document.Run("verify", "2027-02-01T00:00:01Z", "2027-02-01T00:00:02Z", "0.9.0", "2.21", "hosts.yml")
+    run = evidence_samples.run(begun="2027-02-01T00:00:01Z", ended="2027-02-01T00:00:02Z")
     by_host, _mistakes = waivers.gather({"app1": given}, ["rps"])
     results = {"app1": document.HostResult("ok", rows=found["tuning"])}
     told = document.build(run, ["app1"], results, document.Waived(by_host, {"app1": ["all"]}), waiving.DAY)

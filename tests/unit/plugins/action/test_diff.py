@@ -255,7 +255,7 @@ def test_links_and_pipes_are_refused(results: Path) -> None:
     assert refused(results) == "results/verify/20261120T100000Z/verify.json: it is no regular file"
     file.unlink()
     file.symlink_to("/etc/passwd")
-    assert refused(results).startswith("results/verify/20261120T100000Z/verify.json cannot be read: ")
+    assert refused(results).startswith("results/verify/20261120T100000Z/verify.json on the controller: ")
 
 
 def playbook(folder: Path, *arguments: str) -> tuple[int, str]:

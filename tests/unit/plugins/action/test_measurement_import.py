@@ -216,7 +216,7 @@ def test_rows_may_name_their_change(folder):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"src": "nowhere.csv"}, "nowhere.csv on the controller cannot be read: No such file or directory"),
+        ({"src": "nowhere.csv"}, "nowhere.csv on the controller: No such file or directory"),
         ({"src": "."}, "say which format it is"),
         ({"src": "/dev/zero", "format": "csv"}, "/dev/zero: this is no regular file"),
         ({"src": "settlement.csv", "delimiter": ";;"}, "delimiter is ';;'; one character belongs there"),

@@ -53,7 +53,7 @@ def test_check_mode_writes_nothing(tmp_path):
 
 @pytest.mark.parametrize("change", ["../x", "a/b", "", "."])
 def test_no_change_leads_out_of_the_results(tmp_path, change):
-    with pytest.raises(AnsibleActionFail, match="could not be stored"):
+    with pytest.raises(AnsibleActionFail, match="the record cannot be stored: change is"):
         run(change=change, phase="after", results=str(tmp_path / "r"), tunings=[TUNING])
     assert list(tmp_path.iterdir()) == []
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import closing, stages
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping, stages
 from rollout_play import CHANGE, CHANGED, DRIFTED, HOSTS, Play
 
 
@@ -238,7 +239,7 @@ def test_a_probation_of_auto_outlasts_the_soak_and_a_measurement_of_the_guard(
 
 def test_check_mode_outside_the_window_warns_and_goes_on(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(action.display, "warning", said.append)
+    monkeypatch.setattr(Display(), "warning", said.append)
     play.plan(check=True, not_after="2026-01-01 00:00")
     assert play.begin("app1", check=True)["number"] == 1
     assert [text.partition(": ")[0] for text in said] == ["batch 1 would not begin now"]
@@ -390,4 +391,4 @@ def test_if_all_hosts_of_a_batch_are_lost_the_end_of_the_run_ends_the_batch(play
     assert (batch["hosts"]["app1"]["outcome"], batch["hosts"]["app1"]["values"]) == ("lost", "unchanged")
     assert play.kept["runs"][-1]["evidence"] == "results/rollout/1"
     assert path.endswith("rollout.html")
-    assert closing.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""
+    assert keeping.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""

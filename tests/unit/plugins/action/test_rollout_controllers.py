@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
@@ -226,7 +227,7 @@ def test_without_locks_it_is_said_once_and_still_one_wins(
 
     warnings: list[str] = []
     monkeypatch.setattr(files.fcntl, "flock", refuse)
-    monkeypatch.setattr(action.display, "warning", warnings.append)
+    monkeypatch.setattr(Display(), "warning", warnings.append)
     here("awx-1")
     first, second, keep = Play(tmp_path), Play(tmp_path), action.keep
 
@@ -253,7 +254,7 @@ def test_a_rollout_that_another_process_holds_is_one_sentence(play: Play, monkey
     monkeypatch.setattr(state, "PATIENCE_S", 0)
     with (
         state.held(play.folder, CHANGE),
-        pytest.raises(AnsibleActionFail, match=r"/\.lock: another process keeps it$"),
+        pytest.raises(AnsibleActionFail, match=r"/\.lock on the controller: another process keeps it$"),
     ):
         play.begin("app1")
 
@@ -264,13 +265,13 @@ def test_of_a_cut_state_nothing_is_believed(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for size in range(0, len(whole.rstrip()), 7):
         path.write_bytes(whole[:size])
-        with pytest.raises(ValueError, match=f"^{re.escape(str(path))} is no JSON file$"):
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: it is no JSON \(.*, line \d+\)$"):
             state.read(tmp_path, CHANGE)
         if size % 700 == 0:
             for step in (play.plan, lambda: play.judge("app2", "verifying"), lambda: play.begin("app4")):
-                with pytest.raises(AnsibleActionFail, match=r"rollout\.json is no JSON file$"):
+                with pytest.raises(AnsibleActionFail, match=r"rollout\.json: it is no JSON \(.*\)$"):
                     step()
-            with pytest.raises(ValueError, match=r"rollout\.json is no JSON file$"):
+            with pytest.raises(ValueError, match=r"rollout\.json: it is no JSON \(.*\)$"):
                 play.close({}, "")
             assert path.read_bytes() == whole[:size], "it stays for those who look into it"
     path.write_bytes(whole)

@@ -96,7 +96,10 @@ def test_the_imported_virtualization_study(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (FileNotFoundError(2, "No such file or directory", "/srv/x"), "/srv/x: No such file or directory"),
+        (
+            FileNotFoundError(2, "No such file or directory", "/srv/x"),
+            "/srv/x on the controller: No such file or directory",
+        ),
         (OSError("no room is left"), "no room is left"),
         (ValueError("one\nline"), "one line"),
     ],

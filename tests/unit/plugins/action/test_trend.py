@@ -98,7 +98,7 @@ def test_what_cannot_be_is_one_sentence_and_writes_nothing(results: Path, argume
 def test_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(AnsibleActionFail, match="holds no change with records of both phases"):
         run({"results": str(tmp_path)})
-    with pytest.raises(AnsibleActionFail, match="cannot be read"):
+    with pytest.raises(AnsibleActionFail, match="missing on the controller: No such file"):
         run({"results": str(tmp_path / "missing")})
 
 

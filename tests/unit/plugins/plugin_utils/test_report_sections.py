@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import text
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import costs, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import view
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.cpu_chart import cpu_chart
 from rendering import render
 from report_samples import fleet, sample
@@ -187,7 +187,7 @@ class TestContext:
 
 class TestCost:
     def test_the_chart_has_both_marks_of_every_end_with_figures(self) -> None:
-        rows = [row for item in sample("regressed")["comparisons"] for row in costs.cpu_rows(item)]
+        rows = [row for item in sample("regressed")["comparisons"] for row in view.cpu_rows(item)]
         rows[0]["after"] = None
         drawn = cpu_chart("x", rows)
         marks = {name: path.count("M") for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn)}

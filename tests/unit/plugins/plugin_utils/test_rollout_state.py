@@ -404,10 +404,10 @@ class TestReading:
     @pytest.mark.parametrize(
         ("content", "sentence"),
         [
-            (b"", "is no JSON file"),
-            (b"{", "is no JSON file"),
-            (b"\xff", "is no JSON file"),
-            (b"[" * 100_000, "is no JSON file"),
+            (b"", ": it is no JSON (Expecting value, line 1)"),
+            (b"{", ": it is no JSON (Expecting property name enclosed in double quotes, line 1)"),
+            (b"\xff", ": it is not UTF-8 text"),
+            (b"[" * 100_000, ": it is nested too deeply"),
             (b"[]", ": the file is a list; an object belongs there"),
             (b"{}", ": schema is missing; zpower.sap_tuning/rollout/1 belongs there"),
         ],
