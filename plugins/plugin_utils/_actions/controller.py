@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from .._answers import facts
 from .._answers.answers import Answer, Parser, heard
-from .._answers.text import clean_json, one_line
+from .._answers.text import clean_json, one_line, shorten
 from . import variables
 from .role_options import ZERO, common_options, templated
 
@@ -119,14 +119,20 @@ class ControllerAction(HonestAction):
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         self._task.args = {**self._from_variables(task_vars or {}), **self._task.args}
-        _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
         try:
+            _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
             return {**result, **self.act(options, task_vars or {})}
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise AnsibleActionFail(f"{where}{error.strerror or error}") from None
-        except ValueError as error:
-            raise AnsibleActionFail(one_line(error)) from None
+        except (AnsibleActionFail, ValueError) as error:
+            raise AnsibleActionFail(self._in_variables(one_line(error))) from None
+
+    def _in_variables(self, sentence: str) -> str:
+        """The sentence, in a role with its variable in the place of the option at the beginning."""
+        collection, _dot, role = str(self._task._role or "").rpartition(".")
+        ours = collection == "zpower.sap_tuning"
+        return shorten(variables.in_variables(role, sentence) if ours else sentence, variables.LONGEST)
 
     def _from_variables(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         value_of = templated(self._templar, variables)

@@ -13,6 +13,7 @@ from ansible.errors import AnsibleActionFail
 
 from .._pages.text import one_line
 from .._pages.writing import Written
+from .._records.checks import check_slug
 
 PROBLEMS_SHOWN = 5
 
@@ -22,6 +23,7 @@ def reading(results: str, change: str) -> Iterator[None]:
     """A block that reads the records of a change: AnsibleActionFail in one sentence if it cannot."""
     if not change:
         raise AnsibleActionFail("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
+    check_slug("change", change)
     try:
         yield
     except (OSError, ValueError) as error:
