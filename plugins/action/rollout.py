@@ -117,8 +117,10 @@ class ActionModule(ControllerAction):
         if not any(chosen.values()):
             raise ValueError("no host of this play has a tuning, so there is nothing to roll out: check zpower_tunings")
         if found["confirm_within_s"] > LONGEST:
-            asked = f"rollout_soak is {options['soak']}" if within == "auto" else f"rollout_confirm_within is {within}"
-            raise ValueError(f"{asked}: hosts keep values on probation for at most {LONGEST // 86400}d")
+            raise ValueError(
+                f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: hosts keep values on "
+                f"probation for at most {LONGEST // 86400}d"
+            )
         if 0 < found["confirm_within_s"] <= soak:
             raise ValueError(
                 f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: the hosts would take "
