@@ -14,13 +14,18 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..module_utils._measure.errors import MeasureError
+from ..module_utils._measure.locks import enq_request
+from ..module_utils._measure.net import niping_request
+from ..module_utils._measure.round import entry_point
 from ..module_utils._measure.round.tools import SETS
+from ..module_utils._measure.workloads.options import check_limits, check_lists
 from ..modules.measurement_check import DOCUMENTATION
 from ..plugin_utils._actions.commands import encoded
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.measuring import check_writable
 from ..plugin_utils._actions.tags import check_tags
 from ..plugin_utils._actions.variables import role_specs
+from ..plugin_utils._pages.text import shorten
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import check_slug
 from ..plugin_utils._statistics.looks import DECLARED, LOOKS
@@ -43,6 +48,15 @@ SERIES = {
     "command": ("commands",),
 }
 """The lists of which each combination is one workload in a round."""
+
+LIMITS = {
+    "niping": niping_request.LIMITS,
+    **{
+        kind: {f"{kind}_{name}": limits for name, limits in found.LIMITS.items()}
+        for kind, found in {"enqueue": enq_request, "fio": SETS["fio"], "openssl": SETS["openssl"]}.items()
+    },
+}
+"""The lowest and the highest value of numbers of each workload."""
 
 OF_ROLE = of_role("measure", role_specs("measure"))
 
@@ -124,10 +138,24 @@ def check_workloads(options: Mapping[str, Any]) -> None:
             f"measure_max_rounds is {most}: the looks at a verdict end at {LOOKS[-1].rounds}, or at {DECLARED.rounds} "
             "if that is declared before the first round"
         )
+    check_numbers(options)
     if "fio" in workloads and not options["fio_directory"]:
         raise ValueError("measure_fio_directory is empty: name a directory on the file system that is to be measured")
     if "command" in workloads:
         check_commands(options["commands"])
+
+
+def check_numbers(options: Mapping[str, Any]) -> None:
+    """ValueError for a number that a host would refuse, after others were measured and perhaps changed."""
+    common = {**options, "round": options["first_round"], "session": None, "calibrated": None}
+    try:
+        entry_point.check(common)  # type: ignore[no-untyped-call]
+        for kind in options["workloads"]:
+            check_limits(options, LIMITS.get(kind, {}))  # type: ignore[no-untyped-call]
+            lists = SERIES[kind] if kind != "command" else ()
+            check_lists(options, lists)  # type: ignore[no-untyped-call]
+    except MeasureError as error:
+        raise ValueError(f"measure_{error}") from None
 
 
 def check_commands(given: Sequence[Any]) -> None:
@@ -151,6 +179,6 @@ def peers_of(options: Mapping[str, Any], host: str, known: set[str]) -> list[str
     for name in dict.fromkeys(named[workload] for workload in options["workloads"] if workload in named):
         peer = options[name]
         if peer and (peer not in known or peer == host):
-            raise ValueError(f"measure_{name} is {peer}; it takes the inventory name of another host")
+            raise ValueError(f"measure_{name} is {shorten(peer, 60)}; it takes the inventory name of another host")
         found += [peer] if peer else []
     return list(dict.fromkeys(found))

@@ -14,6 +14,7 @@ from ansible.release import __version__ as ansible_core_version
 
 from ..lookup.tunings import asked_for, choose, known_tunings
 from ..module_utils._engine import durations
+from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
@@ -111,6 +112,13 @@ class ActionModule(ControllerAction):
         }
         if measured:
             self._measurable(found["batches"], variables)
+        if not any(chosen.values()):
+            raise ValueError("no host of this play has a tuning, so there is nothing to roll out: check zpower_tunings")
+        if found["confirm_within_s"] > LONGEST:
+            raise ValueError(
+                f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: hosts keep values on "
+                f"probation for at most {LONGEST // 86400}d"
+            )
         if 0 < found["confirm_within_s"] <= soak:
             raise ValueError(
                 f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: the hosts would take "

@@ -44,7 +44,7 @@ options:
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_core_version
 from ansible.template import Templar
 
-from ..lookup.tunings import known_tunings
+from ..lookup.tunings import choose, known_tunings
 from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION, mistakes, refusal
 from ..plugin_utils._answers import facts
@@ -162,10 +162,23 @@ def wrong_variables(play: Any, hosts: list[Any]) -> str:
     for host in hosts:
         variables = play.get_variable_manager().get_vars(play=play, host=host)
         value_of = templated(Templar(loader=play.get_loader(), variables=variables), variables)
-        for sentence in mistakes(variables, value_of):
+        for sentence in (*mistakes(variables, value_of), *unknown_tunings(value_of)):
             found.setdefault(sentence, []).append(str(host))
     # the braces would be a template
     return refusal(found, len(hosts)).replace("{", "{ ")
+
+
+def unknown_tunings(value_of: Callable[[str], Any]) -> list[str]:
+    """What is wrong with zpower_tunings of a host, in a list; a missing value is left to the task that needs it."""
+    try:
+        given = value_of("zpower_tunings")
+    except ValueError:
+        return []
+    try:
+        choose(given if str(given or "").strip() else [], known_tunings())
+    except ValueError as error:
+        return [str(error)]
+    return []
 
 
 def put_in_front(play: Any, message: str) -> None:
@@ -272,7 +285,10 @@ class CallbackModule(CallbackBase):
         try:
             found = wrong_variables(play, hosts)
         except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
-            self._refuse(f"the variables of the play '{play.get_name()}' cannot be read: {error}")
+            # before ansible-core 2.19 the text has the file and its line
+            places = [getattr(one, "obj", None) for one in (error, error.__context__)]
+            where = next((f"{place}: " for place in places if getattr(place, "line_num", None)), "")
+            self._refuse(f"the variables of the play '{play.get_name()}' cannot be read: {where}{error}")
             self._end_now()
         given = context.CLIARGS
         if found and (given.get("start_at_task") or "always" in (given.get("skip_tags") or ())):

@@ -6,6 +6,7 @@ collection takes.
 
 import json
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jinja2
@@ -13,6 +14,7 @@ import playing
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COMMON, role_variables
 from awx_server import Objects, serve
 
 TOP = Path(__file__).parents[2]
@@ -27,7 +29,7 @@ ROLES = {
     "confirm": ["tune"],
     "before_after": ["before_after", "measure", "report"],
 }
-OF_TUNINGS = {"zpower_confirm_within": {"type": "str"}}
+OF_TUNINGS = {name: {"type": "str"} for name in ("zpower_confirm_within", "zpower_probation")}
 PYTHON_TYPES = {"text": str, "textarea": str, "multiplechoice": str, "integer": int, "float": (int, float)}
 CHOSEN = re.compile(r"[a-z_]+_tunings")
 """Variables that the lookup zpower.sap_tuning.tunings reads: its tests tell what an empty text means."""
@@ -163,6 +165,20 @@ def test_a_question_is_about_a_variable_that_takes_its_answers(template, questio
         checked = ArgumentSpecValidator({variable: known[variable]}).validate({variable: answer})
         assert not checked.error_messages, checked.error_messages
     assert variable in known
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=[template["name"] for template in TEMPLATES])
+def test_a_variable_of_a_playbook_is_asked_or_named_as_left_out(template):
+    page = (TOP / "docs" / "awx.md").read_text()
+    section = page.partition("### What no survey asks")[2].partition("\n## ")[0]
+    left_out = [name for line in section.splitlines() for name in re.findall(r"`([\w*]+)`", line.partition(" | ")[0])]
+    asked = {question["variable"] for question in template["survey"]}
+    anywhere = {question["variable"] for _name, question in QUESTIONS}
+    missing = (specs(template["name"]).keys() - asked) | (COMMON.keys() - anywhere)
+    assert [name for name in missing if not any(fnmatchcase(name, pattern) for pattern in left_out)] == []
+    known = {name for role in TOP.glob("roles/*") for name in role_variables(role.name)} | COMMON.keys()
+    assert [pattern for pattern in left_out if not any(fnmatchcase(name, pattern) for name in known)] == []
+    assert not {*left_out} & anywhere - {"tune_tunings"}
 
 
 def uses(variable, other):

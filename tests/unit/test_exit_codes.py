@@ -28,6 +28,8 @@ class Case(NamedTuple):
     options: tuple[str, ...] = ()
     prepare: Callable[[Path], object] | None = None
     reached: bool = True
+    after: Callable[[Path], object] | None = None
+    """What holds in the folder afterwards."""
 
 
 def write(name: str, text: str) -> Callable[[Path], object]:
@@ -51,6 +53,12 @@ def of_all(verdict: str) -> str:
     found = json.loads(returned(verdict))
     unused = {"failed": False, "tuning": [{"name": "x", "subject": "all", "verdict": "compliant"}]}
     return json.dumps({**found, "tunings": {**dict.fromkeys(known_tunings(), unused), **found["tunings"]}})
+
+
+def nothing_is_set(top: Path) -> None:
+    rollout = json.loads((top / "results" / "rollouts" / "c1" / "rollout.json").read_text("utf-8"))
+    assert rollout["result"] == "stopped"
+    assert [host["values"] for batch in rollout["batches"] for host in batch["hosts"].values()] == ["unchanged"]
 
 
 OBSERVED, UNSUPPORTED = returned("observed"), returned("unsupported")
@@ -131,6 +139,12 @@ CASES = {
         "The change window closed",
         options=extra(rollout_change="c1", rollout_not_before="2001-01-01 10:00", rollout_not_after="2001-01-01 11:00"),
     ),
+    ("rollout", "a value that is only observed differs, and `zpower_observed` is `fail`; nothing is set"): Case(
+        "batch 1 stops after preflight: app1: hsi0 rx-0: observed (zpower_observed is fail)",
+        OBSERVED,
+        extra(rollout_change="c1", zpower_observed="fail"),
+        after=nothing_is_set,
+    ),
     ("leftovers", "nothing is left"): Case(answer=left()),
     ("leftovers", "something is left"): Case("something is left on this host", left("a journal")),
     ("captures", "the folder of captures does not exist"): Case("gone", options=extra(zpower_captures="gone")),
@@ -174,5 +188,7 @@ def test_the_playbook_ends_with_the_code_of_the_page(tmp_path: Path, playbook: s
     assert status == int(code), text
     assert case.said in said
     assert case.reached or NOT_REACHED not in said
+    if case.after:
+        case.after(tmp_path)
     if what.endswith("nothing is written"):
         assert {path.name for path in tmp_path.iterdir()} == before

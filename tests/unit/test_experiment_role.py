@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import CHANGE, make_plan, make_records, make_tunings
@@ -256,3 +260,24 @@ def test_states_take_turns_only_where_nothing_waits_for_a_restart_on_any_host(
     tmp_path: Path, rows: list[list[dict[str, str]]], order: str
 ) -> None:
     assert order_of(tmp_path, *rows) == order
+
+
+@pytest.mark.parametrize(
+    ("final", "winner", "lost", "sets"),
+    [
+        ("winner", "every-2", False, True),
+        ("restored", "every-2", False, False),
+        ("winner", None, False, False),
+        ("winner", "every-2", True, False),
+    ],
+)
+def test_restored_sets_nothing(final: str, winner: str | None, lost: bool, sets: bool) -> None:
+    """After the levels are taken back, only one task of the role sets values: those of the winner."""
+    tasks = yaml.safe_load((EXPERIMENT / "tasks" / "run.yml").read_text("utf-8"))
+    after = tasks[next(place for place, task in enumerate(tasks) if task["name"] == "End the session") :]
+    (setting,) = [task for task in after if "ansible.builtin.include_tasks" in task]
+    assert setting["ansible.builtin.include_tasks"] == "keep.yml"
+    outcome = {"__experiment_decision": {"winner": winner}, "__experiment_end": {"lost": {"app1": lost}}}
+    variables = {"inventory_hostname": "app1", "experiment_final": final, **outcome}
+    found = Templar(loader=DataLoader(), variables=variables).template(trusted(f"{{{{ {setting['when']} }}}}"))
+    assert str(found) == str(sets)

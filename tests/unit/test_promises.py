@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import commands, host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import command
 
 TOP = Path(__file__).resolve().parents[2]
 PLUGINS = TOP / "plugins"
@@ -89,6 +91,23 @@ def test_nothing_reboots_a_host() -> None:
     assert [path for path in files if words.search(path.read_text("utf-8"))] == []
 
 
+def test_nothing_on_aix_is_configured_again_or_changed_for_the_running_value_alone() -> None:
+    texts = {
+        node.value
+        for path in PLUGINS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert {"chdev", "-P"} <= texts
+    assert {"rmdev", "mkdev", "/usr/sbin/rmdev", "/usr/sbin/mkdev", "-U"} & texts == set()
+
+
+def test_only_tunings_checks_and_leftovers_become_root() -> None:
+    tasks = [*TOP.glob("roles/*/tasks/*.yml"), *TOP.glob("playbooks/*.yml")]
+    found = {path.parts[-3] for path in tasks if re.search(r"become: (true|yes)", path.read_text("utf-8"))}
+    assert found == {*known_tunings(), "platform", "tune", "verify"}
+
+
 def test_the_collection_needs_nothing_but_ansible_core() -> None:
     assert yaml.safe_load((TOP / "galaxy.yml").read_text("utf-8"))["dependencies"] == {}
     # what ansible-core itself needs, and this collection
@@ -110,12 +129,15 @@ def test_the_collection_needs_nothing_but_ansible_core() -> None:
 
 
 def test_the_limits_of_the_page_are_those_of_the_code() -> None:
-    page = " ".join((TOP / "SECURITY.md").read_text("utf-8").split())
+    pages = ("SECURITY.md", "docs/evidence.md", "docs/measuring.md")
+    page = " ".join(" ".join((TOP / name).read_text("utf-8") for name in pages).split())
     for said in (
         f"must arrive within {admission.TOKEN_TIMEOUT:g} s and {admission.LONGEST_TOKEN} bytes",
         f"limited to {admission.MOST}, and to {admission.MOST_OF_ADDRESS} per address",
         f"a line of {wire.MAX_LINE // 1024} KiB, {wire.CONTROL_TIMEOUT:g} s",
         f"an output limit of {commands.MOST // 2**20} MiB",
         f"a file of more than {host.LARGEST // 2**20} MiB",
+        f"for at most {command.LIMIT_S / 60:g} minutes",
+        f"At most {admission.MOST} connections without a token are open at a time, at most {admission.MOST_OF_ADDRESS}",
     ):
         assert said in page, said

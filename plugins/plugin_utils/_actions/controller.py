@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from .._answers import facts
 from .._answers.answers import Answer, Parser, heard
-from .._answers.text import clean_json, one_line
+from .._answers.text import clean_json, one_line, shorten
 from . import variables
 from .role_options import ZERO, common_options, templated
 
@@ -127,5 +127,14 @@ class ControllerAction(HonestAction):
         value_of = templated(self._templar, given)
         asked = {option: value_of(name) for option, name in self.VARIABLES.items() if option not in self._task.args}
         self._task.args = {name: value for name, value in asked.items() if value is not None} | self._task.args
-        _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
-        return self.act(options, given)
+        try:
+            _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
+            return self.act(options, given)
+        except (AnsibleActionFail, ValueError) as error:
+            raise ValueError(self._in_variables(one_line(error))) from None
+
+    def _in_variables(self, sentence: str) -> str:
+        """The sentence, in a role with its variable in the place of the option at the beginning."""
+        collection, _dot, role = str(self._task._role or "").rpartition(".")
+        ours = collection == "zpower.sap_tuning"
+        return shorten(variables.in_variables(role, sentence) if ours else sentence, variables.LONGEST)

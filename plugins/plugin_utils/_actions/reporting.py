@@ -26,6 +26,7 @@ def reading(results: str, change: str) -> Iterator[None]:
     """A block that reads the records of a change: ValueError in one sentence if it cannot."""
     if not change:
         raise ValueError("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
+    check_slug("change", change)
     try:
         yield
     except (OSError, ValueError) as error:

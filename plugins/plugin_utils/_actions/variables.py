@@ -8,8 +8,10 @@ would silently ignore it. The known ones are those of the roles' argument_specs.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
@@ -23,6 +25,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ...module_utils._engine import durations
 from .._answers import facts
 from .._answers.text import one_line, shorten
+from .._records.checks import MOST_ROUNDS
 
 try:
     from ansible.template import trust_as_template
@@ -54,7 +57,7 @@ COMMON: dict[str, dict[str, Any]] = {
 """The variables that several playbooks and plugins read. tests/reference.yml describes them."""
 GENERIC = ("tune_", "verify_")
 """Prefixes of other programs too, such as ``verify_ssl``: only what looks like a variable of ours is a mistake."""
-PREFIXES = re.compile(f"(?:zpower|{'|'.join(ROLES)})_".replace("_", "[_-]"), re.IGNORECASE)
+PREFIXES = re.compile(f"(?:zpower|{'|'.join(ROLES)})_".replace("_", "[_.-]"), re.IGNORECASE)
 RESULT = {"changed", "failed"}  # of a task that registers a variable
 TEMPLATE = re.compile(r"\{[{%]")
 LONGEST, SHOWN = 450, 60
@@ -62,9 +65,10 @@ LONGEST, SHOWN = 450, 60
 
 def _number(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        if isinstance(value, bool):
+        found = convert(value)
+        if isinstance(value, bool) or not math.isfinite(found):
             raise TypeError
-        return convert(value)
+        return found
 
     return check
 
@@ -86,6 +90,17 @@ KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "raw": (lambda value: value, ""),
 }
 """The conversion of each type, which raises for other values, and what belongs there."""
+_PERCENT = (lambda value: 0 < value <= 100, "a number above 0 and at most 100")
+_NOT_NEGATIVE = (lambda value: value >= 0, "a number of at least 0")
+_ROUNDS = (lambda value: 1 <= value <= MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}")
+RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **{f"{role}_material_pct": _PERCENT for role in ("report", "trend", "experiment", "calibrate")},
+    **dict.fromkeys(
+        ("zpower_lease", "zpower_waiver_days", "rollout_guard_cpu_pct", "measure_max_minutes"), _NOT_NEGATIVE
+    ),
+    **dict.fromkeys(("measure_rounds", "experiment_rounds", "calibrate_rounds", "calibrate_planned_rounds"), _ROUNDS),
+}
+"""Numbers that would be refused, or do harm, only after hosts were measured or changed."""
 
 
 @cache
@@ -149,9 +164,12 @@ def mistakes(variables: Mapping[str, Any], value_of: Callable[[str], Any] | None
         except ValueError:
             return None
 
+    if "_raw_params" in variables:
+        yield f"-e has {_shown(variables['_raw_params'])}, which gives no value; name=value belongs there"
     of_host = variables.get("ansible_facts", ())  # facts.check() has the sentence about these
-    names = (name for name in variables if isinstance(name, str) and PREFIXES.match(name) and name not in of_host)
-    for name in sorted(names):
+    texts = (name for name in variables if isinstance(name, str) and name not in of_host)
+    # other letters may only look like ours
+    for name in sorted(name for name in texts if PREFIXES.match(name) or not name.isascii()):
         spec = known().get(name)
         if spec:
             # defaults of roles follow other variables
@@ -168,12 +186,12 @@ def mistakes(variables: Mapping[str, Any], value_of: Callable[[str], Any] | None
 
 def misspelt(name: str) -> Iterator[str]:
     """The sentence about an unknown name; none if only its prefix is like ours."""
-    plain = name.lower().replace("-", "_")
+    plain = re.sub("[-.]", "_", name.lower())
     near, sure = (get_close_matches(plain, known(), n=1, cutoff=cutoff) for cutoff in (0.6, 0.85))
-    said = f"there is no variable '{shorten(one_line(name), SHOWN)}'"
+    said = f"there is no variable {_shown(name)}"
     if sure:
         yield f"{said}; did you mean {sure[0]}?"
-    elif not plain.startswith(GENERIC):
+    elif PREFIXES.match(name) and not plain.startswith(GENERIC):
         meant = f"did you mean {near[0]}? A" if near else "a"
         yield f"{said}; {meant} variable of your own with such a name goes into {OWN}"
 
@@ -207,18 +225,23 @@ def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
     errors = ArgumentSpecValidator(dict(spec["options"])).validate(found).error_messages if "options" in spec else ()
     if errors:
         raise ValueError(f"{has} {_shown(value)}: {errors[0]}")
+    right, belongs = RANGES.get(has.removesuffix(" is"), (None, ""))
+    if right and not right(found):
+        raise ValueError(f"{has} {_shown(value)}; {belongs} belongs there")
 
 
 def _converted(has: str, kind: str, value: Any) -> Any:
     convert, belongs = KINDS[kind]
     try:
         return convert(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{has} {_shown(value)}; {belongs} belongs there") from None
 
 
 def _shown(value: Any) -> str:
-    return shorten(one_line(repr(value)), SHOWN)
+    """The value in a sentence: escaped if it has other letters, which may look like ours."""
+    text = repr(value.isoformat() if isinstance(value, date) else value)
+    return shorten(one_line(text if text.isascii() else ascii(value)), SHOWN)
 
 
 def refusal(sentences: Mapping[str, Iterable[str]], hosts: int) -> str:
@@ -238,4 +261,5 @@ def in_variables(tuning: str, text: str) -> str:
     """The sentence of a module with the user's variable in the place of the option at its beginning."""
     common = {option: f"zpower_{option}" for option in ("checkpoint", "lease", "confirm_within", "root")}
     names = {**common, **{variable.removeprefix(f"{tuning}_"): variable for variable in role_specs(tuning)}}
-    return re.sub(rf"^(argument ')?({'|'.join(names)})(?=[:'])", lambda found: (found[1] or "") + names[found[2]], text)
+    of_module = rf"^(argument '|value of )?({'|'.join(names)})(?=[:']| is | has | must )"
+    return re.sub(of_module, lambda found: (found[1] or "") + names[found[2]], text)

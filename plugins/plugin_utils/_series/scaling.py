@@ -23,6 +23,7 @@ from statistics import fmean, variance
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from .._compare.shapes import PairName
+from .._records.checks import show
 from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics.planning import student
@@ -208,7 +209,7 @@ def reader(x: str) -> Callable[[Round], object]:
         return lambda item: dict(item.workload.params).get(name)
     if where == "context" and name:
         return lambda item: dict(item.context).get(name)
-    raise ValueError(f"x is {x!r}; it has to be connections, params.<name> or context.<name>")
+    raise ValueError(f"x is {show(x)}; it has to be connections, params.<name> or context.<name>")
 
 
 def number(value: object) -> float | None:

@@ -19,8 +19,9 @@ def run_action(
     variables: dict[str, Any] | None = None,
     templar: Any = None,
     tags: Iterable[str] = (),
+    role: str | None = None,
 ) -> dict[str, Any]:
-    """The result of the action plugin in ``module``; it must not touch the connection."""
+    """The result of the action plugin in ``module``, as a task of a role; it must not touch the connection."""
     name = module.__name__.rpartition(".")[2]
     task = SimpleNamespace(
         args=arguments,
@@ -30,6 +31,7 @@ def run_action(
         diff=False,
         environment=[],
         tags=list(tags),
+        _role=role and f"zpower.sap_tuning.{role}",
     )
     plugin = module.ActionModule(
         task=task,

@@ -81,7 +81,7 @@ def test_check_mode_without_records_is_no_failure(tmp_path: Path) -> None:
     [
         ({"state": "planned", "rounds": 7}, "calibrate_rounds is 7; fewer than 8 rounds say too little about noise"),
         ({"change": "nobody"}, "there is no record of the calibration nobody"),
-        ({"change": "../etc"}, "cannot be read: change is '../etc'"),
+        ({"change": "../etc"}, "change is '../etc'; it has to begin"),
         ({"change": "rps-2026-11"}, "change rps-2026-11 holds records of other phases than calibration"),
         ({"rounds": 0}, "rounds is 0 and material_pct 5; rounds have to be at least 1, and material_pct above 0"),
         ({"material_pct": 0}, "rounds is 6 and material_pct 0;"),

@@ -65,7 +65,7 @@ def test_phases_can_be_chosen(results: Path) -> None:
     [
         ({"x": "guests"}, "x is 'guests'; it has to be connections, params.<name> or context.<name>"),
         ({"change": "nobody"}, "there is no measurement record of change nobody"),
-        ({"change": "../etc"}, "cannot be read: change is '../etc'"),
+        ({"change": "../etc"}, "change is '../etc'; it has to begin"),
         ({"phases": ["after"]}, "has no phase after; it has guests-1, guests-2"),
     ],
 )
