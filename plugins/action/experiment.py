@@ -87,6 +87,10 @@ def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> 
         raise ValueError(f"the change {change} already has records that belong to no experiment: name another change")
     if there is not None and (other := plans.different(there, wanted)):
         raise ValueError(f"the change {change} is already another experiment ({other}): name another change")
+    if there is None:
+        schedules.check_most("experiment_max_rounds", most, options["rounds"])
+    elif most > there["max_rounds"]:
+        schedules.check_added(there["max_rounds"], most, there["max_rounds"])
     plan = wanted if there is None else plans.with_budget(there, wanted, hosts)
     every = plan_files.finished(plan, loaded, plans.hosts_of(plan).union(hosts))
     _look(plan, loaded, every, options)

@@ -28,7 +28,8 @@ from ..plugin_utils._actions.variables import role_specs
 from ..plugin_utils._pages.text import shorten
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import check_slug
-from ..plugin_utils._statistics.looks import DECLARED, LOOKS
+from ..plugin_utils._sessions.continuing import declared
+from ..plugin_utils._sessions.schedules import PHASES, check_added, check_most
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""
@@ -120,6 +121,10 @@ def check_change(options: Mapping[str, Any], host: str) -> None:
     check_writable(folder)
     if options["new"] and any(path.is_file() for path in folder.glob("*.json")):
         raise ValueError(f"{folder} holds records already: name another change, or move that folder away")
+    done = options["first_round"] - 1
+    if done > 0 and options["rounds"] > 0 and options["phase"] in PHASES and folder.is_dir():
+        known = declared(record_files.load_change(options["results"], options["change"]))
+        check_added(done, done + options["rounds"], known)
 
 
 def check_workloads(options: Mapping[str, Any]) -> None:
@@ -132,12 +137,7 @@ def check_workloads(options: Mapping[str, Any]) -> None:
         )
     if 0 < (options["max_rounds"] or 0) < rounds:
         raise ValueError(f"measure_max_rounds is {options['max_rounds']}, less than measure_rounds, which is {rounds}")
-    most = options["max_rounds"] or rounds
-    if most not in (rounds, DECLARED.rounds) and most > LOOKS[-1].rounds:
-        raise ValueError(
-            f"measure_max_rounds is {most}: the looks at a verdict end at {LOOKS[-1].rounds}, or at {DECLARED.rounds} "
-            "if that is declared before the first round"
-        )
+    check_most("measure_max_rounds", options["max_rounds"] or rounds, rounds)
     check_numbers(options)
     if "fio" in workloads and not options["fio_directory"]:
         raise ValueError("measure_fio_directory is empty: name a directory on the file system that is to be measured")

@@ -36,7 +36,8 @@ def credible(records: Sequence[Round], now: int) -> tuple[list[Round], list[str]
             one_phase = len({item.phase for item in rounds}) == 1
             copies |= {id(item) for item in (others if one_phase else rounds)}
             names = " and ".join(f"{item.phase}-{item.number}" for item in [first, *others])
-            counts = f"only {first.phase}-{first.number} counts" if one_phase else "neither counts"
+            nobody = "neither counts" if len(rounds) == 2 else "none of them counts"
+            counts = f"only {first.phase}-{first.number} counts" if one_phase else nobody
             doubts.append(f"{first.host}: {names} of {first.workload.name} have the same times: a copy; {counts}.")
     doubts += [
         f"{host}: rounds begin in the future, the last one at {time_text(moment)}: a clock is wrong."

@@ -45,6 +45,8 @@ def check_shape(value: object, shape: Any, where: str = "", fill: bool = False) 
     elif shape in SCALARS:
         SCALARS[shape](Fields({"": value}, "", where), "")
     elif shape is float:
+        if value is None:
+            raise wrong(where, value, "a number")
         check_number(where, value)
     else:
         _check_parts(value, get_origin(shape), get_args(shape), (where, fill))

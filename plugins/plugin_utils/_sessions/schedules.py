@@ -41,13 +41,28 @@ def most_rounds(most: int, done: int, declared: int) -> int:
     """
     ahead = [look.rounds for look in looks.LOOKS if look.rounds > done][:2]
     wanted = most if most > done or not ahead else ahead[-1]
+    check_added(done, wanted, declared)
+    return wanted
+
+
+def check_added(done: int, wanted: int, declared: int) -> None:
+    """ValueError unless ``wanted`` are more rounds than ``done``, and no more than LOOKS have or were ``declared``."""
     last = max(declared, looks.LOOKS[-1].rounds)
     if wanted <= done or wanted > last:
         raise ValueError(
             f"the change has {done} rounds of each state and cannot get {wanted}: its last look is at {last}, because "
             "looks that are added later make verdicts wrong; measure it again under another name"
         )
-    return wanted
+
+
+def check_most(variable: str, most: int, rounds: int) -> None:
+    """ValueError if the rounds at most, after the first look at ``rounds``, end between two looks."""
+    last, declared = looks.LOOKS[-1].rounds, looks.DECLARED.rounds
+    if most not in (rounds, declared) and most > last:
+        raise ValueError(
+            f"{variable} is {most}: the looks at a verdict end at {last}, or at {declared} if that is declared before "
+            "the first round"
+        )
 
 
 def steps(design: str, seed: str, most: int, done: int, last: int) -> list[dict[str, Any]]:

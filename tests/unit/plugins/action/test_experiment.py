@@ -367,6 +367,22 @@ def test_an_undecided_experiment_goes_on_with_more_rounds_under_its_name(tmp_pat
     assert {step["session"] for step in planned(tmp_path, **WIDE)["steps"]} == {2}, "resumed, and not continued again"
 
 
+def test_rounds_that_were_not_declared_are_not_added_after_the_last_look(tmp_path: Path) -> None:
+    with pytest.raises(
+        AnsibleActionFail, match="^experiment_max_rounds is 40: the looks at a verdict end at 32, or at"
+    ):
+        planned(tmp_path, rounds=6, max_rounds=40)
+    planned(tmp_path, **WIDE)
+    before = on_disk(tmp_path)
+    sentence = "^the change has 16 rounds of each state and cannot get 64: its last look is at 32, because looks that"
+    with pytest.raises(AnsibleActionFail, match=sentence):
+        planned(tmp_path, rounds=6, max_rounds=64)
+    assert on_disk(tmp_path) == before
+    assert len(planned(tmp_path, rounds=6, max_rounds=32)["steps"]) == 128
+    declared = planned(tmp_path / "declared", rounds=6, max_rounds=64)
+    assert [part["rounds"] for part in declared["parts"]] == [6, 8, 10, 12, 16, 24, 32, 64]
+
+
 def test_a_decided_experiment_does_not_go_on_with_more_rounds(tmp_path: Path) -> None:
     planned(tmp_path, rounds=6, max_rounds=8)
     measured(tmp_path)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import records_factory as factory
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_check
@@ -120,6 +121,31 @@ def test_about_how_long_a_round_takes(tmp_path: Path, arguments: dict[str, Any],
 def test_a_measurement_ends_after_its_rounds_unless_more_are_allowed(tmp_path: Path) -> None:
     assert check(tmp_path)["most"] == 6
     assert check(tmp_path, max_rounds=16)["most"] == 16
+
+
+def test_rounds_that_were_not_declared_are_not_added_after_the_last_look(tmp_path: Path) -> None:
+    plan = factory.Plan(change="c1", hosts=("app1", "app2"), rounds=2)
+    factory.write_change(tmp_path, factory.make_change(plan))
+    more = {"phase": "after", "rounds": 1}
+    assert check(tmp_path, first_round=32, **more)["measures"]
+    sentence = (
+        r"^the change has 32 rounds of each state and cannot get 33: its last look is at 32, because looks that are "
+        "added later make verdicts wrong; measure it again under another name$"
+    )
+    with pytest.raises(AnsibleActionFail, match=sentence):
+        check(tmp_path, first_round=33, **more)
+    # a calibration compares no states
+    assert check(tmp_path, first_round=33, rounds=1, phase="calibration")["measures"]
+
+
+def test_rounds_that_were_declared_may_be_measured_in_parts(tmp_path: Path) -> None:
+    records = [*factory.make_change(factory.Plan(change="c1", hosts=("app1", "app2"), rounds=2))]
+    for record in records:
+        record["protocol"]["rounds"] = 64
+    factory.write_change(tmp_path, records)
+    assert check(tmp_path, first_round=33, rounds=32)["measures"]
+    with pytest.raises(AnsibleActionFail, match="cannot get 65: its last look is at 64"):
+        check(tmp_path, first_round=33, rounds=33)
 
 
 def test_an_option_that_is_left_out_has_the_value_of_its_variable(tmp_path: Path) -> None:

@@ -25,19 +25,26 @@ def loaded_from(tmp_path, records):
 
 
 @pytest.mark.parametrize(
-    ("phase", "counts", "left"), [("before", "only before-1 counts", 7), ("after", "neither counts", 6)]
+    ("copies", "counts", "left"),
+    [
+        (["before-20"], "only before-1 counts", 7),
+        (["after-20"], "neither counts", 6),
+        (["after-20", "before-21"], "none of them counts", 6),
+    ],
 )
-def test_a_copied_round_is_told_and_does_not_count(tmp_path, phase, counts, left):
+def test_a_copied_round_is_told_and_does_not_count(tmp_path, copies, counts, left):
     records = [item for item in records_of(replace(BETTER, rounds=7)) if not item["workload"]["control"]]
     (first,) = (item for item in records if (item["phase"], item["round"]) == ("before", 1))
-    forged = dict(copy.deepcopy(first), phase=phase, round=20)
-    # edited figures do not make it a round of its own
-    for run in forged["runs"]:
-        run["metrics"]["av2_us"] *= 0.9
-    loaded = loaded_from(tmp_path, [*records, forged])
-    assert loaded.problems == [
-        f"app1: before-1 and {phase}-20 of pingpong-1000B have the same times: a copy; {counts}."
-    ]
+    for name in copies:
+        phase, number = name.split("-")
+        forged = dict(copy.deepcopy(first), phase=phase, round=int(number))
+        # edited figures do not make it a round of its own
+        for run in forged["runs"]:
+            run["metrics"]["av2_us"] *= 0.9
+        records.append(forged)
+    loaded = loaded_from(tmp_path, records)
+    named = " and ".join(["before-1", *copies])
+    assert loaded.problems == [f"app1: {named} of pingpong-1000B have the same times: a copy; {counts}."]
     report = compare_change(loaded)
     assert (main(report)["before"]["rounds"], main(report)["after"]["rounds"]) == (left, 7)
     assert report["problems"] == loaded.problems

@@ -454,6 +454,8 @@ DAMAGE: list[tuple[list[Any], Any]] = [
     (["plan", "confirm_within_s"], "60"),
     (["plan", "on_failure"], "wait"),
     (["plan", "guard"], {"cpu_pct": "5", "workloads": []}),
+    (["plan", "guard"], {"cpu_pct": None, "workloads": []}),
+    (["plan", "guard"], {"workloads": []}),
     (["plan", "guard"], {"cpu_pct": 5, "workloads": "rr"}),
     (["plan", "window"], None),
     (["plan", "window", "not_before"], "22:00"),
