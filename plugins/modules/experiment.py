@@ -135,6 +135,11 @@ over:
   returned: state=looked
   type: bool
   sample: true
+so_far:
+  description: The interval of each level against the baseline at this look; empty if there is none.
+  returned: state=looked if the experiment goes on
+  type: str
+  sample: all −3.0 % to +14.2 %
 tunings:
   description: The tunings that take part, or with O(state=decided) those that the winner sets.
   returned: state=planned or state=decided
