@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An installed collection with one ansible-core: documentation of every plugin and role, syntax of every playbook, and
-`verify` of one tuning. All of it needs KEPT alone: everything else is removed from the installed collection before.
+`verify` of one tuning. All of it needs KEPT alone: everything else is removed from the installed collection before, and
+HOME is a folder that nobody can make, as in an execution environment whose home is read-only.
 
 release_core.py BIN COLLECTIONS    the bin folder of the ansible-core, the folder the collection is installed in
 """
@@ -86,6 +87,8 @@ def main() -> None:
     folder, collections = Path(sys.argv[1]), Path(sys.argv[2])
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     os.environ["ANSIBLE_COLLECTIONS_PATH"] = str(collections)
+    os.environ |= {"HOME": "/dev/null/home", "ANSIBLE_HOME": str(collections)}
+    os.environ["ANSIBLE_REMOTE_TEMP"] = str(collections / "tmp")
     collection = collections / "ansible_collections" / "zpower" / "sap_tuning"
     print(f"release: {bare(collection)} files and folders beside {', '.join(sorted(KEPT))} are removed")
     print(f"release: {documented(folder, collection)} plugins and roles are documented")

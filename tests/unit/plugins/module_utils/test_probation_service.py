@@ -346,12 +346,14 @@ def test_the_archive_has_no_code_of_ansible(tmp_path):
         assert all(opened.read(name) == b"" for name in names if name.endswith("__init__.py"))
 
 
-def test_the_source_of_a_collections_loader_is_bytes(monkeypatch):
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+def test_the_source_may_be_text_or_bytes(monkeypatch, kind):
     """Ansible's own loader of collections gives bytes where those of Python give text: the archive is the same."""
     expected = archive.program(Rps, {}, "/")
-    read = archive.__spec__.loader.get_source
-    loader = types.SimpleNamespace(get_source=lambda name: read(name).encode("utf-8"))
-    monkeypatch.setattr(archive.__spec__, "loader", loader)
+    with open(archive.__file__, "rb") as file:
+        source = file.read()
+    given = source if kind == "bytes" else source.decode("utf-8")
+    monkeypatch.setattr(archive.__spec__, "loader", types.SimpleNamespace(get_source=lambda name: given))
     assert archive.program(Rps, {}, "/") == expected
 
 
