@@ -231,6 +231,12 @@ def test_environment_and_directory(tmp_path):
     assert record["workload"]["argv"] == ["%s/./tool" % tmp_path]
 
 
+def test_nothing_goes_through_a_shell():
+    text = "$HOME; echo *|cat `id`"
+    record = measured(options("printf", "%s", text), runs=1)
+    assert record["runs"][0]["raw"].startswith(text)
+
+
 def test_secrets_are_hidden_wherever_they_come_out():
     environment = json.dumps({"KEY": 'geheim"\\1', "LONGER": 'geheim"\\1 und mehr', "N": "7"})
     text = "import os, json, sys; print(os.environ['KEY'], json.dumps(os.environ['LONGER']), 7); sys.exit(%d)"
