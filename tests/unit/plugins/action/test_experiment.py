@@ -365,7 +365,9 @@ def test_an_undecided_experiment_goes_on_with_more_rounds_under_its_name(tmp_pat
 
 
 def test_rounds_that_were_not_declared_are_not_added_after_the_last_look(tmp_path: Path) -> None:
-    with pytest.raises(AnsibleActionFail, match="^experiment_max_rounds is 40: the looks at a verdict end at 32, or at"):
+    with pytest.raises(
+        AnsibleActionFail, match="^experiment_max_rounds is 40: the looks at a verdict end at 32, or at"
+    ):
         planned(tmp_path, rounds=6, max_rounds=40)
     planned(tmp_path, **WIDE)
     before = on_disk(tmp_path)
