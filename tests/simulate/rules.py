@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
+import reports
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import CONFIRM_FROM
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import best_guess, verdict_on
@@ -163,13 +164,40 @@ def costing(count: int, workloads: int, sigma: float, more: float, experiments: 
     return collect(map(one, range(experiments)))
 
 
+def resending(count: int, workloads: int, share: float, after: float, bursts: bool, experiments: int) -> Outcome:
+    """So many TCP retransmits per run before and after the change; ``bursts``: most of them in few rounds."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        rng = generator(f"resending {count} {workloads} {share} {bursts} {number}")
+        mean = np.full((count, workloads, 2, ROUNDS), RUNS * share)
+        mean[:, :, 1] = RUNS * after
+        drawn = rng.poisson(mean * rng.gamma(0.3, 1.0 / 0.3, mean.shape) if bursts else mean)
+
+        def rounds(host: int, place: int) -> list[SimpleNamespace]:
+            found = _slots(drawn[host, place]).items()
+            return [
+                SimpleNamespace(phase=state, number=slot, retransmits=float(resent), retransmit_runs=RUNS)
+                for (state, slot), resent in found
+            ]
+
+        site = _comparisons(count, workloads, lambda host, place: {"rounds": rounds(host, place)})
+        return ["warns"] * bool(side_effects.resent(site, 1)[0]), ROUNDS
+
+    return collect(map(one, range(experiments)))
+
+
 def of_side_effects(ask: Ask) -> Iterator[Goal]:
-    """Failed runs and CPU cost."""
+    """Failed runs, retransmits and CPU cost."""
     shapes = ((1, 1), (1, 7), (10, 7), (100, 7))
     none = [ask(failing, *shape, share, share, experiments=500) for shape in shapes for share in (0.002, 0.01, 0.05)]
     yield Goal("failed runs, 0.2 to 5 % in both states, to 100 hosts: warns", 2, False, ("warns",), none)
     more = [ask(failing, *shape, 0.01, 0.15, experiments=300) for shape in ((2, 7), (10, 7))]
     yield Goal("failed runs rise from 1 to 15 %, 14 comparisons: warns", 90, True, ("warns",), more)
+    cells = [(shape, share, bursts) for shape in shapes[:3] for share in (0.2, 1.0) for bursts in (False, True)]
+    none = [ask(resending, *shape, share, share, bursts, experiments=500) for shape, share, bursts in cells]
+    yield Goal("0.2 to 1 TCP retransmits per run in both states, also in bursts: warns", 2, False, ("warns",), none)
+    more = [ask(resending, *shape, 0.2, 1.0, False, experiments=300) for shape in shapes[1:3]]
+    yield Goal("five times as many retransmits, from 7 comparisons on: warns", 95, True, ("warns",), more)
     none = [ask(costing, *shape, sigma, 0.0, experiments=500) for shape in shapes[:3] for sigma in (0.05, 0.08)]
     yield Goal("CPU cost, noise of 5 to 8 %: warns", 2.5, False, ("warns",), none)
     more = [ask(costing, *shape, 0.08, math.log(1.1), experiments=300) for shape in ((1, 7), (2, 7), (10, 7))]
@@ -386,7 +414,7 @@ def of_orders(ask: Ask) -> Iterator[Goal]:
         ("blocks",),
         [ask(drawn, 100, experiments=300)],
     )
-    same = [ask(declared, 0.0, experiments=1000)]
+    same = [ask(declared, 0.0, experiments=2000)]
     yield Goal("64 rounds that were declared, limit of 1 %: wrong", 4.5, False, CHANGES, same)
 
 
@@ -425,6 +453,18 @@ def of_guesses(ask: Ask) -> Iterator[Goal]:
     )
 
 
+# -- all rules together
+
+
+def of_reports(ask: Ask) -> Iterator[Goal]:
+    """Whole reports, with everything that makes rules speak."""
+    parts = [ask(reports.whole, part, experiments=50) for part in range(4)]
+    seen = sum((part.seen for part in parts), Counter())
+    together = Outcome(seen, max(part.rounds for part in parts), sum(part.experiments for part in parts))
+    what = "whole reports, 1 to 300 hosts, nothing changed: a verdict on a change, or a warning"
+    yield Goal(what, 5, False, ("any",), [together])
+
+
 RULES: list[Callable[[Ask], Iterator[Goal]]] = [
     of_hosts,
     of_restarts,
@@ -435,6 +475,7 @@ RULES: list[Callable[[Ask], Iterator[Goal]]] = [
     of_stalls,
     of_orders,
     of_guesses,
+    of_reports,
 ]
 
 

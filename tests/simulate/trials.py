@@ -20,6 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import (
+    MUST_MATCH,
     SHOWN,
     End,
     Layout,
@@ -125,14 +126,15 @@ class Host:
                 started=1_000_000 * self.places[place],
                 median=math.exp(-self.values[place]),
                 protocol=RECORD.protocol._replace(session=self.sessions[place], seed=self.seed),
-                ends=(_end(self.starts[place]), None) if self.starts else (None, None),
+                ends=(end_of(self.starts[place]), None) if self.starts else (None, None),
             )
             self.rounds.append(item)
         return self.rounds[:positions]
 
 
-def _end(boot_id: str) -> End:
-    return End((), tuple(boot_id if item == "boot_id" else None for item in SHOWN))
+def end_of(boot_id: str) -> End:
+    """An end of which only its start is known."""
+    return End((None,) * len(MUST_MATCH), tuple(boot_id if item == "boot_id" else None for item in SHOWN))
 
 
 def until_decided(judge: Callable[[int], str], most: int = MOST) -> tuple[str, int]:

@@ -43,9 +43,9 @@ def flags(states: States, better: Better) -> list[str]:
     ]
 
 
-def guards(states: States, kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
+def guards(kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
     """Sentences on side effects; ``kpis[side][phase]`` come from the comparison."""
-    found = list(_retransmits(states))
+    found = []
     for side in SIDES:
         for phase in ("before", "after"):
             kpi = kpis.get(side, {}).get(phase)
@@ -54,7 +54,8 @@ def guards(states: States, kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list
     return found
 
 
-def _retransmits(states: States) -> Iterator[str]:
+def retransmits(states: States) -> Iterator[str]:
+    """A sentence if there are twice as many TCP retransmits per run after the change, and some more."""
     totals, runs = {}, {}
     for phase, rounds in states.items():
         known = [item for item in rounds if item.retransmits is not None]

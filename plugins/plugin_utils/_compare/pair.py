@@ -84,7 +84,7 @@ def compare_pair(
     if verdict is None:
         found = pooled.of_host(line, material, contrasts, step)
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
-    guard_sentences = [*guards(states, cost.kpis), *cost.guards]
+    guard_sentences = [*guards(cost.kpis), *cost.guards]
     entry = {
         "contrast": contrast,
         "host": everything[0].host,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guards of a pooled row over all rounds of its hosts: stalls, lost hosts, failed runs and CPU cost.
+"""Guards of a pooled row over all rounds of its hosts: stalls, lost hosts, failed runs, retransmits and CPU cost.
 
 There is one test for the row, so that many comparisons do not make a false warning more likely.
 """
@@ -12,15 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from .._records.round import Round
 from .._statistics import gates
 from .._statistics.looks import AFTER, BEFORE, LOOKS
 from .._statistics.ranks import hodges_lehmann_ratio, mann_whitney, median
 from .._statistics.verdict import INCONCLUSIVE, UNCHANGED, Verdict, beyond
 from . import pooled
+from .flags import retransmits
 from .pair import Comparison
 from .pooled import Line, Slot
 from .wording import gain
 
+STATES = (BEFORE, AFTER)
 FEWEST_STALLS = 2
 """One stall is chance."""
 
@@ -120,8 +123,44 @@ def _failed_rounds(comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], 
     for item in comparisons:
         for slot, failed in item.failed.items():
             slots[slot] = slots.get(slot, False) or failed
-    states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in (BEFORE, AFTER)]
+    states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in STATES]
     return (sum(states[0]), sum(states[1])), (len(states[0]), len(states[1]))
+
+
+def resent(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
+    """(guards, flags): TCP retransmits that rose, by a rank test over the rounds of all workloads together.
+
+    Simulated for this collection (120 to 1,000 experiments a cell, 1 to 70 comparisons, also in bursts): 0.02 to 1
+    retransmits per run in both states warn in 0 to 1.7 %. The totals of each comparison alone warned in up to 100 %.
+    """
+    rounds = {host: [item for found in comparisons for item in found.rounds] for host, comparisons in hosts.items()}
+    everything = [item for found in rounds.values() for item in found]
+    told = [*retransmits(_by_state(everything))]
+    sure = gates.benjamini_hochberg([_resent_p(found) for found in rounds.values()], gates.FALSE_HARM)
+    named = [host for host, counts in zip(rounds, sure, strict=True) if counts and len(hosts) > 1]
+    if told and _resent_p(everything) <= gates.HARM_P / contrasts:
+        return [f"{told[0].rstrip('.')}{f', beyond chance on {some(named)}' if named else ''}."], []
+    if named:
+        return [f"TCP retransmits rose on {some(named)}."], []
+    return [], [f"{text.rstrip('.')}; that may be chance." for text in told]
+
+
+def _resent_p(rounds: Sequence[Round]) -> float:
+    """One-sided p of more retransmits per run in the rounds after; 1 if they did not rise by enough."""
+    known = [item for item in rounds if item.retransmits is not None and item.retransmit_runs]
+    if not any(retransmits(_by_state(known))):
+        return 1.0
+    sums: dict[Slot, tuple[float, int]] = {}
+    for item in known:
+        count, runs = sums.get((item.phase, item.number), (0.0, 0))
+        sums[item.phase, item.number] = count + (item.retransmits or 0.0), runs + item.retransmit_runs
+    before, after = ([count / runs for (state, _n), (count, runs) in sums.items() if state == side] for side in STATES)
+    more, p = mann_whitney(before, after)
+    return p / 2.0 if 2.0 * more > len(before) * len(after) else 1.0
+
+
+def _by_state(rounds: Sequence[Round]) -> dict[str, list[Round]]:
+    return {state: [item for item in rounds if item.phase == state] for state in STATES}
 
 
 def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
@@ -156,9 +195,7 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
 
 def _tested(end: str, host: str, logs: Mapping[Slot, float]) -> Iterator[Dearer]:
     """Nothing with fewer rounds than a verdict needs."""
-    before, after = (
-        [math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in (BEFORE, AFTER)
-    )
+    before, after = ([math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in STATES)
     if min(len(before), len(after)) >= LOOKS[0].rounds:
         ratio = hodges_lehmann_ratio(after, before)
         yield Dearer(end, host, ratio, mann_whitney(before, after)[1] / 2.0 if ratio < 1.0 else 1.0)

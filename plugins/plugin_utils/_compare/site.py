@@ -102,9 +102,9 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
     verdict = _turned_away([host]) or _control_verdict(host) or decided
-    named = [_named("workload", item) for item in _workloads([host], max(host.material, host.step))]
+    named = [_named("workload", item) for item in _workloads([host])]
     guards = [_longer_text(host.longer)] if host.longer is not None and host.longer.sure else []
-    errors, told = side_effects.failures({host.name: host.comparisons}, contrasts)
+    errors, told = _counted({host.name: host.comparisons}, contrasts)
     return _row(
         contrast,
         host.name,
@@ -135,17 +135,17 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
         moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
         verdict = _turned_away(hosts) or moved
     everything = {host.name: host.comparisons for host in hosts}
-    errors, told = side_effects.failures(everything, contrasts)
+    errors, told = _counted(everything, contrasts)
     costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, material)
     flags = [*seen, *told, *_order_flags(able), *_control_flags(hosts)]
     named: list[dict[str, Any]] = []
     if found.effect is not None:
-        apart = _different_hosts(able, found.effect.ratio, max(material, step))
+        apart = _different_hosts(able, found.effect.ratio)
         if len(apart) > MOST_NAMED * len(able):
             flags.append("the hosts form more than one group: look at the row of each host.")
         else:
             named += [_named("host", item) for item in apart]
-        named += [_named("workload", item) for item in _workloads(able, max(material, step))]
+        named += [_named("workload", item) for item in _workloads(able)]
         if found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
             flags.append(
                 f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others."
@@ -221,6 +221,12 @@ def _row(
     }
 
 
+def _counted(hosts: side_effects.Hosts, contrasts: int) -> tuple[list[str], list[str]]:
+    """(guards, flags) on failed runs and on retransmits."""
+    failed, resent = (count(hosts, contrasts) for count in (side_effects.failures, side_effects.resent))
+    return failed[0] + resent[0], failed[1] + resent[1]
+
+
 def _declared(hosts: Sequence[Host]) -> int:
     """The rounds per state that were planned before the first one."""
     return max((item.protocol.rounds for host in hosts for found in host.usable for item in found.rounds), default=0)
@@ -271,9 +277,10 @@ def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Coll
     return Verdict(INCONCLUSIVE, f"{what}, so the rest decides nothing ({verdict.reason})", "lost")
 
 
-def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
+def _workloads(hosts: Sequence[Host]) -> list[Deviation]:
     """The workloads that differ from the others; on several hosts a workload is named by itself."""
     found: dict[str, list[tuple[list[float], list[float]]]] = {}
+    limits: dict[str, float] = {}
     for host in hosts:
         if len(host.usable) < FEWEST_TO_NAME or host.line.starts is not None:
             continue
@@ -286,17 +293,19 @@ def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
             # every workload has these slots, unless it was left without one of the states in a session
             if by_slot.keys() >= set(host.line.slots):
                 series[name, item.entry["peer"]] = [by_slot[slot] for slot in host.line.slots]
+                limits[name] = max(item.material, item.step, limits.get(name, 0.0))
         for (name, _peer), readings in gates.from_the_others(series).items():
             line = host.line._replace(readings=tuple(readings))
             found.setdefault(name, []).append(pooled.sides(line))
-    return gates.deviations(found, material)
+    return gates.deviations(found, limits)
 
 
-def _different_hosts(hosts: Sequence[Host], ratio: float, material: float) -> list[Deviation]:
+def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
     if len(hosts) < FEWEST_TO_NAME:
         return []
     values = {host.name: pooled.sides(host.line) for host in hosts if host.line.starts is None}
-    return gates.differing({name: both for name, both in values.items() if all(both)}, ratio, material)
+    limits = {host.name: max(host.material, host.step) for host in hosts}
+    return gates.differing({name: both for name, both in values.items() if all(both)}, ratio, limits)
 
 
 def _named(kind: str, item: Deviation) -> dict[str, Any]:
@@ -321,7 +330,7 @@ def _longer_text(longer: Longer) -> str:
 def _site_guards(hosts: Sequence[Host]) -> list[str]:
     """The hosts whose longest round trip rose; of many hosts a few reach any level by chance."""
     known = [(host, host.longer) for host in hosts if host.longer is not None]
-    named = gates.benjamini_hochberg([longer.p for _host, longer in known], gates.NAMED_P)
+    named = gates.benjamini_hochberg([longer.p for _host, longer in known], gates.FALSE_HARM)
     sure = [host for (host, longer), counts in zip(known, named, strict=True) if counts and longer.sure]
     if not sure:
         return []

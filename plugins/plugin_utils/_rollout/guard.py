@@ -9,7 +9,7 @@ All verdicts, estimates and levels are those of the report; nothing is calculate
 - a unit of work costs more CPU time on an end: the estimate is beyond the bound, p < 0.05 after Holm's correction,
   and beyond chance among all of the batch;
 - more runs failed after the change than before;
-- TCP retransmits rose by the rule of the report (errors and drops of interfaces are not part of a record);
+- TCP retransmits of a comparison rose (errors and drops of interfaces are not part of a record);
 - the states cannot be compared (another kernel, another peer), or a state has no usable run;
 - there are fewer rounds after the change than before: a measurement that did not come to an end proves nothing.
 
@@ -36,7 +36,7 @@ from typing import NamedTuple, cast
 
 from .._compare.comparing import PHASES, Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
-from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, guards
+from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, retransmits
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
@@ -207,8 +207,7 @@ def _costs(entry: Comparison, bound: float) -> Iterator[_Tested]:
 
 
 def _retransmits(where: str, states: States) -> Iterator[str]:
-    # without KPIs, the guards of the report are those about retransmits
-    for text in guards(states, {}):
+    for text in retransmits(states):
         yield (
             f"{where}: {text.rstrip('.')}; the bound is {RETRANSMITS_TIMES:g} times as many per run, and"
             f" {RETRANSMITS_MORE} more."

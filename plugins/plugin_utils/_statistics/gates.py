@@ -100,9 +100,9 @@ def from_the_others(series: Mapping[Name, Sequence[Reading]]) -> dict[Name, list
 
 
 def deviations(
-    series: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]]], material: float
+    series: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]]], limits: Mapping[str, float]
 ) -> list[Deviation]:
-    """The series whose change differs from that of the others by more than material, by name (Holm).
+    """The series whose change differs from that of the others by more than its limit, by name (Holm).
 
     Per name and host the values before and after, relative to the others. The ratio is the median of the hosts.
     """
@@ -117,14 +117,14 @@ def deviations(
     return [
         Deviation(name, ratio, p)
         for (name, ratio, _p), p in zip(found, corrected, strict=True)
-        if p <= NAMED_P and beyond(ratio, material)
+        if p <= NAMED_P and beyond(ratio, limits[name])
     ]
 
 
 def differing(
-    values: Mapping[str, tuple[Sequence[float], Sequence[float]]], site: float, material: float
+    values: Mapping[str, tuple[Sequence[float], Sequence[float]]], site: float, limits: Mapping[str, float]
 ) -> list[Deviation]:
-    """The hosts whose change differs from that of the site by more than material (Benjamini and Hochberg, 5 %).
+    """The hosts whose change differs from that of the site by more than its limit (Benjamini and Hochberg, 5 %).
 
     Per host its values before and after; ``site`` is the ratio of the site.
     """
@@ -133,7 +133,7 @@ def differing(
         alone = [value / site for value in after]
         found.append(Deviation(name, ranks.hodges_lehmann_ratio(before, alone), ranks.mann_whitney(before, alone)[1]))
     named = benjamini_hochberg([item.p for item in found], FALSE_NAMES)
-    return [item for item, sure in zip(found, named, strict=True) if sure and beyond(item.ratio, material)]
+    return [item for item, sure in zip(found, named, strict=True) if sure and beyond(item.ratio, limits[item.name])]
 
 
 def harmed(ratios: Mapping[str, float], regressed: Collection[str], contrasts: int = 1) -> list[str]:

@@ -20,6 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.rank
 
 FOLDER = Path(__file__).parents[3] / "simulate"
 sys.path.append(str(FOLDER))
+import reports  # noqa: E402
 import rules  # noqa: E402
 import tables  # noqa: E402
 import trials  # noqa: E402
@@ -235,6 +236,7 @@ def test_shared_noise_keeps_the_variance():
     [
         (rules.restarts, ("50 and 500", 0.0), "REGRESSED", 3.0),
         (rules.failing, (10, 7, 0.01, 0.01), "warns", 2.0),
+        (rules.resending, (10, 7, 0.2, 0.2, False), "warns", 2.0),
         (rules.costing, (2, 7, 0.08, 0.0), "warns", 2.5),
         (rules.clock, (12.0, 5.0, TEN_LESS), "UNCHANGED", 0.0),
         (rules.summed, (6, 0.05, 0.0), "better", 3.0),
@@ -254,6 +256,7 @@ def test_a_rule_beside_the_verdict_keeps_its_goal(trial, arguments, word, most):
     [
         (rules.restarts, ("50 and 500", TEN_LESS), "IMPROVED"),
         (rules.failing, (10, 7, 0.01, 0.15), "warns"),
+        (rules.resending, (10, 7, 0.2, 1.0, False), "warns"),
         (rules.costing, (2, 7, 0.08, TEN_LESS), "warns"),
         (rules.clock, (100.0, 1.0, TEN_LESS), "IMPROVED"),
         (rules.summed, (6, 0.03, 0.03), "better"),
@@ -265,6 +268,13 @@ def test_a_rule_beside_the_verdict_keeps_its_goal(trial, arguments, word, most):
 )
 def test_a_rule_beside_the_verdict_finds_what_is_there(trial, arguments, word):
     assert trial(*arguments, 20).pct(word) >= 90.0
+
+
+def test_whole_reports_say_nothing_where_nothing_changed(monkeypatch):
+    assert reports.whole(0, 6).seen["any"] == 0
+    # a guard that fires by chance is noticed
+    monkeypatch.setattr(gates, "HARM_P", 1.0)
+    assert reports.whole(0, 6).seen["warned"] > 0
 
 
 def test_each_table_has_its_place_on_the_page():
