@@ -16,9 +16,10 @@ from ..plugin_utils._actions.measuring import collector
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
 from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
+from ..plugin_utils._pages.text import plural
 from ..plugin_utils._records import record_files
 
-PROBLEMS_SHOWN = 20
+MOST_SHOWN = 5
 
 
 class Store(NamedTuple):
@@ -72,10 +73,8 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
     except RowsError as error:
         raise ValueError(f"{src}: {error}" if src else str(error)) from None
     if imported.problems:
-        shown = imported.problems[:PROBLEMS_SHOWN]
-        more = len(imported.problems) - len(shown)
-        shown += [f"{more} more rows cannot be used."] if more else []
-        raise ValueError(" ".join([f"{src or 'rows'}: nothing was imported."] + shown))
+        refused = f"{src or 'rows'}: nothing was imported, {plural(len(imported.problems), 'row')} cannot be used."
+        raise ValueError(" ".join([refused, *imported.problems[:MOST_SHOWN]]))
     return imported
 
 

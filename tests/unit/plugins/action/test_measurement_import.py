@@ -177,9 +177,8 @@ def test_one_bad_row_and_nothing_is_written(folder):
     with pytest.raises(AnsibleActionFail) as error:
         imported()
     said = str(error.value)
-    assert said.startswith("settlement.csv: nothing was imported. line 4: units is '0'; a number above 0 belongs there")
-    assert said.count("belongs there") == measurement_import.PROBLEMS_SHOWN
-    assert said.endswith("10 more rows cannot be used.")
+    assert said.startswith("settlement.csv: nothing was imported, 30 rows cannot be used. line 4: units is '0'; a ")
+    assert said.count("belongs there") == measurement_import.MOST_SHOWN and len(said) < 500
     assert not Path("results").exists()
 
 
