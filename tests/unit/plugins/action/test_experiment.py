@@ -338,7 +338,7 @@ def test_a_part_that_would_end_after_the_limit_is_not_begun(tmp_path: Path) -> N
     def after(minutes: float) -> dict[str, Any]:
         plan = on_disk(tmp_path)
         began = datetime.now(timezone.utc) - timedelta(minutes=minutes)
-        plan["sessions"][-1]["started"] = began.strftime(action.TIME)
+        plan["sessions"][-1]["started"] = began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         plan_files.write(tmp_path, plan)
         return looked(tmp_path, result["parts"][0])
 
