@@ -269,9 +269,9 @@ def _files(folder: Path, problems: list[str]) -> Iterator[str]:
                     yield place
 
 
-def read_json(path: Path | str, most: int = LARGEST_FILE) -> Any:
+def read_json(path: Path | str, most: int | None = None) -> Any:
     """A JSON file that anybody may have put there; OSError, ValueError or RecursionError if it cannot be read."""
-    text = read_regular(path, most).decode("utf-8")
+    text = read_regular(path, most or LARGEST_FILE).decode("utf-8")
     record = DECODER.decode(text)
     if SURROGATE.search(text):
         # Half of a surrogate pair is legal in JSON, and no report could be written with it.

@@ -8,7 +8,7 @@ import re
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import svg, text
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, costs, cpu_chart, run_chart, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import charts, cpu_chart, run_chart, view
 from rendering import held_runs, render
 from report_samples import sample
 
@@ -69,7 +69,7 @@ class TestCharts:
                 shown = word.rpartition("</title>")[2]
                 assert shown.startswith(f"vhp01app{number} \u2192 vhp01app{number + 1}")
                 assert layout != "flat" or items[number - 11]["workload"] in shown
-        drawn = cpu_chart.cpu_chart("x", [row for item in items for row in costs.cpu_rows(item)])
+        drawn = cpu_chart.cpu_chart("x", [row for item in items for row in view.cpu_rows(item)])
         assert re.search(r">vhp01app11 \u2192 vhp01app12 [^<]*, client</text>", drawn)
 
     def test_on_a_small_screen_a_long_name_does_not_lie_over_the_verdict(self) -> None:
