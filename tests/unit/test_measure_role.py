@@ -144,16 +144,16 @@ def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Pa
 
 
 def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
-    cases: dict[str, tuple[list[str], int]] = {
-        "none": (["openssl"], 0),
-        "negative": (["openssl"], -1),
-        "empty": ([], 1),
-    }
-    hosts = {name: {"measure_workloads": cases[name][0], "rounds": cases[name][1]} for name in cases}
-    done = measure(tmp_path, hosts=hosts, measure_rounds="{{ rounds }}")
+    hosts = {"none": {"rounds": 0}, "negative": {"rounds": -1}}
+    done = measure(tmp_path, hosts=hosts, measure_rounds="{{ rounds }}", measure_workloads=["openssl"])
     assert done.returncode == 2
-    for name in cases:
-        assert f"measure_rounds is {cases[name][1]} and measure_workloads" in about(name, done.stdout)
+    for name, values in hosts.items():
+        assert (
+            f"measure_rounds is {values['rounds']}; a whole number from 1 to 1000 belongs there ({name})" in done.stdout
+        )
+    done = measure(tmp_path, hosts={"empty": {}}, measure_rounds=1, measure_workloads=[])
+    assert done.returncode == 2
+    assert "measure_rounds is 1 and measure_workloads []" in about("empty", done.stdout)
 
 
 HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
