@@ -313,15 +313,12 @@ def ansible_test(
 @nox.session
 @nox.parametrize("core", CORES, ids=CORES)
 def units_in_collection(session: nox.Session, core: str) -> None:
-    """ansible-test units: the tests of the plugins as Automation Hub and other collections run them; part of a release.
-
-    Ansible's own loader then imports the collection, with what tests/unit/requirements.txt names.
-    """
+    """ansible-test units for the code for targets, which Ansible's own loader then imports; part of a release."""
     python = "3.13" if core == "newest" else "3.12"
     if pythons.find(python) is None:
         missing(session, f"no Python {python} on this machine")
     copy = tree(session, CACHE / f"units-{core}")
-    command = ["units", "--venv", "--python", python, *(session.posargs or ["tests/unit/plugins/"])]
+    command = ["units", "--venv", "--python", python, *(session.posargs or [f"{path}/" for path in TARGET_TESTS])]
     ansible_test(session, f"units-{core}", controller(session, core), [python], copy, command)
 
 
