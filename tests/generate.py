@@ -82,11 +82,18 @@ argument_specs:
 <!--
 {LICENCE}-->
 
-# Role {{role}}
+# Role {{role}}: {{title}}
 
 {{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
 
 {BEGIN}{END}
+
+```yaml
+- hosts: sap_app_servers
+  gather_facts: false
+  roles:
+    - role: zpower.sap_tuning.{{role}}
+```
 
 **Taken back** by the playbook `zpower.sap_tuning.rollback` or with `{{role}}_state: restored`, to the values
 found first.
