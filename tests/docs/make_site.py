@@ -243,6 +243,12 @@ def write_reference() -> None:
         text = re.sub(r"^\.\. contents::\n( .*\n)*", "", text, flags=re.MULTILINE)
         # the whole site is about this collection
         text = re.sub(r"^\.\. Collection note\n\n\.\. note::\n([ \n].*\n|\n)*", "", text, flags=re.MULTILINE)
+        # modules of Ansible itself are not on this site
+        text = re.sub(
+            r":ref:`([^`<]+) <ansible_collections\.ansible\.builtin\.(\w+)>`",
+            r"`\1 <https://docs.ansible.com/ansible/latest/collections/ansible/builtin/\2.html>`__",
+            text,
+        )
         text = re.sub(rf"^{re.escape(COLLECTION)}\.(?=.* -- )", "", text, flags=re.MULTILINE)
         path.write_text(text, encoding="utf-8")
         if path.stem != "index":
