@@ -182,7 +182,7 @@ def test_a_guest_of_zvm_is_unsupported(tmp_path):
     assert everything(host) == before and host.log == []
 
 
-def test_a_capture_of_a_guest_without_the_file_is_unsupported_by_its_sysinfo(tmp_path):
+def test_a_guest_without_the_file_is_unsupported_by_its_sysinfo(tmp_path):
     host = ZHost(tmp_path, facility=False)
     (tmp_path / DISPATCHING.lstrip("/")).unlink()
     found = record(host, check=True)
