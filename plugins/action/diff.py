@@ -15,10 +15,12 @@ from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._evidence import differences
 from ..plugin_utils._evidence.choosing import LATEST, PREVIOUS, Found, Runs
 from ..plugin_utils._pages.text import one_line
+from ..plugin_utils._records.checks import show
 
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"zpower_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         difference, runs = compared(options)
@@ -45,9 +47,9 @@ def compared(options: Mapping[str, Any]) -> tuple[differences.Difference, list[F
         difference["notes"] += dict.fromkeys([*first.notes, *second.notes])
         return difference, [first, second]
     if not host:
-        raise ValueError("other_host is given without host; two hosts of one run belong there")
+        raise ValueError("host is empty; with a second host, the first of two hosts of one run belongs there")
     if options["from"]:
-        raise ValueError("other_host compares two hosts of one run, which option to names; leave out from")
+        raise ValueError(f"from is {show(options['from'])}; two hosts are compared in one run, so leave it out")
     run = found.find("to", options["to"] or LATEST)
     difference = differences.of_hosts(run.document, host, other)
     difference["notes"] += run.notes

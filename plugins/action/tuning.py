@@ -10,7 +10,7 @@ from typing import Any
 from ..lookup.tunings import known_tunings
 from ..plugin_utils._actions.controller import HonestAction
 from ..plugin_utils._actions.role_options import module_options, templated
-from ..plugin_utils._actions.variables import in_variables, role_specs
+from ..plugin_utils._actions.variables import in_variables, option_names, role_specs
 from ..plugin_utils._answers.answers import OF_TUNING, Answer
 
 
@@ -23,5 +23,5 @@ class ActionModule(HonestAction):
         options = module_options(name, role_specs(name), value_of)
         answer = self.ask(f"zpower.sap_tuning.{name}", options, given, OF_TUNING)
         if answer.get("failed"):
-            answer["msg"] = in_variables(name, answer.get("msg", ""))
+            answer["msg"] = in_variables(option_names(name), answer.get("msg", ""))
         return answer

@@ -16,7 +16,7 @@ from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import HonestAction, documented
 from ..plugin_utils._actions.role_options import capture, module_options, scope, templated
 from ..plugin_utils._actions.tags import runs
-from ..plugin_utils._actions.variables import in_variables, role_specs, role_values
+from ..plugin_utils._actions.variables import in_variables, option_names, role_specs, role_values
 from ..plugin_utils._answers.answers import Answer, by_tuning, sentences, structure
 from ..plugin_utils._answers.rows import rows_of
 from ..plugin_utils._evidence import waivers, waiving
@@ -169,7 +169,7 @@ def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) 
     results = {name: results[name] for name in names}
     checked = answer.get("tuning", [])
     for name, one in results.items():
-        one["msg"] = in_variables(name, one.get("msg", ""))
+        one["msg"] = in_variables(option_names(name), one.get("msg", ""))
     errors = [f"{name}: {one['msg']}" for name, one in results.items() if one.get("failed")]
     errors += [f"{row['subject']}: {row['reason']}" for row in checked if row["verdict"] == "failed"]
     return {

@@ -15,12 +15,13 @@ from ..plugin_utils._evidence import slices
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"zpower_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         kind, results = options["kind"], Path(options["results"])
         name = slices.run_name(options["run"])
         if not name:
-            raise ValueError("run is empty; the name of a run, as in zpower_run, belongs there")
+            raise ValueError("run is empty; the name of a run with slices belongs there")
         folder = slices.folder_of(results, kind, name)
         document, written = slices.unite(folder, kind, by_hand=True, check=self._task.check_mode)
         return {

@@ -20,7 +20,7 @@ description:
   - Compliant and not applicable records are only counted; C(-v) shows them.
   - Plays with the variable C(zpower_evidence), as those of C(verify), C(site), C(rollback), C(rollout) and C(confirm),
     also write their evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown,
-    HTML, JUnit XML and metrics. From the start of the play there are files that call the run unfinished.
+    HTML, JUnit XML and metrics. From the start of the play there is the JSON, which calls the run unfinished.
   - Runs with the same C(zpower_run), such as the slices of a job of AWX, are united in
     C(<zpower_results>/<kind>/run-<name>/).
   - The command C(zpower_results_command) is called on the controller with the folder of the evidence.
@@ -272,7 +272,7 @@ class CallbackModule(CallbackBase):
         if kind:
             self._current.plan(self._hosts)
             self._end_now()  # before a host is reached
-            # these files stay if the run is killed
+            # this file stays if the run is killed
             self._write(self._document(self._current, None, set(self._lost.values())))
             self._end_now()
 
@@ -447,15 +447,16 @@ class CallbackModule(CallbackBase):
         return build(run, recording.planned, results, waived, waiving.DAY)
 
     def _write(self, document: Document) -> str:
-        """Write the files; the path of the page, empty if they cannot be written. If slices cannot be united, the path
-        of this one."""
+        """Write the files, of a run that has not ended only the JSON; the path of the page, empty if there is none. If
+        slices cannot be united, the path of this one."""
         kind = document["run"]["kind"]
         if kind not in self._folders:
             return ""
         try:
             if kind in self._slices:
                 return slices.write(document, self._slices[kind]).paths["html"]
-            return files.write(document, self._folders[kind]).paths["html"]
+            formats = files.FORMATS if document["run"]["ended"] else ("json",)
+            return files.write(document, self._folders[kind], formats).paths.get("html", "")
         except slices.NotUnitedError as error:
             folder = self._folders[kind]
             self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")

@@ -19,9 +19,8 @@ extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
   run:
-    description: The name of the run, as in C(zpower_run).
+    description: The name of the run, by default that in C(zpower_run).
     type: str
-    required: true
   kind:
     description: The playbook whose slices are united.
     type: str

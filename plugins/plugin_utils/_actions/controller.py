@@ -126,15 +126,17 @@ class ControllerAction(HonestAction):
     def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
         value_of = templated(self._templar, given)
         asked = {option: value_of(name) for option, name in self.VARIABLES.items() if option not in self._task.args}
-        self._task.args = {name: value for name, value in asked.items() if value is not None} | self._task.args
+        # an empty field of a survey is not set
+        self._task.args = {name: value for name, value in asked.items() if value not in (None, "")} | self._task.args
         try:
             _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
             return self.act(options, given)
         except (AnsibleActionFail, ValueError) as error:
-            raise ValueError(self._in_variables(one_line(error))) from None
+            sentence = variables.in_variables(self._names(asked), one_line(error))
+            raise ValueError(shorten(sentence, variables.LONGEST)) from None
 
-    def _in_variables(self, sentence: str) -> str:
-        """The sentence, in a role with its variable in the place of the option at the beginning."""
+    def _names(self, asked: Iterable[str]) -> dict[str, str]:
+        """The variables that stand for options: those that were asked for, in a role all that the role has."""
         collection, _dot, role = str(self._task._role or "").rpartition(".")
-        ours = collection == "zpower.sap_tuning"
-        return shorten(variables.in_variables(role, sentence) if ours else sentence, variables.LONGEST)
+        names = {option: self.VARIABLES[option] for option in asked if not self.VARIABLES[option].startswith("_")}
+        return names | (variables.option_names(role) if collection == "zpower.sap_tuning" else {})

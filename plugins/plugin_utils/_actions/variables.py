@@ -74,7 +74,7 @@ def _number(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _text(value: Any) -> Any:
-    if isinstance(value, (list, dict)):
+    if isinstance(value, (list, dict, bool)):
         raise TypeError
     return value
 
@@ -216,8 +216,9 @@ def wrong(name: str, spec: Mapping[str, Any], value: Any) -> str:
 
 
 def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
-    found, choices = _converted(has, spec["type"], value), [str(choice) for choice in spec.get("choices", ())]
+    choices = [str(choice) for choice in spec.get("choices", ())]
     # YAML reads off as false
+    found = _converted(has, "raw" if choices and isinstance(value, bool) else spec["type"], value)
     if choices and {str(found), "off" if found is False else ""}.isdisjoint(choices):
         near = get_close_matches(str(found).lower(), choices, n=1)
         meant = f" (did you mean {near[0]}?)" if near else ""
@@ -257,9 +258,13 @@ def refusal(sentences: Mapping[str, Iterable[str]], hosts: int) -> str:
     return said
 
 
-def in_variables(tuning: str, text: str) -> str:
-    """The sentence of a module with the user's variable in the place of the option at its beginning."""
+def option_names(role: str) -> dict[str, str]:
+    """The user's variable for each option of a role's module."""
     common = {option: f"zpower_{option}" for option in ("checkpoint", "lease", "confirm_within", "root")}
-    names = {**common, **{variable.removeprefix(f"{tuning}_"): variable for variable in role_specs(tuning)}}
+    return {**common, **{variable.removeprefix(f"{role}_"): variable for variable in role_specs(role)}}
+
+
+def in_variables(names: Mapping[str, str], text: str) -> str:
+    """The sentence of a module with the user's variable in the place of the option at its beginning."""
     of_module = rf"^(argument '|value of )?({'|'.join(names)})(?=[:']| is | has | must )"
-    return re.sub(of_module, lambda found: (found[1] or "") + names[found[2]], text)
+    return re.sub(of_module, lambda found: (found[1] or "") + names[found[2]], text) if names else text

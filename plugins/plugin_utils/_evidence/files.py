@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of the evidence: a folder for each run, written as unfinished at its begin and replaced at its end."""
+"""The files of the evidence: a folder for each run, its JSON written as unfinished at its begin, all at its end."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import cast
 
@@ -50,7 +50,7 @@ def stamp(begun: str) -> str:
     return begun[:19].replace("-", "").replace(":", "") + "Z"
 
 
-def write(document: Document, folder: Path, formats: Sequence[str] = tuple(FORMATS), check: bool = False) -> Written:
+def write(document: Document, folder: Path, formats: Collection[str] = FORMATS, check: bool = False) -> Written:
     """Write ``<kind>.<format>`` into the folder, each file as a whole. Check and errors as :func:`write_formats`."""
     return write_formats(FORMATS, (document,), (folder, document["run"]["kind"]), formats, check)
 

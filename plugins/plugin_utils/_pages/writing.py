@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Written:
 
 
 def write_formats(
-    writers: Formats, document: tuple[object, ...], place: tuple[Path, str], chosen: Sequence[str], check: bool
+    writers: Formats, document: tuple[object, ...], place: tuple[Path, str], chosen: Collection[str], check: bool
 ) -> Written:
     """Write the chosen formats of a document, which is what its writers take; with ``check`` only compare.
 

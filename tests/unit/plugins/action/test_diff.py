@@ -191,17 +191,20 @@ NEAREST = (
         ({"from": "20261117"}, f"from is '20261117', which fits no finished run; {NEAREST}"),
         ({"from": "2026-11-01"}, f"from is '2026-11-01', which fits no finished run; {NEAREST}"),
         ({"to": "2026-11-31"}, "to is 2026-11-31, which is no day; a day such as 2026-11-16 belongs there"),
-        ({"to": "20261115"}, f"from is 'previous', which fits no finished run; {NEAREST}"),
+        ({"to": "20261115"}, f"zpower_from is 'previous', which fits no finished run; {NEAREST}"),
         (
             {"from": "latest"},
             "from (latest) and to (latest) are the same run, results/verify/20261120T100000Z/verify.json, so there is"
             f" nothing to compare; {NEAREST}",
         ),
         ({"host": "app9"}, "neither run has a host app9; known: app1, app2"),
-        ({"other_host": "app2"}, "other_host is given without host; two hosts of one run belong there"),
+        (
+            {"other_host": "app2"},
+            "zpower_host is empty; with a second host, the first of two hosts of one run belongs there",
+        ),
         (
             {"host": "app1", "other_host": "app2", "from": "monday"},
-            "other_host compares two hosts of one run, which option to names; leave out from",
+            "from is 'monday'; two hosts are compared in one run, so leave it out",
         ),
         (
             {"kind": "site"},

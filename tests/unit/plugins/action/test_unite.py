@@ -37,7 +37,7 @@ def test_files_that_were_brought_together_are_united(tmp_path: Path) -> None:
 
 def test_what_cannot_be_united_is_told(tmp_path: Path) -> None:
     code, text = playbook(tmp_path)
-    assert code == 2 and "run is empty; the name of a run, as in zpower_run, belongs there" in text
+    assert code == 2 and "zpower_run is empty; the name of a run with slices belongs there" in text
     code, text = playbook(tmp_path, "-e", "zpower_run=5 zpower_kind=site")
     assert code == 2 and "results/site/run-5 has no slices" in text
     assert not (tmp_path / "results").exists()

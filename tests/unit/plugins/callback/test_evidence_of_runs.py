@@ -118,11 +118,11 @@ def test_the_results_folder_is_that_of_the_first_host(tmp_path: Path) -> None:
     assert "Tunings of this host" not in text
 
 
-def test_a_killed_controller_leaves_unfinished_files(tmp_path: Path) -> None:
+def test_a_killed_controller_leaves_the_unfinished_json(tmp_path: Path) -> None:
     site = Site(tmp_path, {"app1": "", "app2": COMPLIANT})
     wait = tmp_path / "wait"
     wait.touch()
-    pattern = "results/verify/*/verify.prom"  # written last
+    pattern = "results/verify/*/verify.json"
     controller = site.start("zpower.sap_tuning.verify")
     try:
         end = time.monotonic() + 600
