@@ -43,6 +43,7 @@ CALL = MODULES / "tunings.py"
 CALL_BEGIN, CALL_END = "    # begin: the files in _tunings, by make generate\n", "    # end\n"
 ROUTING = HERE / "meta" / "runtime.yml"
 ROUTING_BEGIN, ROUTING_END = "    # begin: modules whose answers one action parses, by make generate\n", "    # end\n"
+GROUP_BEGIN, GROUP_END = "  # begin: the modules of the tunings, by make generate\n", "  # end\n"
 # Modules of hosts that need nothing of the controller. platform_info, of which the action has its name, is another.
 PLAIN = sorted([*MODULE_OF.values(), "leftovers"])
 WIDTH = 124
@@ -268,7 +269,11 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
 
 
 def between_marks(path: Path, text: str, begin: str = BEGIN, end: str = END) -> str:
-    before, _begin, rest = path.read_text("utf-8").partition(begin)
+    return replaced(path.read_text("utf-8"), text, begin, end, path)
+
+
+def replaced(whole: str, text: str, begin: str, end: str, path: Path) -> str:
+    before, _begin, rest = whole.partition(begin)
     if end not in rest:
         raise ValueError(f"{path} has no lines '{begin.strip()}' and '{end.strip()}'")
     return before + begin + text + rest[rest.index(end) :]
@@ -318,9 +323,11 @@ def call() -> str:
 
 
 def routing() -> str:
-    """meta/runtime.yml with the action of the modules in PLAIN."""
-    lines = [f"    {module}:\n      action_plugin: zpower.sap_tuning.platform_info\n" for module in PLAIN]
-    return between_marks(ROUTING, "".join(lines), ROUTING_BEGIN, ROUTING_END)
+    """meta/runtime.yml with the group of the tunings' modules, and the action of the modules in PLAIN."""
+    group = "".join(f"    - {name}\n" for name in sorted(TUNINGS))
+    routes = "".join(f"    {module}:\n      action_plugin: zpower.sap_tuning.platform_info\n" for module in PLAIN)
+    text = between_marks(ROUTING, "  tunings:\n" + group, GROUP_BEGIN, GROUP_END)
+    return replaced(text, routes, ROUTING_BEGIN, ROUTING_END, ROUTING)
 
 
 def table_of(tuning: str) -> Any:
