@@ -14,6 +14,7 @@ import pytest
 import yaml
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import commands, host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_tables
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import command
@@ -129,7 +130,7 @@ def test_the_collection_needs_nothing_but_ansible_core() -> None:
 
 
 def test_the_limits_of_the_page_are_those_of_the_code() -> None:
-    pages = ("SECURITY.md", "docs/evidence.md", "docs/measuring.md")
+    pages = ("SECURITY.md", "docs/evidence.md", "docs/measuring.md", "docs/tunings/smc.md")
     page = " ".join(" ".join((TOP / name).read_text("utf-8") for name in pages).split())
     for said in (
         f"must arrive within {admission.TOKEN_TIMEOUT:g} s and {admission.LONGEST_TOKEN} bytes",
@@ -138,6 +139,7 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
         f"an output limit of {commands.MOST // 2**20} MiB",
         f"a file of more than {host.LARGEST // 2**20} MiB",
         f"for at most {command.LIMIT_S / 60:g} minutes",
+        f"at most until {smc_tables._READY_S} s after the boot",
         f"At most {admission.MOST} connections without a token are open at a time, at most {admission.MOST_OF_ADDRESS}",
     ):
         assert said in page, said
