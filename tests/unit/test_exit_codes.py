@@ -165,8 +165,8 @@ CASES = {
     ),
     ("trend", "no change has records"): Case(options=extra(trend_changes=["c1"]), prepare=folder("results/c1")),
     ("scaling", "the change has no records"): Case(options=extra(zpower_change="c1"), prepare=folder("results/c1")),
-    ("diff", "there is no run to compare"): Case("results"),
-    ("unite", "there is no run of this name"): Case("r1", options=extra(zpower_run="r1")),
+    ("diff", "there is no run to compare"): Case("results", options=("--tags", "rps")),
+    ("unite", "there is no run of this name"): Case("r1", options=("--tags", "rps", *extra(zpower_run="r1"))),
 }
 LINES = LINE.findall(PAGE)
 

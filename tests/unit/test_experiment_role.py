@@ -262,6 +262,17 @@ def test_states_take_turns_only_where_nothing_waits_for_a_restart_on_any_host(
     assert order_of(tmp_path, *rows) == order
 
 
+def test_check_mode_tries_every_level_and_measures_none() -> None:
+    tasks = yaml.safe_load((EXPERIMENT / "tasks" / "main.yml").read_text("utf-8"))
+    name = "ansible.builtin.include_tasks"
+    included = {task[name]: task for task in tasks if name in task}
+    assert [*included] == ["try.yml", "run.yml"]
+    assert "when" not in included["try.yml"] and included["try.yml"]["loop"].startswith("{{ __session.plan.cells ")
+    assert included["run.yml"]["when"] == "not ansible_check_mode"
+    tried = yaml.safe_load((EXPERIMENT / "tasks" / "try.yml").read_text("utf-8"))
+    assert [task["check_mode"] for task in tried] == [True, True]
+
+
 @pytest.mark.parametrize(
     ("final", "winner", "lost", "sets"),
     [

@@ -14,7 +14,9 @@ import pytest
 import yaml
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import commands, host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_tables
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import meter
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import command
 
@@ -108,6 +110,34 @@ def test_only_tunings_checks_and_leftovers_become_root() -> None:
     assert found == {*known_tunings(), "platform", "tune", "verify"}
 
 
+def test_only_playbooks_that_say_so_set_values() -> None:
+    """Values are set by the role tune; verify calls it in check mode."""
+    assert re.search(r"(?m)^  check_mode: true$", (TOP / "roles" / "verify" / "tasks" / "main.yml").read_text("utf-8"))
+    imported = {
+        path.name: {*re.findall(r"(?m)^ +(?:name|- role): zpower\.sap_tuning\.(\w+)$", text)}
+        for path in TOP.glob("roles/*")
+        for text in ["\n".join(one.read_text("utf-8") for one in path.glob("tasks/*.yml"))]
+    }
+
+    def reached(text: str) -> set[str]:
+        found, todo = set[str](), {*re.findall(r"(?m)^ +(?:name|- role): zpower\.sap_tuning\.(\w+)$", text)}
+        while todo:
+            found |= todo
+            todo = {name for role in todo - {"verify"} for name in imported[role]} - found
+        return found
+
+    playbooks = {path.stem: path.read_text("utf-8") for path in TOP.glob("playbooks/*.yml")}
+    says = {name for name, text in playbooks.items() if re.search("(?m)^# Hosts: changes (them|no value)", text)}
+    assert {name for name, text in playbooks.items() if "tune" in reached(text)} == says
+    assert {"site", "rollout", "experiment", "before_after"} < says < {*playbooks}
+
+
+def test_a_rollback_is_one_of_all_tunings() -> None:
+    (play,) = yaml.safe_load((TOP / "playbooks" / "rollback.yml").read_text("utf-8"))
+    (task,) = play["tasks"]
+    assert task["vars"]["tune_tunings"] == ["all"] and play["vars"]["zpower_rollback"] is True
+
+
 def test_the_collection_needs_nothing_but_ansible_core() -> None:
     assert yaml.safe_load((TOP / "galaxy.yml").read_text("utf-8"))["dependencies"] == {}
     # what ansible-core itself needs, and this collection
@@ -129,7 +159,7 @@ def test_the_collection_needs_nothing_but_ansible_core() -> None:
 
 
 def test_the_limits_of_the_page_are_those_of_the_code() -> None:
-    pages = ("SECURITY.md", "docs/evidence.md", "docs/measuring.md")
+    pages = ("SECURITY.md", "docs/evidence.md", "docs/measuring.md", "docs/tunings/smc.md", "docs/cpu.md")
     page = " ".join(" ".join((TOP / name).read_text("utf-8") for name in pages).split())
     for said in (
         f"must arrive within {admission.TOKEN_TIMEOUT:g} s and {admission.LONGEST_TOKEN} bytes",
@@ -138,6 +168,8 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
         f"an output limit of {commands.MOST // 2**20} MiB",
         f"a file of more than {host.LARGEST // 2**20} MiB",
         f"for at most {command.LIMIT_S / 60:g} minutes",
+        f"at most until {smc_tables._READY_S} s after the boot",
+        f"no report within {meter.SAMPLE_TIMEOUT:g} s",
         f"At most {admission.MOST} connections without a token are open at a time, at most {admission.MOST_OF_ADDRESS}",
     ):
         assert said in page, said

@@ -150,6 +150,23 @@ def test_a_play_has_one_plan(tmp_path: Path) -> None:
         planned(tmp_path, {**PLAY, "app2": {**PLAY["app2"], "design": "blocks"}})
 
 
+@pytest.mark.parametrize(("design", "steps"), [("auto", 12), ("alternate", 32), ("blocks", 12)])
+def test_a_tuning_that_waits_for_a_restart_makes_blocks_unless_a_design_is_named(
+    tmp_path: Path, design: str, steps: int
+) -> None:
+    record = {"name": "rps", "subject": "hsi0", "verdict": "drifted", "restart": "instance", "reason": ""}
+    waiting = {"tunings": {"rps": {"changed": True, "tuning": [record]}}}
+    variables = {
+        "__measure_ready": ready("app1", "app2", **TUNED),
+        "__before_after_found": {"tunings": ["rps"], "design": design, "untouched": ["rps"]},
+        "__session": dict(BEGUN),
+        "__tunings_result": waiting,
+    }
+    plan = run(tmp_path, "planned", "app1", {"app1": variables}, seed="s")
+    assert len(plan["steps"]) == steps
+    assert ("waits for a restart" in str(plan.get("warnings"))) is (design == "auto")
+
+
 def test_blocks_have_no_looks(tmp_path: Path) -> None:
     plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
     assert (len(plan["steps"]), plan["parts"]) == (12, [{"rounds": 6, "begin": 0, "end": 12, "next": 0}])

@@ -52,6 +52,7 @@ def test_check_mode_shows_the_same_plan_and_keeps_nothing(play: Play) -> None:
         ({"change": ""}, "rollout_change is not set: the name of the rollout, such as rps-2026-11"),
         ({"soak": "soon"}, "rollout_soak is 'soon'; seconds, or a duration"),
         ({"soak": "2h", "confirm_within": "1h"}, "a time that is longer than the soak"),
+        ({"soak": "2h", "confirm_within": "8d"}, "probation for at most 7d"),
         ({"canaries": "app9"}, "app9"),
         ({"time_zone": "Mars/Olympus"}, "Mars/Olympus"),
     ],

@@ -204,6 +204,15 @@ def test_an_older_kernel_is_unsupported(tmp_path):
     assert found["reason"] == "the kernel 6.1.0-s390x has no s390.hiperdispatch; Linux has it from 6.12 on"
 
 
+def test_without_one_of_the_chosen_knobs_nothing_is_set(lpar, tmp_path):
+    (tmp_path / STEAL_THRESHOLD.lstrip("/")).unlink()
+    found = record(lpar, enabled=False, steal_threshold=15, delay_factor=8)
+    assert found["verdict"] == "unsupported" and "hd_steal_threshold" in found["reason"]
+    assert lpar.log == [] and not lpar.exists(SYSCTL) and not lpar.exists(TMPFILES)
+    # a knob that is not chosen may be missing
+    assert record(lpar, delay_factor=8)["verdict"] == "changed"
+
+
 def test_a_guest_is_unsupported_and_nothing_is_written(tmp_path):
     host = ZHost(tmp_path, facility=False, sysctl=True)
     host.hiperdispatch()

@@ -95,6 +95,7 @@ def test_the_lock_shows_what_another_run_wrote_meanwhile(host):
         "[]",
         "{}",
         json.dumps({"schema": "other", "tuning": "rps", "knobs": {}}),
+        json.dumps({"schema": "zpower.sap_tuning/journal/2", "tuning": "rps", "knobs": {}}),
         json.dumps({"schema": SCHEMA, "tuning": "smc_r", "knobs": {}}),
         json.dumps({"schema": SCHEMA, "tuning": "rps", "knobs": {"/k": {"ours": []}}}),
         json.dumps({"schema": SCHEMA, "tuning": "rps", "knobs": {"/k": 1}}),

@@ -266,6 +266,24 @@ def test_hipersockets_are_of_z(way, system):
     assert "one IBM Z machine" in found["reason"]
 
 
+def test_the_database_host_hears_nothing(monkeypatch):
+    opened = []
+
+    class Silent(socket.socket):
+        """A socket that finds a way and sends nothing."""
+
+        def connect(self, address):
+            assert self.type == socket.SOCK_DGRAM
+            opened.append(address[0])
+            super().connect(address)
+
+        send = sendall = sendto = sendmsg = None
+
+    monkeypatch.setattr(checks.socket, "socket", Silent)
+    assert checks.interface_to("127.0.0.1", "/") == "lo"
+    assert opened == ["127.0.0.1"]
+
+
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
 def test_the_way_to_this_host(name):
     try:

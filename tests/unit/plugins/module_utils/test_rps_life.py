@@ -502,6 +502,8 @@ def test_globs(host):
     assert [record["subject"] for record in run(host, interfaces=["hsi*"])["tuning"]] == ["hsi0", "hsi1"]
     record = only(run(host, interfaces=["enc*"]))
     assert record["verdict"] == "not_applicable" and record["reason"] == "no interface matches enc*"
+    host.interface("lo")
+    assert [record["subject"] for record in run(host, interfaces=["*"])["tuning"]] == ["eth0", "hsi0", "hsi1"]
 
 
 def test_restore_of_one_interface_leaves_the_others_tuned(host):

@@ -75,6 +75,7 @@ def test_they_are_predicted_written_kept_and_taken_back(host):
     assert result["diff"] == predicted["diff"] and "%s (stored): prdadm - rtprio 99\n" % USER in result["diff"]["after"]
     assert verdicts(result) == {D00: "pending_restart", DROP_IN: "changed", USER: "changed"}
     assert host.limits() == TEXTS and host.reloads == [TEXTS[DROP_IN]]
+    assert host.calls and not [call for call in host.calls if call.endswith(("Stop", "RestartService", "Start"))]
     again = realtime(host)
     assert not again["changed"] and verdicts(again)[DROP_IN] == verdicts(again)[USER] == "compliant"
     assert again["tuning"][2]["after"] == {

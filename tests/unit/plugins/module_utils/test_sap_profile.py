@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, REFUSED, NoSapKernel, SapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, NoSapKernel, SapHost
 
 BTC = "rdisp/wp_no_btc"
 run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="CHG0042")
@@ -409,6 +409,21 @@ def test_a_shared_profile_that_another_host_changes_is_only_looked_at(host):
 def test_a_pattern_without_instance_is_not_applicable(host):
     record = only(run(host, sid="PRD", instance="J*", parameters={BTC: 12}))
     assert record["verdict"] == "not_applicable" and "no instance of PRD on this host" in record["reason"]
+
+
+def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(host):
+    for name in ("HDB10", "SMDA98"):
+        host.fill("/usr/sap/PRD/%s/exe/sapstart" % name, b"")
+        host.fill(PROFILES + "PRD_%s_app1" % name, b"SAPSYSTEMNAME = PRD\n")
+    before = host.profiles()
+    found = {record["subject"] for record in run(host, sid="PRD", instance="*", parameters={BTC: 12})["tuning"]}
+    assert found == {D00, ASCS01}
+    for name in ("PRD_HDB10_app1", "PRD_SMDA98_app1"):
+        assert host.data(PROFILES + name) == before[name]
+    with pytest.raises(InputError, match="PRD HDB10 is SAP HANA, .* leaves it alone"):
+        run(host, sid="PRD", instance="HDB10", parameters={BTC: 12})
+    run(host, profile=PROFILES + "PRD_SMDA98_app1", parameters={BTC: 12})
+    assert b"\n%s = 12" % BTC.encode() in host.data(PROFILES + "PRD_SMDA98_app1")
 
 
 def test_linux_parameters_are_not_applicable_on_aix(host, monkeypatch):

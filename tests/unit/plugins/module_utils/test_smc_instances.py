@@ -11,6 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
+from kernel import KernelHost
 from runs import DEFAULTS, FOLDER, runner
 from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, PROFILES, SapHost
 from smcsystem import LIBRARY, TCP, SmcSapHost
@@ -77,6 +78,15 @@ def test_the_line_is_stored_at_once_and_in_force_after_a_restart(host):
     second = run(host)
     assert not second["changed"] and of(second)["verdict"] == "pending_restart"
     assert not [call for call in host.calls if " Stop" in call]
+
+
+def test_only_the_profile_names_the_library(host):
+    run(host)
+    assert LINE in host.data(D00)
+    # neither ld.so.preload nor a default of systemd, which would change other programs
+    files = KernelHost.tree(host, "/etc")
+    assert "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf" in files
+    assert [path for path, text in files.items() if "preload" in path + text] == []
 
 
 def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host):
@@ -182,8 +192,10 @@ def test_smc_that_went_with_a_new_kernel_is_told_loudly(host):
 
 def test_a_missing_library_is_refused_and_told_if_it_goes_later(host):
     host.remove(LIBRARY)
-    with pytest.raises(HostError, match="install smc-tools"):
+    before = host.profiles()
+    with pytest.raises(HostError, match="nothing was changed: .*install smc-tools"):
         run(host)
+    assert host.profiles() == before and not host.exists("/var/lib")
     debian = "/usr/lib/s390x-linux-gnu/libsmc-preload.so"
     host.write_text(debian, "")
     run(host, restart=["PRD_00"])

@@ -115,9 +115,11 @@ def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
 
 
 def test_a_busy_device_is_deferred(host):
-    host.devices["smcr0"].busy = True
-    assert run(host, preset="enabled")["failed"]
+    found, device = host.values(), host.devices["smcr0"]
+    device.busy = True
+    assert run(host, preset="enabled")["failed"] and host.values() == found
     assert only(run(host, preset="enabled", when_busy="defer"))["verdict"] == "pending_restart"
+    assert device.stored == ENABLED and device.in_force == SMCR_FOUND
     host.configure("smcr0")
     assert only(run(host, True, preset="enabled"))["verdict"] == "compliant"
 

@@ -188,6 +188,7 @@ def test_the_way_back_after_the_module_was_unloaded_takes_the_files_away(host, t
         ({"wmen": 65536}, "there is no setting 'wmen'; use wmem, rmem, "),
         ({"net.smc.rmem": 65536}, "there is no setting 'net.smc.rmem'; use rmem, "),
         ({7: 65536}, "there is no setting '7'; use "),
+        ({"hs_ctrl": "linux_hs_ctrl"}, "there is no setting 'hs_ctrl'; use "),
         ({"wmem": 1000}, "wmem: 1000 is out of range; use 16384 to 1073741823"),
         ({"limit_smc_hs": 2}, "limit_smc_hs: 2 is out of range; use 0 to 1"),
         ({"smcr_testlink_time": -1}, "smcr_testlink_time: -1 is out of range; use 0 to 2147483"),

@@ -157,12 +157,18 @@ def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
     captured.grow(tmp_path, synthetic.large_lpar(1))
     host = ReadingHost(str(tmp_path))
     monkeypatch.setattr(platform_check, "host_and_system", lambda root: (host, "Linux"))
+
+    def tree():
+        return {str(path): path.lstat().st_mtime_ns for path in tmp_path.rglob("*")}
+
+    before = tree()
     result = check(threads_per_core=2)
     assert (result["changed"], result["msg"], len(result["tuning"])) == (False, "1 compliant", 1)
     # a module that only looks does not fail for what it sees
     assert check(threads_per_core=1, _ansible_check_mode=True)["tuning"][0]["verdict"] == "drifted"
     both = check(database_host="127.0.0.1")
     assert [record["subject"] for record in both["tuning"]] == ["SMT", "HiperSockets"]
+    assert tree() == before
 
 
 def test_every_record_has_the_keys_of_the_schema(check):

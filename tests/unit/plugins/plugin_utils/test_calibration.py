@@ -62,6 +62,10 @@ class TestCalibrate:
         assert host["pooled"]["medians_pct"] < max(singles)
         assert report["site"]["medians_pct"] < host["pooled"]["medians_pct"]
 
+    def test_fewer_rounds_have_a_higher_bound(self) -> None:
+        pooled = calibrated(records(rounds=8))["hosts"]["app1"]["pooled"]
+        assert pooled["upper_pct"] == pytest.approx(1.40 * pooled["medians_pct"], rel=0.02)
+
     def test_true_spreads_are_found(self) -> None:
         """Over many rounds, so that the estimate is sure."""
         pooled = calibrated(records(rounds=100, hosts=("app1", "app2"), session_noise=0.04, run_noise=0.03))["hosts"]

@@ -473,6 +473,14 @@ def test_one_workload_that_differs_is_named_and_does_not_decide():
     assert report_of(records_of(MANY))["pooled"][0]["deviations"] == []
 
 
+@pytest.mark.parametrize(("hosts", "said"), [(2, True), (5, True), (6, False)])
+def test_few_hosts_say_nothing_about_others_and_the_report_says_so(hosts, said):
+    plan = replace(SAME, hosts=tuple(f"app{number}" for number in range(1, hosts + 1)), sizes=(1000,))
+    row = compare_change(factory.load(factory.make_change(plan)))["pooled"][0]
+    told = f"this is about these {hosts} hosts; at least 6 would say something about others."
+    assert (told in row["flags"]) is said
+
+
 def test_a_host_that_differs_from_many_others_is_named():
     names = tuple(f"app{number}" for number in range(1, 9))
     plan = replace(SAME, hosts=names, sizes=(1000,), rounds=8)

@@ -19,6 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds, time_text
 
 CHANGE = factory.Plan().change
+LATER = "zpower.sap_tuning/measurement/2"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
 
 
@@ -152,6 +153,7 @@ def sound():
         ("before-2-pingpong-1000B-app2.json", b"[1, 2]", "the record is a list"),
         ("before-2-pingpong-1000B-app2.json", {**sound(), "round": "2"}, "round is '2'"),
         ("before-2-pingpong-1000B-app2.json", {**sound(), "schema": "other/1"}, "schema is 'other/1'"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "schema": LATER}, f"schema is '{LATER}'"),
         ("before-2-pingpong-1000B-app2.json", {**sound(), "change": "other"}, "it belongs to the change other"),
         ("before-2-pingpong-1000B-app2.json", {**sound(), "host": "\ud800"}, "surrogate"),
         ("copy.json", sound(), "belongs at app1/before-2-pingpong-1000B-app2.json"),
