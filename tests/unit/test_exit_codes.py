@@ -158,13 +158,17 @@ CASES = {
     ("calibrate", "a tag is given"): Case("--tags", options=("--tags", "rps")),
     ("calibrate", "`--start-at-task` matches no task"): Case("no task was selected", options=("--start-at-task", "x")),
     ("report", "the change does not exist; nothing is written"): Case(
-        "there is no measurement record of change c1", options=extra(zpower_change="c1")
+        "there is no measurement record of change c1", options=("--tags", "rps", *extra(zpower_change="c1"))
     ),
     ("report", "the change has no records"): Case(
         "NO DATA", options=extra(zpower_change="c1"), prepare=folder("results/c1")
     ),
-    ("trend", "no change has records"): Case(options=extra(trend_changes=["c1"]), prepare=folder("results/c1")),
-    ("scaling", "the change has no records"): Case(options=extra(zpower_change="c1"), prepare=folder("results/c1")),
+    ("trend", "no change has records"): Case(
+        options=("--tags", "rps", *extra(trend_changes=["c1"])), prepare=folder("results/c1")
+    ),
+    ("scaling", "the change has no records"): Case(
+        options=("--tags", "rps", *extra(zpower_change="c1")), prepare=folder("results/c1")
+    ),
     ("diff", "there is no run to compare"): Case("results", options=("--tags", "rps")),
     ("unite", "there is no run of this name"): Case("r1", options=("--tags", "rps", *extra(zpower_run="r1"))),
 }
