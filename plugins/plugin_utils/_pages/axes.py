@@ -12,13 +12,12 @@ from markupsafe import Markup
 from .svg import el
 
 
-def horizontal_grid(axis: Axis, left: float, right: float, gap: float) -> list[Markup]:
-    """A line across the drawing for each tick of a vertical axis, with its value at the left."""
+def horizontal_grid(labels: Iterable[tuple[float, str]], left: float, right: float, gap: float) -> list[Markup]:
+    """A line across the drawing for each place on a vertical axis, with its label, if any, at the left."""
     parts = []
-    for tick in axis.ticks(6):
-        y = axis.at(tick)
+    for y, label in labels:
         parts.append(el("path", d=f"M{left} {y:.1f}H{right}", cls="grid"))
-        parts.append(el("text", f"{tick:,.6g}", x=left - gap, y=y + 4, cls="tick end"))
+        parts += [el("text", label, x=left - gap, y=y + 4, cls="tick end")] if label else []
     return parts
 
 
@@ -46,6 +45,10 @@ class Axis:
         else:
             share = (value - self.low) / ((self.high - self.low) or 1.0)
         return self.start + share * (self.end - self.start)
+
+    def labels(self) -> list[tuple[float, str]]:
+        """The ticks of a vertical axis as places and texts."""
+        return [(self.at(tick), f"{tick:,.6g}") for tick in self.ticks(6)]
 
     def ticks(self, most: int) -> list[float]:
         """Round values within the axis."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from .._compare.shapes import Comparison, Part
+from .._pages.axes import horizontal_grid
 from .._pages.svg import circle, diamond, drawing, el
 from .._pages.text import number, one_line, plural, shorten
 from .view import pair_name, workload_name
@@ -64,13 +65,9 @@ class _RunChart:
 
     def draw(self, ident: str) -> Markup:
         """The whole chart."""
-        body = []
-        for share in (0.0, 0.5, 1.0):
-            value = self.low + share * (self.high - self.low)
-            y = self.y(value)
-            body.append(el("path", d=f"M{self.left} {y:.1f}H{self.right}", cls="grid"))
-            if self.values:
-                body.append(el("text", number(value), x=self.left - 6, y=y + 4, cls="tick end"))
+        ends = [self.low + share * (self.high - self.low) for share in (0.0, 0.5, 1.0)]
+        labels = [(self.y(value), number(value) if self.values else "") for value in ends]
+        body = horizontal_grid(labels, self.left, self.right, 6)
         count = sum(len(runs) for _phase, _round, runs in self.rounds)
         gap = 0.8
         step = (self.right - self.left) / max(count + gap * len(self.rounds), 1)

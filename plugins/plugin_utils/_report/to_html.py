@@ -18,7 +18,6 @@ from .._pages.html import page
 from .._pages.text import Runs
 from . import charts, pooled, round_trips, view
 from .cpu_chart import cpu_chart
-from .ecdf_chart import ecdf_chart
 from .run_chart import RUNS_DRAWN, run_chart
 
 FLEET_FROM = 60  # comparisons, controls not counted
@@ -71,7 +70,7 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "report": report,
         "round_trips": known_trips,
         "round_trips_charts": [
-            (item, ecdf_chart(f"ecdf-{index}", item))
+            (item, round_trips.ecdf_chart(f"ecdf-{index}", item))
             for index, item in enumerate(view.worst_first(known_trips)[:DISTRIBUTIONS])
         ],
         "sections": sections(report),
