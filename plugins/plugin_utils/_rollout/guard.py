@@ -79,7 +79,9 @@ def judge(
     ``cpu_pct``: by how much a unit of work may cost more CPU time; the others as for the report. ValueError for
     limits that mean nothing and a change that is no slug.
     """
-    options = _options(cpu_pct, material_pct, expected_change)
+    if not cpu_pct > 0.0:
+        raise ValueError(f"the bound of the CPU cost is {cpu_pct} %; it has to lie above 0")
+    options = Options(material_pct=material_pct, expected_change=expected_change, max_runs=0)
     report = str(Path(results) / change / "report.html")
     try:
         loaded = load_change(results, change)
@@ -87,12 +89,6 @@ def judge(
         sentence = f"The records of {change} below {results} cannot be read: {one_line(error.strerror or error)}."
         return {"change": change, "report": report, "sentences": [sentence], "notes": [], "comparisons": []}
     return {**judge_records(loaded, hosts, cpu_pct, options), "report": report}
-
-
-def _options(cpu_pct: float, material_pct: float, expected_change: Sequence[str]) -> Options:
-    if not cpu_pct > 0.0:
-        raise ValueError(f"the bound of the CPU cost is {cpu_pct} %; it has to lie above 0")
-    return Options(material_pct=material_pct, expected_change=expected_change, max_runs=0)
 
 
 def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options: Options) -> checking.GuardState:
