@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .._pages.blocks import grouped
 from .._pages.text import listed, natural, one_line, plural, shorten
-from .._records.grouping import by_key
+from .._records.grouping import by_key, grouped
 from . import waiving
 from .document import lost_hosts, nothing_used
 from .shapes import OUTCOMES, STATES, Document, WaivedRow

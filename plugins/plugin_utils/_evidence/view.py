@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from .._pages.blocks import Group, Style, grouped
-from .._pages.text import DASH, moment, natural
-from .._records.grouping import by_key
+from .._pages.text import DASH, Style, moment, natural
+from .._records.grouping import Group, by_key, grouped
 from . import waiving
 from .document import LOST, failing_rows, lost_hosts
 from .shapes import STATES, Document, Host, WaivedRow

@@ -8,10 +8,10 @@ import functools
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .._answers.text import ELLIPSIS, clean, one_line, shorten
-from .blocks import Style
 
 __all__ = ["ELLIPSIS", "clean", "one_line", "shorten"]
 
@@ -25,6 +25,19 @@ ARROW = "\u2192"
 MINUS = "\u2212"
 MOST_OF_HEADLINE = 128
 """Characters of two lines in the largest letters of a page, 1280 pixels wide; the tests in a browser look."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The appearance of a verdict or an outcome: symbol and word too, because colour alone is not enough."""
+
+    word: str
+    symbol: str
+    css: str
+    rank: int = 0  # 0 is what a reader must see first
+
+    def __str__(self) -> str:
+        return self.word
 
 
 VERDICT_STYLES = {

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from .._pages.axes import Axis, horizontal_grid
-from .._pages.svg import WIDTH, circle, diamond, drawing, el
+from .._pages.svg import WIDTH, Axis, circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import gain, measured, number, one_line, plural, shorten, verdict_of
 from .._series.scaling import Curve
 from .._series.trend import TrendSeries

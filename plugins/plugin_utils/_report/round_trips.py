@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from .._compare.shapes import Comparison, Part, Report
-from .._pages.axes import Axis, horizontal_grid
-from .._pages.svg import circle, diamond, drawing, el
+from .._pages.svg import Axis, circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import ARROW, measured, number, one_line
 from . import view
 

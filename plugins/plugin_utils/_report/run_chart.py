@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from .._compare.shapes import Comparison, Part
-from .._pages.axes import horizontal_grid
-from .._pages.svg import circle, diamond, drawing, el
+from .._pages.svg import circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import number, one_line, plural, shorten
 from .view import pair_name, workload_name
 

@@ -40,8 +40,8 @@ from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, retrans
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
-from .._pages.blocks import grouped
 from .._pages.text import listed, one_line, plural, shorten
+from .._records.grouping import grouped
 from .._records.record_files import Loaded, file_slug, load_change
 from .._records.round import Round
 from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
