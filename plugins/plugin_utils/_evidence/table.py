@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .._pages.text import listed, natural, one_line, plural, shorten
+from .._pages.text import in_columns, listed, natural, one_line, plural, shorten
 from .._records.grouping import by_key, grouped
 from . import waiving
 from .document import lost_hosts, nothing_used
@@ -45,7 +45,7 @@ def lines(document: Document, verbose: bool = False) -> list[Line]:
     rows = [
         (host, (row["name"], row["subject"], *places(row), word(row["verdict"]), row["verdict"])) for host, row in shown
     ]
-    found = [*_columns([*_lost(document), *_once(rows)])]
+    found = _columns([*_lost(document), *_once(rows)])
     if stopped := document["run"].get("stopped"):
         found.append(Line(shorten(one_line(stopped), LONGEST_NOTE), "failed"))
     found += [*map(Line, _notes(document, shown)), *_waivers(document)]
@@ -102,14 +102,10 @@ def _lost(document: Document) -> list[tuple[str, ...]]:
     return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost_hosts(document)])
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[Line]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[Line]:
     """Each row, whose last item is its tone, in columns below the header."""
-    if not rows:
-        return
-    table = [(*COLUMNS, ""), *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(COLUMNS))]
-    for row in table:
-        yield Line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip(), row[-1])
+    table = [(*COLUMNS, ""), *rows] if rows else []
+    return [Line(text, row[-1]) for text, row in zip(in_columns([row[:-1] for row in table]), table, strict=True)]
 
 
 def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:

@@ -26,7 +26,6 @@ SECTIONS = (
 
 
 def lines(document: Document) -> Iterator[str]:
-    """The page in pieces."""
     kind, totals = document["run"]["kind"], document["totals"]
     names = view.tunings(document)
     lost = view.lost_groups(document)

@@ -48,7 +48,6 @@ HEADINGS = {"data": "Raw data and how to repeat it", "runs": "Annex: every run i
 
 
 def lines(report: Report, runs: Runs) -> Iterator[str]:
-    """The page in pieces; joined they are the file."""
     yield from page(Path(__file__).parent, "report.html.j2", _context(report, runs), pooled, round_trips, view)
 
 
@@ -113,12 +112,12 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
 
 def sections(report: Report) -> list[tuple[str, str]]:
     """The sections that this report has."""
-    absent = {name for name in ("experiment", "context") if not report.get(name)}
-    if report["declared"]:
-        absent.discard("context")
-    if not round_trips.told(report):
-        absent.add("distribution")
-    return [section for section in SECTIONS if section[0] not in absent]
+    known = {
+        "experiment": report["experiment"],
+        "context": report["context"] or report["declared"],
+        "distribution": round_trips.told(report),
+    }
+    return [section for section in SECTIONS if known.get(section[0], True)]
 
 
 def _fleet_context(
