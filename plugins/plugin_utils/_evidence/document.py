@@ -7,6 +7,7 @@ Schema zpower.sap_tuning/evidence/1. Nothing here reads a clock or a file: the s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -164,20 +165,14 @@ def _text(value: object) -> str:
 
 
 def _totals(hosts: Sequence[Host], drift: Sequence[str]) -> Totals:
-    verdicts = dict.fromkeys(VERDICTS, 0)
-    outcomes = dict.fromkeys(OUTCOMES, 0)
-    drifting = 0
-    for host in hosts:
-        outcomes[host["outcome"]] += 1
-        for row in host["rows"]:
-            verdicts[row["verdict"]] += 1
-        drifting += any(row["verdict"] in drift for row in host["rows"])
+    outcomes = Counter(host["outcome"] for host in hosts)
+    verdicts = Counter(row["verdict"] for host in hosts for row in host["rows"])
     return {
         "hosts": len(hosts),
-        "outcomes": outcomes,
-        "rows": sum(verdicts.values()),
-        "verdicts": verdicts,
-        "drifting_hosts": drifting,
+        "outcomes": {name: outcomes[name] for name in OUTCOMES},
+        "rows": verdicts.total(),
+        "verdicts": {name: verdicts[name] for name in VERDICTS},
+        "drifting_hosts": sum(any(row["verdict"] in drift for row in host["rows"]) for host in hosts),
     }
 
 

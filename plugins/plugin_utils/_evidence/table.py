@@ -8,11 +8,10 @@ Failing rows come first, every host is counted, and a reason that many hosts sha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from .._pages.blocks import grouped
-from .._pages.text import listed, natural, one_line, plural, shorten
-from .._records.grouping import by_key
+from .._pages.text import in_columns, listed, natural, one_line, plural, shorten
+from .._records.grouping import by_key, grouped
 from . import waiving
 from .document import lost_hosts, nothing_used
 from .shapes import OUTCOMES, STATES, Document, WaivedRow
@@ -33,8 +32,7 @@ NAMED, FEW = 6, 3  # hosts that a note names, and a row
 LONGEST_NOTE = 2000
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line. ``tone`` is the verdict or outcome by which a caller colours it, "" for plain text."""
 
     text: str
@@ -43,12 +41,16 @@ class Line:
 
 def lines(document: Document, verbose: bool = False) -> list[Line]:
     """The whole table; ``verbose`` shows compliant and not applicable rows, too."""
-    shown, folded = _rows(document, verbose)
-    found = [Line(text, tone) for text, tone in _columns([*_lost(document), *shown])]
+    shown = _shown(document, verbose)
+    rows = [
+        (host, (row["name"], row["subject"], *places(row), word(row["verdict"]), row["verdict"])) for host, row in shown
+    ]
+    found = _columns([*_lost(document), *_once(rows)])
     if stopped := document["run"].get("stopped"):
         found.append(Line(shorten(one_line(stopped), LONGEST_NOTE), "failed"))
-    found += [Line(text) for text in _notes(document, [(host, row) for host, row, _cells in _keyed(document, verbose)])]
-    found += [Line(text, tone) for text, tone in _waivers(document)]
+    found += [*map(Line, _notes(document, shown)), *_waivers(document)]
+    verdicts = document["totals"]["verdicts"]
+    folded = {name: verdicts[name] for name in FOLDED if verdicts[name] and not verbose}
     if folded:
         words = " and ".join(f"{folded[name]:,} {word(name)}" for name in FOLDED if folded.get(name))
         found.append(Line(f"{words} {'row is' if sum(folded.values()) == 1 else 'rows are'} not shown; -v shows them"))
@@ -73,25 +75,11 @@ def word(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _keyed(document: Document, verbose: bool) -> list[tuple[str, WaivedRow, int]]:
-    """The rows that are shown, in their order."""
-    rank = {name: place for place, name in enumerate(ORDER)}
-    found = [
-        (host["host"], row, rank[row["verdict"]])
-        for host in document["hosts"]
-        for row in host["rows"]
-        if verbose or row["verdict"] not in FOLDED
-    ]
-    return sorted(found, key=lambda item: item[2])
-
-
-def _rows(document: Document, verbose: bool) -> tuple[list[tuple[str, ...]], dict[str, int]]:
-    found = [
-        (host, (row["name"], row["subject"], *places(row), word(row["verdict"]), row["verdict"]))
-        for host, row, _rank in _keyed(document, verbose)
-    ]
-    verdicts = document["totals"]["verdicts"]
-    return _once(found), {} if verbose else {name: verdicts[name] for name in FOLDED if verdicts[name]}
+def _shown(document: Document, verbose: bool) -> list[tuple[str, WaivedRow]]:
+    """The rows that are shown with their hosts, the gravest first."""
+    rows = ((host["host"], row) for host in document["hosts"] for row in host["rows"])
+    found = [(host, row) for host, row in rows if verbose or row["verdict"] not in FOLDED]
+    return sorted(found, key=lambda pair: ORDER.index(pair[1]["verdict"]))
 
 
 def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
@@ -114,14 +102,10 @@ def _lost(document: Document) -> list[tuple[str, ...]]:
     return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost_hosts(document)])
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[Line]:
     """Each row, whose last item is its tone, in columns below the header."""
-    if not rows:
-        return
-    table = [(*COLUMNS, ""), *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(COLUMNS))]
-    for row in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip(), row[-1]
+    table = [(*COLUMNS, ""), *rows] if rows else []
+    return [Line(text, row[-1]) for text, row in zip(in_columns([row[:-1] for row in table]), table, strict=True)]
 
 
 def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:
@@ -148,9 +132,9 @@ def row_notes(row: WaivedRow) -> list[str]:
     return [one_line(sentence) for sentence in said if sentence]
 
 
-def _waivers(document: Document) -> Iterator[tuple[str, str]]:
+def _waivers(document: Document) -> Iterator[Line]:
     for sentence in document["problems"]:
-        yield one_line(sentence), "failed"
+        yield Line(one_line(sentence), "failed")
     for waiver in sorted(document["waivers"], key=lambda item: STATES.index(item["state"])):
         if sentence := waiving.sentence(waiver):
-            yield shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else ""
+            yield Line(shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else "")

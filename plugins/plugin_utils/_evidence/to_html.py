@@ -26,7 +26,6 @@ SECTIONS = (
 
 
 def lines(document: Document) -> Iterator[str]:
-    """The page in pieces."""
     kind, totals = document["run"]["kind"], document["totals"]
     names = view.tunings(document)
     lost = view.lost_groups(document)
@@ -35,8 +34,8 @@ def lines(document: Document) -> Iterator[str]:
     bad = {*failing(kind, document["run"]["check"]), "unreachable", "not_reached"}
     values = {
         "document": document,
-        "title": view.title(document),
         "sections": [(ident, title.format(WANTED[kind])) for ident, title in SECTIONS if ident != "lost" or lost],
+        "headings": {"waivers": "Waivers and problems"},
         "facts": [("Hosts", outcomes or "none"), *(fact for fact in view.facts(document) if fact[0] != "Inventory")],
         "hero": TONES.get(document["result"], "failed"),
         "result": {"compliant": WANTED[kind], "nothing": "nothing checked"}.get(document["result"], document["result"]),
@@ -56,7 +55,6 @@ def lines(document: Document) -> Iterator[str]:
         "waived": view.groups_of(document, ["waived"]),
         "sentences": view.waiver_sentences(document),
         "limit": ROWS,
-        "styles": view.STYLES,
         "stem": kind,
     }
     yield from page(Path(__file__).parent, "evidence.html.j2", values, view, cells)

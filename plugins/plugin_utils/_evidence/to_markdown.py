@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from .._pages.blocks import Group
 from .._pages.markdown import ROWS, bullets, escape, section, table
+from .._records.grouping import Group
 from . import view
 from .shapes import Document, Host, WaivedRow
 from .table import totals, word

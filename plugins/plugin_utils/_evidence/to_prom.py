@@ -8,6 +8,7 @@ labels would spoil the whole file; of such, only the first is written.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -50,12 +51,10 @@ def lines(document: Document) -> Iterator[str]:
 
 
 def _tunings(document: Document, bad: tuple[str, ...]) -> list[tuple[dict[str, Any], int]]:
-    counts: dict[str, int] = {}
-    for host in document["hosts"]:
-        for name in {row["name"] for row in host["rows"]}:
-            counts.setdefault(name, 0)
-            counts[name] += any(row["name"] == name and row["verdict"] in bad for row in host["rows"])
-    return [({"kind": document["run"]["kind"], "tuning": name}, counts[name]) for name in sorted(counts)]
+    names = {row["name"] for host in document["hosts"] for row in host["rows"]}
+    failing = [{row["name"] for row in host["rows"] if row["verdict"] in bad} for host in document["hosts"]]
+    counts = Counter(name for found in failing for name in found)
+    return [({"kind": document["run"]["kind"], "tuning": name}, counts[name]) for name in sorted(names)]
 
 
 def _gauge(name: str, words: str, samples: Iterable[tuple[Mapping[str, object], object]]) -> str:

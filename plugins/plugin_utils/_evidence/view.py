@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .._pages.blocks import Group, Style, grouped
-from .._pages.text import DASH, moment, natural
-from .._records.grouping import by_key
+from .._pages.text import DASH, Style, moment, natural
+from .._records.grouping import Group, by_key, grouped
 from . import waiving
 from .document import LOST, failing_rows, lost_hosts
 from .shapes import STATES, Document, Host, WaivedRow
@@ -105,13 +105,14 @@ def waiver_sentences(document: Document) -> list[str]:
     return [*document["problems"], *filter(None, map(waiving.sentence, waivers))]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One tuning on one host: its gravest verdict, and how many of its rows have it."""
+class Cell(NamedTuple):
+    """One tuning on one host: its gravest verdict, and how many of its rows have it.
+
+    ``extent``: ``2 of 5`` if not all rows have the verdict, the number of rows if there are several.
+    """
 
     verdict: str
-    count: int
-    rows: int
+    extent: str
 
 
 @dataclass(frozen=True)
@@ -148,11 +149,5 @@ def matrix(document: Document, names: list[str]) -> list[MatrixRow]:
 
 def _cell(verdicts: list[str], rank: Mapping[str, int]) -> Cell:
     gravest = min(verdicts, key=lambda verdict: rank[verdict])
-    return Cell(gravest, verdicts.count(gravest), len(verdicts))
-
-
-def extent(cell: Cell) -> str:
-    """``2 of 5`` if not all rows of the cell have its verdict, the number of rows if there are several."""
-    if cell.count == cell.rows:
-        return "" if cell.rows == 1 else f"{cell.rows}"
-    return f"{cell.count} of {cell.rows}"
+    count, rows = verdicts.count(gravest), len(verdicts)
+    return Cell(gravest, f"{count} of {rows}" if count < rows else f"{rows}" if rows > 1 else "")

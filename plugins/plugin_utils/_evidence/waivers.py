@@ -68,18 +68,14 @@ def gather(
     ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``limits``: those of each host. Most hosts
     have the same variable, so it is read once for each distinct value.
     """
-    seen: list[tuple[object, WaiverLimits, list[Waiver]]] = []
+    read: dict[tuple[str, WaiverLimits], tuple[list[Waiver], list[str]]] = {}
     found: dict[str, list[Waiver]] = {}
-    mistakes: dict[str, None] = {}
     for host, value in values.items():
-        own = (limits or {}).get(host, NO_LIMITS)
-        waivers = next((known for other, has, known in seen if has == own and (other is value or other == value)), None)
-        if waivers is None:
-            waivers, wrong = parse(value, tunings, own)
-            mistakes.update(dict.fromkeys(wrong))
-            seen.append((value, own, waivers))
-        found[host] = waivers
-    return found, list(mistakes)
+        key = repr(value), (limits or {}).get(host, NO_LIMITS)
+        if key not in read:
+            read[key] = parse(value, tunings, key[1])
+        found[host] = read[key][0]
+    return found, list(dict.fromkeys(sentence for _waivers, wrong in read.values() for sentence in wrong))
 
 
 def parse(

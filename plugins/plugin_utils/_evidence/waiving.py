@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timezone
 
@@ -49,39 +50,29 @@ def apply(
     Of several waivers for one row, the first that has not expired counts. ``partial``: a limit or tags left something
     out, so a waiver without a row proves nothing.
     """
-    uses: dict[Waiver, _Use] = {}
+    uses: dict[Waiver, Counter[str]] = {}
     for host in hosts:
         name = host["host"]
         known = by_host.get(name, ())
-        uses.update({waiver: _Use() for waiver in known if waiver not in uses})
+        uses.update({waiver: Counter() for waiver in known if waiver not in uses})
         fitting = [waiver for waiver in known if waiver.fits_host(name, groups.get(name, ()))]
         for waiver in fitting:
-            uses[waiver].lost |= host["outcome"] != "ok"
+            uses[waiver]["lost"] += host["outcome"] != "ok"
         for row in host["rows"] if fitting else ():
             _waive(row, [waiver for waiver in fitting if waiver.fits(row)], uses, today)
     return [_told(waiver, use, today, partial) for waiver, use in uses.items()]
 
 
-class _Use:
-    def __init__(self) -> None:
-        self.applied = self.expired = self.other = 0
-        self.lost = False
-
-
-def _waive(row: WaivedRow, fitting: list[Waiver], uses: dict[Waiver, _Use], today: date) -> None:
+def _waive(row: WaivedRow, fitting: list[Waiver], uses: dict[Waiver, Counter[str]], today: date) -> None:
+    """Waive a row with the waivers that fit it, and count for each what it was to the row."""
     if row["verdict"] not in WAIVABLE and not reported(row):
         for waiver in fitting:
-            uses[waiver].other += row["verdict"] != "failed"
-            uses[waiver].lost |= row["verdict"] == "failed"
+            uses[waiver]["lost" if row["verdict"] == "failed" else "needless"] += 1
         return
     valid = next((waiver for waiver in fitting if waiver.until >= today), None)
     for waiver in fitting:
-        if waiver is valid:
-            uses[waiver].applied += 1
-        elif waiver.until < today and valid is None:
-            uses[waiver].expired += 1
-        else:
-            uses[waiver].other += 1
+        late = valid is None and waiver.until < today
+        uses[waiver]["applied" if waiver is valid else "expired" if late else "needless"] += 1
     named = valid or next(iter(fitting), None)
     if named:
         row["waiver"] = {
@@ -95,15 +86,9 @@ def _waive(row: WaivedRow, fitting: list[Waiver], uses: dict[Waiver, _Use], toda
         row["verdict"] = "waived"
 
 
-def _told(waiver: Waiver, use: _Use, today: date, partial: bool) -> WaiverUse:
-    if use.expired:
-        state = "expired"
-    elif use.applied:
-        state = "applied"
-    elif use.other:
-        state = "needless"
-    else:
-        state = "not_checked" if partial or use.lost else "unused"
+def _told(waiver: Waiver, use: Counter[str], today: date, partial: bool) -> WaiverUse:
+    without_rows = "not_checked" if partial or use["lost"] else "unused"
+    state = next((name for name in ("expired", "applied", "needless") if use[name]), without_rows)
     left = (waiver.until - today).days
     return {
         "tuning": waiver.tuning,
@@ -115,7 +100,7 @@ def _told(waiver: Waiver, use: _Use, today: date, partial: bool) -> WaiverUse:
         "days_left": left,
         "soon": 0 <= left <= SOON_DAYS,
         "state": state,
-        "rows": use.applied or use.expired or use.other,
+        "rows": use["applied"] or use["expired"] or use["needless"],
     }
 
 

@@ -25,11 +25,10 @@ LONGEST = 2000  # characters of one text
 def page(room: Path, template: str, values: Mapping[str, Any], *words: ModuleType) -> Iterator[str]:
     """A page of a room in pieces; joined they are the file. The room has ``pages/``, and maybe a ``page.css``.
 
-    In templates the functions of text.py and of the modules ``words`` are filters with their own names.
+    In templates text.py and the modules ``words`` give their functions as filters and their constants, by their names.
     """
     css, css_hash = _style(room)
-    common = {"css": css, "css_hash": css_hash, "arrow": text.ARROW, "dash": text.DASH}
-    yield from environment(room, words).get_template(template).generate(**common, **values)
+    yield from environment(room, words).get_template(template).generate(values, css=css, css_hash=css_hash)
 
 
 @functools.cache
@@ -46,6 +45,7 @@ def environment(room: Path, words: tuple[ModuleType, ...]) -> jinja2.Environment
     )
     for module in (text, *words):
         env.filters.update(inspect.getmembers(module, inspect.isfunction))
+        env.globals.update({name: value for name, value in vars(module).items() if name.isupper()})
     env.filters.update(
         css=lambda item: text.verdict_of(item).css,
         symbol=lambda item: text.verdict_of(item).symbol,

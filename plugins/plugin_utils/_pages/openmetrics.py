@@ -15,9 +15,9 @@ Sample = tuple[str, object]
 """The labels as text, because those of a comparison are written many times, and the value."""
 
 
-def family(name: str, kind: str, words: str, samples: Iterable[Sample], unit: str = "") -> str:
-    """The lines of one family of metrics; nothing if no value is known."""
-    known = [(labels, text) for labels, value in samples if (text := _number(value))]
+def family(name: str, kind: str, words: str, samples: Iterable[Sample], unit: str = "", factor: float = 1) -> str:
+    """The lines of one family of metrics, their values times ``factor``; nothing if no value is known."""
+    known = [(labels, text) for labels, value in samples if (text := _number(value, factor))]
     if not known:
         return ""
     head = [f"# TYPE {name} {kind}\n", f"# UNIT {name} {unit}\n" if unit else "", f"# HELP {name} {words}\n"]
@@ -25,10 +25,10 @@ def family(name: str, kind: str, words: str, samples: Iterable[Sample], unit: st
     return "".join([*head, *(f"{name}{suffix}{{{labels}}} {text}\n" for labels, text in known)])
 
 
-def _number(value: object) -> str:
+def _number(value: object, factor: float) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return ""
-    return repr(value)
+    return repr(value if factor == 1 else float(f"{value * factor:.9g}"))
 
 
 def joined(labels: Mapping[str, object]) -> str:

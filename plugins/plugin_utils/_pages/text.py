@@ -7,11 +7,11 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .._answers.text import ELLIPSIS, clean, one_line, shorten
-from .blocks import Style
 
 __all__ = ["ELLIPSIS", "clean", "one_line", "shorten"]
 
@@ -25,6 +25,19 @@ ARROW = "\u2192"
 MINUS = "\u2212"
 MOST_OF_HEADLINE = 128
 """Characters of two lines in the largest letters of a page, 1280 pixels wide; the tests in a browser look."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The appearance of a verdict or an outcome: symbol and word too, because colour alone is not enough."""
+
+    word: str
+    symbol: str
+    css: str
+    rank: int = 0  # 0 is what a reader must see first
+
+    def __str__(self) -> str:
+        return self.word
 
 
 VERDICT_STYLES = {
@@ -184,6 +197,12 @@ def _natural(value: str) -> tuple[tuple[int, str, str], ...]:
     parts = re.split(r"([0-9]+)", value)
     bare = [part.lstrip("0") if index % 2 else part for index, part in enumerate(parts)]
     return tuple((len(bare[i]) if i % 2 else 0, bare[i], parts[i]) for i in range(len(parts)))
+
+
+def in_columns(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.ljust) -> list[str]:
+    """A line per row with its cells in columns; ``align``: str.rjust for figures behind the first cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join([row[0].ljust(widths[0]), *map(align, row[1:], widths[1:])]).rstrip() for row in rows]
 
 
 def with_code(sentence: object) -> list[tuple[bool, str]]:

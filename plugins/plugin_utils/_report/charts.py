@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from .._compare.shapes import Comparison, Judged, Part, Row
 from .._pages.svg import NARROW, WIDTH, drawing, el, first_of
 from .._pages.text import VERDICT_STYLES, gain, one_line, plural, shorten, verdict_of, verdict_word
+from .._records.grouping import by_key
 from .pooled import label
 from .view import by_pair, common_domain, pair_name
 
@@ -76,8 +77,7 @@ class RatioAxis:
         for tick in self.ticks():
             x = self.x(tick)
             parts.append(el("path", d=f"M{x:.1f} {top:.1f}V{bottom:.1f}", cls="one" if tick == 1 else "grid"))
-            label = f"{tick:.2f}" if tick != 1 else "1.00"
-            parts.append(el("text", label, x=x, y=top - 8, cls="tick middle"))
+            parts.append(el("text", f"{tick:.2f}", x=x, y=top - 8, cls="tick middle"))
         parts.append(el("text", "\u2190 worse", x=self.left, y=top - 28, cls="tick"))
         parts.append(el("text", "better \u2192", x=self.right, y=top - 28, cls="tick end"))
         return parts
@@ -221,12 +221,9 @@ def _wide_diamond(low: float, ratio: float, high: float, y: float, css: str) -> 
 
 def distribution_plot(ident: str, comparisons: Sequence[Comparison], material_pct: float) -> Markup:
     """The distribution of a fleet's ratios: one histogram per verdict on a common ratio axis."""
-    rows: dict[str, list[float]] = {word: [] for word in VERDICT_STYLES}
-    for item in comparisons:
-        if item["ratio"]:
-            rows[verdict_of(item).word].append(item["ratio"])
-    axis = RatioAxis((ratio for ratios in rows.values() for ratio in ratios), material_pct, LEFT, WIDTH - 40)
-    shown = {word: ratios for word, ratios in rows.items() if ratios}
+    rows = by_key((verdict_of(item).word, item["ratio"]) for item in comparisons if item["ratio"])
+    shown = {word: rows[word] for word in VERDICT_STYLES if word in rows}
+    axis = RatioAxis((ratio for ratios in shown.values() for ratio in ratios), material_pct, LEFT, WIDTH - 40)
     bins, top, row_height = 84, 48.0, 66.0
     width = (axis.right - axis.left) / bins
     counted = {

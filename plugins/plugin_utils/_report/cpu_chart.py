@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from .._compare.shapes import Part
-from .._pages.axes import Axis
-from .._pages.svg import NARROW, WIDTH, circle, diamond, drawing, el, first_of
+from .._pages.svg import NARROW, WIDTH, Axis, circle, diamond, drawing, el, first_of
 from .._pages.text import ARROW, gain, number, one_line, shorten
 from .view import common_domain, pair_name, workload_name
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from .._pages.axes import Axis, horizontal_grid
-from .._pages.svg import WIDTH, circle, diamond, drawing, el
+from .._pages.svg import WIDTH, Axis, circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import gain, measured, number, one_line, plural, shorten, verdict_of
 from .._series.scaling import Curve
 from .._series.trend import TrendSeries
@@ -38,7 +37,7 @@ class _TrendChart:
         self.paths: dict[str, list[str]] = {name: [] for name in ("gap", "change", "spread", "before", "after")}
 
     def draw(self, ident: str) -> Markup:
-        body = horizontal_grid(self.axis, self.left, self.right, 8)
+        body = horizontal_grid(self.axis.labels(), self.left, self.right, 8)
         if self.axis.low > 0:
             body.append(el("text", "the axis does not begin at 0", x=self.left, y=self.top - 8, cls="tick"))
         body += self._bands()
@@ -114,7 +113,7 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Curve]) -> Markup:
     # The line of perfect scaling must not flatten the curves: it is cut where it leaves them far below.
     reach = min(perfect, max(speeds) * 1.6)
     up = Axis([*speeds, 1.0, reach], bottom, top, log=log)
-    body = horizontal_grid(up, left, right, 6)
+    body = horizontal_grid(up.labels(), left, right, 6)
     shown: list[float] = []
     for place in sorted(set(places)):
         if not shown or across.at(place) - across.at(shown[-1]) >= 26:

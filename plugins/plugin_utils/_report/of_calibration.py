@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from .._compare.shapes import Part
 from .._pages import text, to_json
@@ -54,20 +54,11 @@ def terminal(report: Part) -> list[str]:
     cells = [list(COLUMNS), *rows(report, False)]
     left_out = len(cells) - 1 - SHOWN
     cells = [[text.one_line(cell) for cell in row] for row in cells[: SHOWN + 1]]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(COLUMNS))]
     lines = [text.one_line(report["headline"])]
-    lines += [_padded(row, widths) for row in cells] if report["hosts"] else []
+    lines += text.in_columns(cells, str.rjust) if report["hosts"] else []
     lines += [f"and {text.plural(left_out, 'more line')} in calibration.md"] if left_out > 0 else []
     told = [*pointless(report), *report["sentences"][1:], *_of_hosts(report), *simulated(report)]
     return lines + [text.one_line(sentence) for sentence in told[: 2 * SHOWN]]
-
-
-def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = (
-        cell.ljust(width) if place == 0 else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-    )
-    return "  ".join([first, *others])
 
 
 def _of_hosts(report: Part) -> Iterator[str]:
@@ -107,7 +98,6 @@ def simulated(report: Part) -> Iterator[str]:
 
 
 def markdown(report: Part) -> Iterator[str]:
-    """The text for a ticket."""
     yield f"# Calibration {escape(report['change'])}\n\n{escape(report['headline'])}\n"
     yield from section("Pointless now", bullets(pointless(report)))
     told = [*report["sentences"], *_of_hosts(report), *simulated(report)]

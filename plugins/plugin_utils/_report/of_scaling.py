@@ -72,7 +72,6 @@ def _told(item: Curve, x: str) -> dict[str, object]:
 
 
 def markdown(report: Scaling) -> Iterator[str]:
-    """The text for a ticket."""
     yield f"# Scaling over {escape(report['x'])}: change {escape(report['change'])}\n\n{escape(report['headline'])}\n"
     for item in report["curves"][:ROWS]:
         title = f"{item['workload']}, {pair_name(item)}, {', '.join(item['phases'])}"

@@ -42,7 +42,6 @@ STEP_KEYS = ("change_pct", "ratio", "low", "high", "gap", "cumulative", "verdict
 
 
 def html(report: Trend) -> Iterator[str]:
-    """The page."""
     series = list(report["series"])
     shown = [
         {"item": item, "rows": _rows(item), "svg": trend_chart(f"trend-{n}", item)}
@@ -54,7 +53,6 @@ def html(report: Trend) -> Iterator[str]:
 
 
 def markdown(report: Trend) -> Iterator[str]:
-    """The text for a ticket."""
     yield f"# Trend {escape(report['name'])}\n\n{escape(report['headline'])}\n"
     for item in report["series"][:ROWS]:
         title = f"{item['workload']}, {pair_name(item)}: {item['metric']} ({item['better']} is better)"

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .._compare.shapes import Report, Row
+from .._compare.wording import certainty
 from .._experiment.outcomes import first_rows
 from .._pages.text import VERDICT_STYLES, better_by, gain, listed, plural, verdict_of
 
@@ -72,11 +73,7 @@ def extent(row: Row) -> str:
 def level(row: Row) -> str:
     """``99.8 % interval``; only ``interval`` if the level is unknown."""
     known = row["confidence_pct"]
-    return (
-        f"{min(known, 99.99):.{4 if known > 99.9 else 3}g} % interval"
-        if isinstance(known, (int, float))
-        else "interval"
-    )
+    return f"{certainty(known)} % interval" if isinstance(known, (int, float)) else "interval"
 
 
 def deviations(row: Row) -> str:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from .._compare.shapes import Comparison, Part
-from .._pages.svg import circle, diamond, drawing, el
+from .._pages.svg import circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import number, one_line, plural, shorten
 from .view import pair_name, workload_name
 
@@ -29,12 +30,8 @@ class _RunChart:
 
     def __init__(self, item: Comparison, runs: Sequence[Part]) -> None:
         self.item = item
-        self.rounds: list[tuple[str, object, list[Part]]] = []
-        for run in runs:
-            phase, number_ = str(run["phase"]), run["round"]
-            if not self.rounds or self.rounds[-1][:2] != (phase, number_):
-                self.rounds.append((phase, number_, []))
-            self.rounds[-1][2].append(run)
+        found = itertools.groupby(runs, key=lambda run: (str(run["phase"]), run["round"]))
+        self.rounds = [(*place, list(mine)) for place, mine in found]
         counted = [r for r in runs if r["ok"] and not r["warmup"] and r["value"] is not None]
         self.values = sorted(run["value"] for run in counted)
         self.low, self.high = self._range(counted)
@@ -63,14 +60,9 @@ class _RunChart:
         return self.bottom - min(max(share, 0.0), 1.0) * (self.bottom - self.top)
 
     def draw(self, ident: str) -> Markup:
-        """The whole chart."""
-        body = []
-        for share in (0.0, 0.5, 1.0):
-            value = self.low + share * (self.high - self.low)
-            y = self.y(value)
-            body.append(el("path", d=f"M{self.left} {y:.1f}H{self.right}", cls="grid"))
-            if self.values:
-                body.append(el("text", number(value), x=self.left - 6, y=y + 4, cls="tick end"))
+        ends = [self.low + share * (self.high - self.low) for share in (0.0, 0.5, 1.0)]
+        labels = [(self.y(value), number(value) if self.values else "") for value in ends]
+        body = horizontal_grid(labels, self.left, self.right, 6)
         count = sum(len(runs) for _phase, _round, runs in self.rounds)
         gap = 0.8
         step = (self.right - self.left) / max(count + gap * len(self.rounds), 1)

@@ -18,7 +18,6 @@ from .._pages.html import page
 from .._pages.text import Runs
 from . import charts, pooled, round_trips, view
 from .cpu_chart import cpu_chart
-from .ecdf_chart import ecdf_chart
 from .run_chart import RUNS_DRAWN, run_chart
 
 FLEET_FROM = 60  # comparisons, controls not counted
@@ -49,8 +48,7 @@ HEADINGS = {"data": "Raw data and how to repeat it", "runs": "Annex: every run i
 
 
 def lines(report: Report, runs: Runs) -> Iterator[str]:
-    """The page in pieces; joined they are the file."""
-    yield from page(Path(__file__).parent, "report.html.j2", _context(report, runs), pooled, view)
+    yield from page(Path(__file__).parent, "report.html.j2", _context(report, runs), pooled, round_trips, view)
 
 
 def _context(report: Report, runs: Runs) -> dict[str, Any]:
@@ -63,27 +61,24 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
     known = any(item["ratio"] for item in [*together, *plotted])
     changes, comparability = view.change_groups(report), view.comparability_groups(report)
     drawn = plotted[:CHARTS] if fleet else everything
-    levels = view.levels_of(report)
-    against = [level for level in levels if not level["baseline"]]
+    against = [level for level in view.levels_of(report) if not level["baseline"]]
     cpu_items = plotted if fleet else [item for item in everything if not item["control"]]
     costs = [row for item in cpu_items for row in view.cpu_rows(item)]
     known_trips = round_trips.told(report)
-    headings = HEADINGS | {"overview": "The fleet at a glance"} if fleet else HEADINGS
     return {
         "report": report,
         "round_trips": known_trips,
-        "round_trips_note": round_trips.note(known_trips),
         "round_trips_charts": [
-            (item, ecdf_chart(f"ecdf-{index}", item))
+            (item, round_trips.ecdf_chart(f"ecdf-{index}", item))
             for index, item in enumerate(view.worst_first(known_trips)[:DISTRIBUTIONS])
         ],
-        "sections": [(ident, title, headings.get(ident, title)) for ident, title in sections(report)],
+        "sections": sections(report),
+        "headings": HEADINGS | {"overview": "The fleet at a glance"} if fleet else HEADINGS,
         "tally": [(verdict, report["counts"].get(word, 0)) for word, verdict in text.VERDICT_STYLES.items()],
         "fleet": fleet,
         "comparisons": everything,
         "judged": len(comparisons),
         "plotted": plotted,
-        "deciding": pooled.deciding(report),
         "pooled": together,
         "pooled_left_out": pooled.host_counts(hosts),
         "intervals": [
@@ -92,7 +87,6 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
             if known
         ],
         "domain": view.common_domain(plotted),
-        "pairs": view.by_pair(everything),
         "cpu_rows": costs,
         "cpu_plot": cpu_chart("cpu-plot", costs) if costs else "",
         "cpu_plot_narrow": cpu_chart("cpu-plot-narrow", costs, "narrow") if costs else "",
@@ -109,7 +103,6 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
         "charts_left_out": len(everything) - len(drawn),
         "not_measured": view.not_measured_groups(report)[:GROUPS],
         "context_rows": view.context_rows(report)[:GROUPS],
-        "levels": levels,
         "level_plots": [
             charts.level_plot(f"levels-{form}", against, material, form) for form in ("wide", "narrow") if against
         ],
@@ -119,12 +112,12 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
 
 def sections(report: Report) -> list[tuple[str, str]]:
     """The sections that this report has."""
-    absent = {name for name in ("experiment", "context") if not report.get(name)}
-    if report["declared"]:
-        absent.discard("context")
-    if not round_trips.told(report):
-        absent.add("distribution")
-    return [section for section in SECTIONS if section[0] not in absent]
+    known = {
+        "experiment": report["experiment"],
+        "context": report["context"] or report["declared"],
+        "distribution": round_trips.told(report),
+    }
+    return [section for section in SECTIONS if known.get(section[0], True)]
 
 
 def _fleet_context(

@@ -15,15 +15,9 @@ from . import pooled, round_trips, view
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     """The document, one section per piece."""
-    yield from _head(report)
-    yield from _pooled(report)
-    yield from _experiment(report)
-    yield from _results(report)
-    yield from _costs(report)
-    yield from _round_trips(report)
-    yield from _changes(report)
-    yield from _warnings(report)
-    yield from _not_measured(report)
+    parts = (_head, _pooled, _experiment, _results, _costs, _round_trips, _changes, _warnings, _not_measured)
+    for part in parts:
+        yield from part(report)
     yield from section("Method and limits", bullets(report["method"]))
     repeat = report["repeat"]
     if repeat:

@@ -89,12 +89,8 @@ def _labels(item: Item, names: Iterable[str]) -> Labels:
 
 def _gauges(gauges: Gauges, items: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
     for name, (key, factor, places, words) in gauges.items():
-        samples = [
-            (labels + more, _times(_at(item, where).get(key), factor))
-            for labels, item in items
-            for more, where in places
-        ]
-        yield family(name, "gauge", words, samples)
+        samples = ((labels + more, _at(item, where).get(key)) for labels, item in items for more, where in places)
+        yield family(name, "gauge", words, samples, factor=factor)
 
 
 def _at(item: Mapping[str, Any], where: tuple[str, ...]) -> Mapping[str, Any]:
@@ -106,12 +102,6 @@ def _at(item: Mapping[str, Any], where: tuple[str, ...]) -> Mapping[str, Any]:
 def _info(item: Item) -> Labels:
     told = {key: item.get(key) for key in ("metric", "unit", "better")}
     return {**told, "control": "yes" if item["control"] else "no", **_verdict(item)}
-
-
-def _times(value: object, factor: float) -> object:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return value if factor == 1 else float(f"{value * factor:.9g}")
 
 
 def _verdict(item: Item) -> Labels:

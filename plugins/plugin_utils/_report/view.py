@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from .._compare.shapes import Comparison, PairName, Part, Report
-from .._pages.blocks import Group, grouped
 from .._pages.text import (
     DASH,
-    VERDICT_STYLES,
     PairKey,
     Runs,
     natural,
@@ -23,7 +22,7 @@ from .._pages.text import (
     verdict_word,
     warned,
 )
-from .._records.grouping import by_key
+from .._records.grouping import Group, by_key, grouped
 from . import pooled
 
 CPU_METRIC = "cpu_us_per_unit"
@@ -46,7 +45,7 @@ class WorkloadRow:
 
     name: str
     control: bool
-    counts: dict[str, int]
+    counts: Counter[str]
     total: int
     median_ratio: float | None
     comparisons: list[Comparison]
@@ -222,9 +221,7 @@ def by_workload(comparisons: Iterable[Comparison]) -> list[WorkloadRow]:
     found = by_key((str(item["workload"]), item) for item in ordered(comparisons))
     rows = []
     for name, items in found.items():
-        counts = dict.fromkeys(VERDICT_STYLES, 0)
-        for item in items:
-            counts[verdict_of(item).word] += 1
+        counts = Counter(verdict_of(item).word for item in items)
         ratios = [item["ratio"] for item in items if item["ratio"] is not None]
         median = statistics.median(ratios) if ratios else None
         rows.append(WorkloadRow(name, bool(items[0].get("control")), counts, len(items), median, items))

@@ -40,8 +40,8 @@ from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, retrans
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
-from .._pages.blocks import grouped
 from .._pages.text import listed, one_line, plural, shorten
+from .._records.grouping import grouped
 from .._records.record_files import Loaded, file_slug, load_change
 from .._records.round import Round
 from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
@@ -79,7 +79,9 @@ def judge(
     ``cpu_pct``: by how much a unit of work may cost more CPU time; the others as for the report. ValueError for
     limits that mean nothing and a change that is no slug.
     """
-    options = _options(cpu_pct, material_pct, expected_change)
+    if not cpu_pct > 0.0:
+        raise ValueError(f"the bound of the CPU cost is {cpu_pct} %; it has to lie above 0")
+    options = Options(material_pct=material_pct, expected_change=expected_change, max_runs=0)
     report = str(Path(results) / change / "report.html")
     try:
         loaded = load_change(results, change)
@@ -87,12 +89,6 @@ def judge(
         sentence = f"The records of {change} below {results} cannot be read: {one_line(error.strerror or error)}."
         return {"change": change, "report": report, "sentences": [sentence], "notes": [], "comparisons": []}
     return {**judge_records(loaded, hosts, cpu_pct, options), "report": report}
-
-
-def _options(cpu_pct: float, material_pct: float, expected_change: Sequence[str]) -> Options:
-    if not cpu_pct > 0.0:
-        raise ValueError(f"the bound of the CPU cost is {cpu_pct} %; it has to lie above 0")
-    return Options(material_pct=material_pct, expected_change=expected_change, max_runs=0)
 
 
 def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options: Options) -> checking.GuardState:

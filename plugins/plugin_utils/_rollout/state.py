@@ -351,13 +351,6 @@ def _counted(batches: Sequence[BatchState], hosts: int) -> str:
             counts["left out" if host["outcome"] == "left out" else values] += 1
     verb = "is" if counts["confirmed"] == 1 else "are"
     told = [f"{counts['confirmed']} of {plural(hosts, 'host')} {verb} confirmed"]
-    for values, words in (
-        ("probation", "on probation"),
-        ("taken back", "taken back"),
-        ("unknown", "unknown"),
-        ("unchanged", "unchanged"),
-        ("left out", "left out"),
-    ):
-        if counts[values]:
-            told.append(f"{counts[values]} {words}")
+    others = ("probation", "taken back", "unknown", "unchanged", "left out")
+    told += [f"{counts[name]} {'on ' if name == 'probation' else ''}{name}" for name in others if counts[name]]
     return ", ".join(told) + "."

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from .._pages.blocks import Group, Style, grouped
-from .._pages.text import DASH, gain, listed, measured, moment, one_line, plural, verdict_of
+from .._pages.text import DASH, Style, gain, listed, measured, moment, one_line, plural, verdict_of
+from .._records.grouping import Group, grouped
 from . import checking
 from .checking import BatchState, Document, HostState, PlannedBatch, Times
 from .plan import duration

@@ -29,21 +29,12 @@ def lines(document: Document, links: Mapping[str, str] | None = None) -> Iterato
     now = summary.state(document)
     values = {
         "document": document,
-        "title": summary.title(document),
         "sections": [item for item in SECTIONS if item[0] != "hosts" or begun],
         "result": summary.RESULTS[now],
         "ended": now in ("complete", "stopped"),
-        "facts": summary.facts(document),
-        "tally": summary.tally(document),
-        "steps": summary.steps(document),
         "batches": batches,
         "begun": begun,
-        "conditions": summary.conditions(document),
-        "runs": summary.runs(document),
         "links": links or {},
         "limit": COMPARISONS,
-        "states": summary.STATES,
-        "outcomes": summary.OUTCOMES,
-        "fates": summary.VALUES,
     }
-    yield from page(Path(__file__).parent, "rollout.html.j2", values)
+    yield from page(Path(__file__).parent, "rollout.html.j2", values, summary)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .._pages.blocks import Group
 from .._pages.markdown import ROWS, bullets, escape, section, sentence, table
 from .._pages.text import listed, moment
+from .._records.grouping import Group
 from . import summary
 from .checking import Document, HostState
 

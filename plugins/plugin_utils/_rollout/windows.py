@@ -19,7 +19,7 @@ UTC = timezone.utc
 BEFORE, AFTER, ZONE = "rollout_not_before", "rollout_not_after", "rollout_time_zone"
 
 _DAY_TIME = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
-_FULL = re.compile(r"(20\d\d)-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)?")
+_FULL = re.compile(r"(20\d\d-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)\s*(?:(Z)|([+-]\d\d):?(\d\d)?)?")
 _FORMS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belongs there"
 
 
@@ -125,20 +125,12 @@ def _read(value: object, name: str) -> datetime | time | None:
         if daily:
             return time(int(daily[1]), int(daily[2]), int(daily[3] or 0))
         if full:
-            year, month, day, hour, minute, second = (int(part or 0) for part in full.groups()[:6])
-            return datetime(year, month, day, hour, minute, second, tzinfo=_offset(full))
+            day, clock, utc, hours, minutes = full.groups()
+            zone = "+00:00" if utc else f"{hours}:{minutes or '00'}" if hours else ""
+            return datetime.fromisoformat(f"{day}T{clock}{zone}")
     except ValueError:
         pass
     raise ValueError(f"{name} is {text[:60]!r}; {_FORMS}")
-
-
-def _offset(found: re.Match[str]) -> timezone | None:
-    if found[7]:
-        return UTC
-    if not found[8]:
-        return None
-    ahead = timedelta(hours=int(found[9]), minutes=int(found[10] or 0))
-    return timezone(ahead if found[8] == "+" else -ahead)
 
 
 def _daily(

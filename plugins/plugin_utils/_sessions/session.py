@@ -8,7 +8,8 @@ each host. A step sets one state; a part of the steps ends with a look at the re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Literal, TypedDict, cast
 
 from . import states
@@ -72,15 +73,14 @@ def step_of(variables: Mapping[str, Any]) -> int:
     return int((variables.get("__session_held") or {}).get("step", -1))
 
 
-def parts_of(sizes: Collection[tuple[int, int]]) -> list[Part]:
+def parts_of(sizes: Sequence[tuple[int, int]]) -> list[Part]:
     """The parts of a session; ``sizes``: (rounds per state then, number of steps) of each."""
-    found: list[Part] = []
-    for rounds, size in sizes:
-        begin = found[-1]["end"] if found else 0
-        if found:
-            found[-1]["next"] = size
-        found.append({"rounds": rounds, "begin": begin, "end": begin + size, "next": 0})
-    return found
+    ends = accumulate(size for _rounds, size in sizes)
+    following = [*(size for _rounds, size in sizes[1:]), 0]
+    return [
+        {"rounds": rounds, "begin": end - size, "end": end, "next": more}
+        for (rounds, size), end, more in zip(sizes, ends, following, strict=False)
+    ]
 
 
 def records_of(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.axes import Axis
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.svg import Axis
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves import scaling_chart, trend_chart
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
