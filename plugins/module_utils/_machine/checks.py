@@ -55,8 +55,8 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
     below = zvm(host, system)
     found += [below] if below else []
     found += [hipersockets(host, system, database_host)] if database_host else []
-    smc_check = smc_checks.check(host, system, smc_peers)
-    found += [_record("SMC", *smc_check)] if smc_check else []
+    use_of_smc = smc_checks.check(host, system, smc_peers)
+    found += [use_of_smc] if use_of_smc else []
     return found + ([] if tunings is None else orphans(host, system, tunings))
 
 

@@ -26,26 +26,21 @@ class Forgiving:
         super().__init__(*parts)
         self.remarks = []
 
-    def exists(self, path):
+    def _forgive(self, method, path, otherwise):
         try:
-            return super().exists(path)
+            return method(path)
         except HostError as error:
             self.remarks.append(str(error))
-            return False
+            return otherwise
+
+    def exists(self, path):
+        return self._forgive(super().exists, path, False)
 
     def listdir(self, path):
-        try:
-            return super().listdir(path)
-        except HostError as error:
-            self.remarks.append(str(error))
-            return []
+        return self._forgive(super().listdir, path, [])
 
     def read(self, path):
-        try:
-            return super().read(path)
-        except HostError as error:
-            self.remarks.append(str(error))
-            return None
+        return self._forgive(super().read, path, None)
 
     def value(self, path):
         text = super().value(path)

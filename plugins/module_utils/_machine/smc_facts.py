@@ -6,6 +6,7 @@ Asks the kernel as smcss, smcd and smcr do (include/uapi/linux/smc.h), so smc-to
 """
 
 import socket
+from collections import Counter
 
 from .._host import netlink
 from . import smc_sockets
@@ -167,11 +168,8 @@ def _sum(numbers):
 
 def grouped(sockets):
     """[{peer, mode, fallback, count}] of the SMC sockets that have a connection, sorted."""
-    counts = {}
-    for found in sockets:
-        if found.mode is not None:
-            key = (found.peer, found.mode, smc_sockets.fallback(found) or "")
-            counts[key] = counts.get(key, 0) + 1
+    connected = [found for found in sockets if found.mode is not None]
+    counts = Counter((found.peer, found.mode, smc_sockets.fallback(found) or "") for found in connected)
     return [
         {"peer": peer, "mode": mode, "fallback": fallback or None, "count": counts[peer, mode, fallback]}
         for peer, mode, fallback in sorted(counts)

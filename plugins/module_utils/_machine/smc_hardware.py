@@ -35,13 +35,9 @@ def missing_kernel(host):
     release = kernel.release(host)
     if not release or "/" in release or not host.exists("%s/%s" % (_MODULES, release)):
         return "there are no modules of the running kernel %s in %s" % (release or "", _MODULES)
-    if not _has_module(host, release):
+    if MODULE not in modules(host, release):
         return "the kernel %s has no module smc (CONFIG_SMC)" % release
     return blocked(host)
-
-
-def _has_module(host, release):
-    return MODULE in modules(host, release)
 
 
 def modules(host, release=None):
@@ -70,21 +66,16 @@ def kernels_without(host):
     for release in host.listdir(_MODULES):
         listed = host.read("%s/%s/modules.builtin" % (_MODULES, release)) or ""
         known = host.exists("%s/%s/modules.dep" % (_MODULES, release))
-        if known and release != kernel.release(host) and "/smc.ko" not in listed and not _has_module(host, release):
+        has_smc = "/smc.ko" in listed or MODULE in modules(host, release)
+        if known and release != kernel.release(host) and not has_smc:
             found.append(release)
     return found
 
 
 def ism_devices(host):
     """The PCI addresses of the ISM devices."""
-    numbers = {
-        pci: tuple(host.value("%s/%s/%s" % (PCI, pci, name)) for name in ("vendor", "device")) for pci in _pci(host)
-    }
-    return [pci for pci in sorted(numbers) if numbers[pci] == _ISM]
-
-
-def _pci(host):
-    return host.listdir(PCI)
+    files = [(pci, ["%s/%s/%s" % (PCI, pci, name) for name in ("vendor", "device")]) for pci in host.listdir(PCI)]
+    return [pci for pci, paths in files if tuple(map(host.value, paths)) == _ISM]
 
 
 def roce_devices(host):

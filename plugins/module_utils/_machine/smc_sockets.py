@@ -109,10 +109,6 @@ def mode_text(found):
     return "TCP instead of SMC, %s" % (fallback(found) or "unknown reason")
 
 
-def count(counts, way):
-    counts[way] = counts.get(way, 0) + 1
-
-
 def counts_text(counts):
     """2 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)"""
     return ", ".join("%d %s" % (counts[way], way) for way in sorted(counts))
@@ -157,6 +153,15 @@ def kernel_has_smc(host):
     """Whether the kernel of a host has SMC now: as a loaded module, or built in."""
     text = host.read("/proc/net/protocols") or ""
     return any(line.startswith("SMC") for line in text.splitlines())
+
+
+def established(host):
+    """The fields of each established TCP connection, as the kernel's net/ipv4/tcp_ipv4.c prints them."""
+    for name in ("tcp", "tcp6"):
+        for line in (host.read("/proc/net/" + name) or "").splitlines()[1:]:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == "01":
+                yield fields
 
 
 def stream(family):

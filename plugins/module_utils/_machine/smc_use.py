@@ -6,11 +6,11 @@ Kernel: net/smc/smc_diag.c. The TCP socket inside an SMC socket has another inod
 """
 
 import re
+from collections import Counter
 
 from . import smc_sockets
 
 _SOCKET = re.compile(r"socket:\[([0-9]{1,20})\]\Z")
-_ESTABLISHED = "01"
 
 
 def ways(host, pids):
@@ -18,15 +18,13 @@ def ways(host, pids):
 
     Raises HostError if this user may not see their sockets, and OSError if the kernel does not list its SMC sockets.
     """
-    inodes, counts = set(), {}
-    for pid in pids:
-        inodes |= _inodes(host, pid)
+    inodes, counts = set().union(*(_inodes(host, pid) for pid in pids)), Counter()
     for found in smc_sockets.listed(host):
         if found.inode in inodes and found.mode is not None:
-            smc_sockets.count(counts, smc_sockets.mode_text(found))
-    for inode in _tcp(host):
-        if inode in inodes:
-            smc_sockets.count(counts, smc_sockets.PLAIN)
+            counts[smc_sockets.mode_text(found)] += 1
+    for fields in smc_sockets.established(host):
+        if fields[9].isdigit() and int(fields[9]) in inodes:
+            counts[smc_sockets.PLAIN] += 1
     return counts
 
 
@@ -35,12 +33,3 @@ def _inodes(host, pid):
     folder = "/proc/%d/fd" % pid
     links = [_SOCKET.match(host.target("%s/%s" % (folder, name)) or "") for name in host.listdir(folder)]
     return {int(link.group(1)) for link in links if link}
-
-
-def _tcp(host):
-    """The inodes of the established TCP connections."""
-    for name in ("tcp", "tcp6"):
-        for line in (host.read("/proc/net/" + name) or "").splitlines()[1:]:
-            fields = line.split()
-            if len(fields) > 9 and fields[3] == _ESTABLISHED and fields[9].isdigit():
-                yield int(fields[9])
