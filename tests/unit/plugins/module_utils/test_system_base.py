@@ -381,7 +381,15 @@ def test_a_refused_remount_leaves_fstab_as_it_was(host):
     assert {one["subject"]: one["verdict"] for one in result["tuning"]}[MAPS] == "changed"
 
 
-@pytest.mark.parametrize("mounts", ["", "none /dev/shm ramfs rw 0 0", "tmpfs /run tmpfs rw,size=1k 0 0"])
+@pytest.mark.parametrize(
+    "mounts",
+    [
+        "",
+        "none /dev/shm ramfs rw 0 0",
+        "tmpfs /run tmpfs rw,size=1k 0 0",
+        "tmpfs /dev/shm tmpfs rw,size=1k 0 0\nnone /dev/shm ramfs rw 0 0",
+    ],
+)
 def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     host.fill("/proc/mounts", mounts)
     assert present(host)["/dev/shm"]["verdict"] == "unsupported"
