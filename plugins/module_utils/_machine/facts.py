@@ -138,11 +138,8 @@ def _groups(host, cpus):
 
     A CPU that goes offline meanwhile loses its topology and is not counted.
     """
-    counts = {}
-    for level, name in (("drawers", "drawer"), ("books", "book"), ("sockets", "core"), ("cores", "thread")):
-        lists = _siblings(host, cpus, name)
-        counts[level] = len(set(lists)) or None
-    return counts
+    names = {"drawers": "drawer", "books": "book", "sockets": "core", "cores": "thread"}
+    return {level: len(set(_siblings(host, cpus, name))) or None for level, name in names.items()}
 
 
 def _siblings(host, cpus, name):
@@ -207,12 +204,8 @@ def kernel_parameters(text):
     """{name: value} of the parameters in /proc/cmdline that affect CPUs; a parameter without value is empty."""
     if text is None:
         return None
-    found = {}
-    for word in text.split():
-        name, _equals, value = word.partition("=")
-        if name in _PARAMETERS:
-            found[name] = value
-    return found
+    words = [word.partition("=") for word in text.split()]
+    return {name: value for name, _equals, value in words if name in _PARAMETERS}
 
 
 def _word_in_brackets(text):

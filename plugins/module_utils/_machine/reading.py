@@ -84,6 +84,18 @@ class ReadingHost(Forgiving, Host):
             os.close(descriptor)
 
 
+def opened(path):
+    """The capture at this path, for facts. Raises HostError if it cannot be opened."""
+    # most calls read no capture, and compiling this takes time
+    from .._captures.host import CapturedHost  # noqa: PLC0415
+    from .._captures.opening import open_capture  # noqa: PLC0415
+
+    class ReadingCapture(Forgiving, CapturedHost):
+        """The capture, for facts."""
+
+    return open_capture(path).again(ReadingCapture)
+
+
 def host_and_system(root=None):
     """(a host to read, its system as platform.system() names it); root: a capture, None for this machine.
 
@@ -91,7 +103,4 @@ def host_and_system(root=None):
     """
     if not root or root == "/":
         return ReadingHost(), platform.system()
-    # most calls read no capture, and compiling this takes time
-    from . import reading_capture  # noqa: PLC0415
-
-    return reading_capture.opened(root), "Linux"
+    return opened(root), "Linux"

@@ -105,11 +105,8 @@ def devices(kind, answers):
         device = netlink.attributes(answer)
         for place, kept in enumerate(_PORTS, 1):
             port = netlink.attributes(device.get(kept, b""))
-            if kind == "SMCR" and not _number(port, _VALID):
-                continue
-            if kind == "SMCD" and place > 1:
-                continue
-            found.append(_device(kind, device, port, place))
+            if _number(port, _VALID) if kind == "SMCR" else place == 1:
+                found.append(_device(kind, device, port, place))
     return found
 
 

@@ -96,13 +96,11 @@ def hardware_id(host, kind, name, port=1):
     if kind == INTERFACE:
         name = _base(host, name)
         device = "%s/%s/device" % (NET, name)
+        path, place = device + "/util_string", "%s/%s/dev_port" % (NET, name)
         chpid = host.value(device + "/chpid")
         if chpid and re.match(r"^[0-9A-Fa-f]{1,2}\Z", chpid):
-            path = "/sys/devices/css0/chp0.%02x/util_string" % int(chpid, 16)
-            return _decoded(host, path, kernel.int_or_none(host.value(device + "/portno")) or 0)
-        return _decoded(
-            host, device + "/util_string", kernel.int_or_none(host.value("%s/%s/dev_port" % (NET, name))) or 0
-        )
+            path, place = "/sys/devices/css0/chp0.%02x/util_string" % int(chpid, 16), device + "/portno"
+        return _decoded(host, path, kernel.int_or_none(host.value(place)) or 0)
     if ":" in name:
         return _decoded(host, "%s/%s/util_string" % (PCI, name), 0)
     return _decoded(host, "%s/%s/device/util_string" % (ROCE, name), (port or 1) - 1)

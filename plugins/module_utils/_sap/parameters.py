@@ -41,43 +41,43 @@ PRESETS = {
 _LINUX_ONLY = re.compile(r"^(?:rdisp/linux/.*|es/implementation)$")
 # {misprinted name of a parameter in a study: its name in the SAP kernel}
 _MISPRINTS = {"enqueue/table_size": "enque/table_size"}
-# {parameter: its meaning}
-KNOWN = {
-    SCHEDULER: "scheduling policy of the work processes",
-    PRIORITY: "their real-time priority",
-    "dynp/luw_id_format": "form of the keys of update requests; 2: by rdisp/vb_key_comp",
-    "rdisp/vb_key_comp": "parts of the keys of update requests",
-    "rdisp/vb_dispatching": "1: updates are spread over servers, 0: to rdisp/vbname",
-    "rdisp/vbname": "server of the updates with rdisp/vb_dispatching 0",
-    "rdisp/vb_factor": "weight of update servers",
-    "rdisp/max_vb_server": "update servers at most",
-    "rdisp/vb_included_server": "update servers that are used",
-    "rdisp/vb_refresh_info": "how often the list of update servers is read",
-    "rdisp/vb_context": "groups of update servers",
-    "es/implementation": "place of extended memory",
-    "ES/TABLE": "extended memory on AIX: SHM_SEGS",
-    "PHYS_MEMSIZE": "share of the machine's memory",
-    "enque/table_size": "size of the lock table",
-    "enque/serverhost": "host of the enqueue server (ENSA1)",
-    "enque/serverinst": "instance number of the enqueue server (ENSA1)",
-    "enque/process_location": "where locks are served: REMOTESA for a server of its own",
-    "enque/deque_wait_answer": "whether a release of locks waits for its answer",
-    "enque/con_timeout": "time for a connection to the enqueue server, in ms",
-    "enque/server/threadcount": "threads that serve connections (ENSA1)",
-    "enque/server/max_requests": "requests in work at most (ENSA1)",
-    "enque/server/max_query_requests": "queries in work at most (ENSA1)",
-    "enque/server/replication": "whether the lock table is replicated (ENSA1)",
-    "enque/snapshot_pck_ids": "packages of a snapshot of the lock table",
-    "enque/encni/set_so_keepalive": "keepalive on connections to the enqueue server",
-    "enq/enable": "whether the server of its own is used (ENSA2)",
-    "enq/serverhost": "host of the enqueue server (ENSA2)",
-    "enq/serverinst": "instance number of the enqueue server (ENSA2)",
-    "enq/replicatorhost": "host of the enqueue replicator (ENSA2)",
-    "enq/replicatorinst": "instance number of the enqueue replicator (ENSA2)",
-    "enq/client/max_async_requests": "requests without waiting at most (ENSA2)",
-    "enq/server/replication/enable": "whether the lock table is replicated (ENSA2)",
-    "enq/server/schema_0": "layout of the lock table (ENSA2)",
-}
+# the parameters whose names and meanings are known
+KNOWN = (
+    SCHEDULER,  # scheduling policy of the work processes
+    PRIORITY,  # their real-time priority
+    "dynp/luw_id_format",  # form of the keys of update requests; 2: by rdisp/vb_key_comp
+    "rdisp/vb_key_comp",  # parts of the keys of update requests
+    "rdisp/vb_dispatching",  # 1: updates are spread over servers, 0: to rdisp/vbname
+    "rdisp/vbname",  # server of the updates with rdisp/vb_dispatching 0
+    "rdisp/vb_factor",  # weight of update servers
+    "rdisp/max_vb_server",  # update servers at most
+    "rdisp/vb_included_server",  # update servers that are used
+    "rdisp/vb_refresh_info",  # how often the list of update servers is read
+    "rdisp/vb_context",  # groups of update servers
+    "es/implementation",  # place of extended memory
+    "ES/TABLE",  # extended memory on AIX: SHM_SEGS
+    "PHYS_MEMSIZE",  # share of the machine's memory
+    "enque/table_size",  # size of the lock table
+    "enque/serverhost",  # host of the enqueue server (ENSA1)
+    "enque/serverinst",  # instance number of the enqueue server (ENSA1)
+    "enque/process_location",  # where locks are served: REMOTESA for a server of its own
+    "enque/deque_wait_answer",  # whether a release of locks waits for its answer
+    "enque/con_timeout",  # time for a connection to the enqueue server, in ms
+    "enque/server/threadcount",  # threads that serve connections (ENSA1)
+    "enque/server/max_requests",  # requests in work at most (ENSA1)
+    "enque/server/max_query_requests",  # queries in work at most (ENSA1)
+    "enque/server/replication",  # whether the lock table is replicated (ENSA1)
+    "enque/snapshot_pck_ids",  # packages of a snapshot of the lock table
+    "enque/encni/set_so_keepalive",  # keepalive on connections to the enqueue server
+    "enq/enable",  # whether the server of its own is used (ENSA2)
+    "enq/serverhost",  # host of the enqueue server (ENSA2)
+    "enq/serverinst",  # instance number of the enqueue server (ENSA2)
+    "enq/replicatorhost",  # host of the enqueue replicator (ENSA2)
+    "enq/replicatorinst",  # instance number of the enqueue replicator (ENSA2)
+    "enq/client/max_async_requests",  # requests without waiting at most (ENSA2)
+    "enq/server/replication/enable",  # whether the lock table is replicated (ENSA2)
+    "enq/server/schema_0",  # layout of the lock table (ENSA2)
+)
 # {parameter: (its possible values, the same in words)}; others can have any value
 _VALUES = {
     SCHEDULER: ("SCHED_(?:OTHER|RR|FIFO)", "SCHED_OTHER, SCHED_RR or SCHED_FIFO"),
@@ -92,8 +92,6 @@ def merge(presets, parameters):
     """{name: text or None} of the presets and, over them, of the parameters. Raises InputError."""
     merged, setter = {}, {}
     for preset in presets or ():
-        if preset not in PRESETS:
-            raise InputError("there is no preset '%s': choose from %s" % (preset, ", ".join(sorted(PRESETS))))
         for name, value in PRESETS[preset].items():
             if merged.setdefault(name, value) != value:
                 raise InputError(

@@ -15,7 +15,7 @@ import re
 
 from .._engine.tuning import InputError, Subject
 from .._host.host import HostError
-from .._machine import smc_sockets, smc_use
+from .._machine import smc_sockets
 from .._sap import environment, processes
 from .._sap.profile import Profile, name_of, shown, value_of
 from ._sap_requests import target
@@ -193,7 +193,7 @@ def _has_variable(text):
 def _connections(host, name, pids):
     """[a sentence]: how the connections of an instance travel, with the kernel's reasons for fallbacks."""
     try:
-        counts = smc_use.ways(host, pids)
+        counts = smc_sockets.ways(host, pids)
     except (HostError, OSError) as error:
         return ["how the connections of %s travel is not known (%s)" % (name, error)]
     return ["connections of %s now: %s" % (name, smc_sockets.counts_text(counts) or "none")]

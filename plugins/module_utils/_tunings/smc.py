@@ -17,7 +17,8 @@ from ._about import RESTART, SOURCES
 from ._sap_files import ProfileTuning
 from ._sap_restarts import OPTIONS as RESTART_OPTIONS
 from ._sap_subjects import title
-from ._smc_network import OPTIONS, Network, kernel_ready
+from ._smc_network import Network, kernel_ready
+from ._smc_requests import OPTIONS
 
 
 class Smc(ProfileTuning):
@@ -58,7 +59,7 @@ class Smc(ProfileTuning):
         self._profiles = preload.chosen(self.host, self.params["instances"], self.known, self.users)
         subjects = [self.observe(path) for path in self._profiles]
         self._refuse(subjects)
-        return [self._of_network(subject) for subject in self.network.subjects()] + subjects
+        return self.network.subjects() + subjects
 
     def _refuse(self, subjects):
         """Raise HostError if the profile of an instance would get a line with which it could not work."""
@@ -77,18 +78,13 @@ class Smc(ProfileTuning):
                 "/usr/lib64, /usr/lib and so on), so %s would not use SMC: install smc-tools" % (preload.LIBRARY, names)
             )
 
-    @staticmethod
-    def _of_network(subject):
-        subject.restart = "none"
-        return subject
-
     def selects(self, name):
         return self.network.selects(name) if self.network.owns(name) else super().selects(name)
 
     def observe(self, name):
         if self.network.owns(name):
             self.network.remembered = self.remembered
-            return self._of_network(self.network.subject(name))
+            return self.network.subject(name)
         if self.restoring and self.params["force"] and not self.host.exists(name):
             return Subject(name)
         readers = [] if self.users.is_default(name) else self.users.of(name)

@@ -69,12 +69,6 @@ def test_presets_that_contradict_each_other_are_refused():
     assert "memory_std and memory_map set es/implementation differently" in said
 
 
-def test_a_preset_that_there_is_not_is_refused_with_those_that_there_are():
-    said = refused({}, ["memory"])
-    assert "no preset 'memory'" in said
-    assert all(name in said for name in PRESETS)
-
-
 @pytest.mark.parametrize("value", [True, False, 1.0, 0.5, ["1"], {"a": "1"}])
 def test_what_yaml_does_not_take_for_text_is_refused(value):
     said = refused({"rdisp/x": value})
@@ -246,7 +240,6 @@ def test_a_wrong_value_is_refused_also_where_the_parameter_would_be_left_out():
         check({"es/implementation": "flat"}, False)
 
 
-def test_known_parameters_have_a_meaning():
+def test_a_known_parameter_can_have_any_value_if_no_rule_is_published():
     assert "login/x" not in KNOWN
-    assert all(KNOWN.values())
     assert check(merge([], {"rdisp/vb_factor": "any text"}), True) == ({"rdisp/vb_factor": "any text"}, [])
