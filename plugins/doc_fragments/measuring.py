@@ -6,6 +6,8 @@
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+author:
+  - The zpower.sap_tuning authors (@zpower)
 options:
   side:
     description: V(server) on the host that answers, V(client) on the host that measures.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: enqt
 short_description: Measure how fast an enqueue server sets, checks and releases locks
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Puts a load of locks on an enqueue server and records rates or times, with the CPU time of both ends.
   - Finds out which server there is. The standalone enqueue server (ENSA1) is measured with SAP's C(enqt), the

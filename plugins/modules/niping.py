@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: niping
 short_description: Measure network round trips between two hosts as niping does
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Sends messages of given sizes from one host to another and back, many times, and records round trip times,
     throughput, the CPU time of both ends, TCP retransmits and packets steered by RPS.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: workload
 short_description: Measure network, disk and cryptography workloads of published evaluations, or any program
 version_added: 0.1.0
-author:
-  - The zpower.sap_tuning authors (@zpower)
 description:
   - Measures one round of a set of workloads and records every run with the CPU time it cost.
   - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run

@@ -55,8 +55,8 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
     below = zvm(host, system)
     found += [below] if below else []
     found += [hipersockets(host, system, database_host)] if database_host else []
-    smc_check = smc_checks.check(host, system, smc_peers)
-    found += [_record("SMC", *smc_check)] if smc_check else []
+    use_of_smc = smc_checks.check(host, system, smc_peers)
+    found += [use_of_smc] if use_of_smc else []
     return found + ([] if tunings is None else orphans(host, system, tunings))
 
 
@@ -140,8 +140,8 @@ def _count_text(count):
 def steps(distribution, wanted):
     """The steps to boot with this number of threads per core; distribution: {id, version}."""
     name, version = distribution.get("id") or "", distribution.get("version") or ""
+    what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
     if name.startswith(("sle", "suse", "opensuse")):
-        what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
         return (
             "%s GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, run grub2-mkconfig -o /boot/grub2/grub.cfg and "
             "grub2-install, and reboot" % what
@@ -150,7 +150,6 @@ def steps(distribution, wanted):
         change = "--args=smt=1" if wanted == 1 else '--remove-args="smt nosmt"'
         # grubby writes the boot entries; without zipl, the old ones are booted
         return "run grubby --update-kernel=ALL %s and then zipl, and reboot" % change
-    what = "put smt=1 into" if wanted == 1 else "take smt= and nosmt out of"
     return "%s the parameters in /etc/zipl.conf, run zipl, and reboot" % what
 
 

@@ -14,12 +14,7 @@ from .distribution import distribution
 from .services import services
 from .smc_facts import smc
 
-_POLARIZATIONS = {
-    "vertical:high": "vertical_high",
-    "vertical:medium": "vertical_medium",
-    "vertical:low": "vertical_low",
-    "horizontal": "horizontal",
-}
+_POLARIZATIONS = ("vertical_high", "vertical_medium", "vertical_low", "horizontal")
 # z196 to zBC12: SMT came with the z13
 _WITHOUT_SMT = ("2817", "2818", "2827", "2828")
 _PARAMETERS = ("nosmt", "possible_cpus", "smt", "topology")
@@ -36,7 +31,7 @@ def facts(host, system):
     )
     found.update(system=system, virtualization="none", conflicts=[], sap_instances=sap_instances(host))
     found.update(cpus=_cpu_counts(None, None, None), polarization=_polarization(None, None))
-    found.update(topology=_topology(None, None, None), hiperdispatch=_hiperdispatch(host))
+    found.update(topology=_topology(host, None, None), hiperdispatch=_hiperdispatch(host))
     if system == "AIX":
         found["aix_level"] = _aix_level(host)
     if system == "Linux":
@@ -143,11 +138,8 @@ def _groups(host, cpus):
 
     A CPU that goes offline meanwhile loses its topology and is not counted.
     """
-    counts = {}
-    for level, name in (("drawers", "drawer"), ("books", "book"), ("sockets", "core"), ("cores", "thread")):
-        lists = _siblings(host, cpus, name)
-        counts[level] = len(set(lists)) or None
-    return counts
+    names = {"drawers": "drawer", "books": "book", "sockets": "core", "cores": "thread"}
+    return {level: len(set(_siblings(host, cpus, name))) or None for level, name in names.items()}
 
 
 def _siblings(host, cpus, name):
@@ -179,19 +171,19 @@ def threads_possible(host, sysinfo, virtualization):
 
 def _polarization(found, present):
     """{polarization: number of the present CPUs}."""
-    counts = dict.fromkeys(list(_POLARIZATIONS.values()) + ["unknown"], 0 if found else None)
+    counts = dict.fromkeys(_POLARIZATIONS + ("unknown",), 0 if found else None)
     for cpu in present if found else ():
-        counts[_POLARIZATIONS.get(found.get(cpu), "unknown")] += 1
+        name = found.get(cpu, "").replace(":", "_")
+        counts[name if name in _POLARIZATIONS else "unknown"] += 1
     return counts
 
 
 def _topology(host, sysinfo, groups, virtualization=None):
     magnitudes = sysinfo.magnitudes._asdict() if sysinfo and sysinfo.magnitudes else {}
     found = {level: magnitudes.get(level) for level in ("drawers", "books", "sockets", "cores")}
-    found["facility"] = hardware.has_topology_facility(host) if host else None
-    if virtualization == "none":
-        found["facility"] = False  # no IBM Z
-    found["s390_topology"] = kernel.int_or_none(host.value("/proc/sys/s390/topology")) if host else None
+    # only IBM Z has one
+    found["facility"] = False if virtualization == "none" else hardware.has_topology_facility(host)
+    found["s390_topology"] = kernel.int_or_none(host.value("/proc/sys/s390/topology"))
     found["scheduler"] = groups or dict.fromkeys(("drawers", "books", "sockets", "cores"))
     return found
 
@@ -212,12 +204,8 @@ def kernel_parameters(text):
     """{name: value} of the parameters in /proc/cmdline that affect CPUs; a parameter without value is empty."""
     if text is None:
         return None
-    found = {}
-    for word in text.split():
-        name, _equals, value = word.partition("=")
-        if name in _PARAMETERS:
-            found[name] = value
-    return found
+    words = [word.partition("=") for word in text.split()]
+    return {name: value for name, _equals, value in words if name in _PARAMETERS}
 
 
 def _word_in_brackets(text):

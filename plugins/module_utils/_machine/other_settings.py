@@ -7,6 +7,7 @@ knobs of the whole system.
 """
 
 import fnmatch
+import functools
 import os
 import re
 from collections import namedtuple
@@ -37,33 +38,11 @@ class Once:
 
     def __init__(self, host):
         self._host = host
-        self._known = {}
+        for name in ("exists", "glob", "listdir", "read", "real", "size"):
+            setattr(self, name, functools.lru_cache(maxsize=None)(getattr(host, name)))
 
     def __getattr__(self, name):
         return getattr(self._host, name)
-
-    def _ask(self, *question):
-        if question not in self._known:
-            self._known[question] = getattr(self._host, question[0])(*question[1:])
-        return self._known[question]
-
-    def exists(self, path):
-        return self._ask("exists", path)
-
-    def glob(self, folder, pattern):
-        return list(self._ask("glob", folder, pattern))
-
-    def listdir(self, path):
-        return self._ask("listdir", path)
-
-    def read(self, path):
-        return self._ask("read", path)
-
-    def real(self, path):
-        return self._ask("real", path)
-
-    def size(self, path):
-        return self._ask("size", path)
 
 
 def udev_tokens(text):
@@ -80,9 +59,9 @@ def udev_rules(host, word):
                     yield path, line, udev_tokens(text)
 
 
-def udev_match(pattern, value):
-    """Whether a udev match value (alternatives with |, shell globs) matches."""
-    return any(fnmatch.fnmatchcase(value, part) for part in pattern.split("|"))
+def udev_match(pattern, value, between="|"):
+    """Whether one of the shell globs in a udev match value fits; between: what separates them, None for blanks."""
+    return any(fnmatch.fnmatchcase(value, part) for part in pattern.split(between))
 
 
 def tmpfiles(host):
@@ -140,11 +119,6 @@ def _read_sections(host, file, sections):
             section = sections.setdefault(text.strip("[]"), {})
         elif equals:
             section.setdefault(key.strip(), []).append(Setting(file, line, text, value.strip()))
-
-
-def glob_words(words, name):
-    """Whether one of the blank-separated globs matches."""
-    return any(fnmatch.fnmatchcase(name, word) for word in words.split())
 
 
 def command_line(host, name):

@@ -26,26 +26,21 @@ class Forgiving:
         super().__init__(*parts)
         self.remarks = []
 
-    def exists(self, path):
+    def _forgive(self, method, path, otherwise):
         try:
-            return super().exists(path)
+            return method(path)
         except HostError as error:
             self.remarks.append(str(error))
-            return False
+            return otherwise
+
+    def exists(self, path):
+        return self._forgive(super().exists, path, False)
 
     def listdir(self, path):
-        try:
-            return super().listdir(path)
-        except HostError as error:
-            self.remarks.append(str(error))
-            return []
+        return self._forgive(super().listdir, path, [])
 
     def read(self, path):
-        try:
-            return super().read(path)
-        except HostError as error:
-            self.remarks.append(str(error))
-            return None
+        return self._forgive(super().read, path, None)
 
     def value(self, path):
         text = super().value(path)
@@ -89,6 +84,18 @@ class ReadingHost(Forgiving, Host):
             os.close(descriptor)
 
 
+def opened(path):
+    """The capture at this path, for facts. Raises HostError if it cannot be opened."""
+    # most calls read no capture, and compiling this takes time
+    from .._captures.host import CapturedHost  # noqa: PLC0415
+    from .._captures.opening import open_capture  # noqa: PLC0415
+
+    class ReadingCapture(Forgiving, CapturedHost):
+        """The capture, for facts."""
+
+    return open_capture(path).again(ReadingCapture)
+
+
 def host_and_system(root=None):
     """(a host to read, its system as platform.system() names it); root: a capture, None for this machine.
 
@@ -96,7 +103,4 @@ def host_and_system(root=None):
     """
     if not root or root == "/":
         return ReadingHost(), platform.system()
-    # most calls read no capture, and compiling this takes time
-    from . import reading_capture  # noqa: PLC0415
-
-    return reading_capture.opened(root), "Linux"
+    return opened(root), "Linux"

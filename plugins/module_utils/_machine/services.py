@@ -24,7 +24,8 @@ def services(host):
             if not runs and service in _ACT_ONCE:
                 runs = None
             version = _cpuplugd_version(host) if service == "cpuplugd" else None
-            detail = _DETAILS[service](host)
+            detail = _DETAILS[service]
+            detail = detail(host) if callable(detail) else detail
             found.append(dict(service=service, enabled=starts, running=runs, version=version, detail=detail))
     return found
 
@@ -47,18 +48,6 @@ def _cpuplugd_version(host):
         return None
 
 
-def _cpuplugd(_host):
-    return "it takes CPUs offline and online again by load; before version 2.35.0 also while they are vertical"
-
-
-def _irqbalance(_host):
-    return "it moves interrupts between CPUs and leaves RPS masks alone"
-
-
-def _sapconf(_host):
-    return "it sets the sysctls of /etc/sysconfig/sapconf"
-
-
 def _saptune(host):
     notes = " ".join(saptune_notes(host))
     return "it applies the SAP notes %s" % notes if notes else "it applies no SAP notes"
@@ -70,9 +59,9 @@ def _tuned(host):
 
 
 _DETAILS = {
-    "cpuplugd": _cpuplugd,
-    "irqbalance": _irqbalance,
-    "sapconf": _sapconf,
+    "cpuplugd": "it takes CPUs offline and online again by load; before version 2.35.0 also while they are vertical",
+    "irqbalance": "it moves interrupts between CPUs and leaves RPS masks alone",
+    "sapconf": "it sets the sysctls of /etc/sysconfig/sapconf",
     "saptune": _saptune,
     "tuned": _tuned,
 }

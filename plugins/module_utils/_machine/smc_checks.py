@@ -8,21 +8,18 @@ An SMC socket keeps the TCP connection over which its ends agreed, so /proc/net/
 import ipaddress
 import socket
 import struct
-from collections import namedtuple
+from collections import Counter
 
+from .._engine.records import observed
 from . import smc_facts, smc_hardware, smc_sockets
 from .routes import plain_address
 
 SOURCES = ("Linux kernel, net/smc", "RFC 7609 (SMC-R version 1)", "smc-tools: smcss, smc_run")
 MOST_PEERS = 20
-_ESTABLISHED = "01"
-
-# The fields of a record, in the order of checks._record() after the subject.
-SmcCheck = namedtuple("SmcCheck", "wanted running verdict reason sources restart remarks")
 
 
 def check(host, system, peers):
-    """The SmcCheck of the connections to peers (names or addresses); without peers, of all SMC sockets.
+    """The record of the connections to peers (names or addresses); without peers, of all SMC sockets.
 
     None if there are no peers and the kernel has no SMC now.
     """
@@ -30,9 +27,9 @@ def check(host, system, peers):
     if not peers and not there:
         return None
     found = _at_peers(host, system, there, peers) if peers else _everything()
-    more = smc_facts.sentences(smc_facts.kernel_facts()) if there else []
-    more += _router_sentences(host, peers or []) if system == "Linux" else []
-    return found._replace(remarks=found.remarks + more)
+    found["remarks"] += smc_facts.sentences(smc_facts.kernel_facts()) if there else []
+    found["remarks"] += _router_sentences(host, peers or []) if system == "Linux" else []
+    return found
 
 
 def _router_sentences(host, peers):
@@ -68,7 +65,8 @@ def _at_peers(host, system, there, peers):
 
 
 def _result(wanted, running, verdict, reason, remarks=()):
-    return SmcCheck(wanted, running, verdict, reason, SOURCES, "none", list(remarks))
+    more = {"remarks": list(remarks), "sources": list(SOURCES)}
+    return observed("platform", "SMC", wanted, verdict, reason, running, **more)
 
 
 def _everything():
@@ -78,7 +76,7 @@ def _everything():
         return _result({}, None, "unsupported", "the kernel does not list its SMC sockets: %s" % error.strerror)
     by_peer = {}
     for found in sockets:
-        smc_sockets.count(by_peer.setdefault(plain_address(found.peer), {}), smc_sockets.mode_text(found))
+        by_peer.setdefault(plain_address(found.peer), Counter())[smc_sockets.mode_text(found)] += 1
     words = ["%s: %s" % (peer, smc_sockets.counts_text(by_peer[peer])) for peer in sorted(by_peer)]
     more = ["and %d more peers" % (len(words) - MOST_PEERS)] if len(words) > MOST_PEERS else []
     used = sum(found.mode != "TCP" for found in sockets)
@@ -88,12 +86,11 @@ def _everything():
 
 
 def _judged(wanted, counts):
-    """The SmcCheck for {peer: {mode: number of connections}}."""
+    """The record for {peer: {mode: number of connections}}."""
     running = {peer: smc_sockets.counts_text(ways) or "no connection" for peer, ways in counts.items()}
     wrong, plain, silent = [], [], []
     for peer, ways in counts.items():
-        used = sum(count for way, count in ways.items() if way in ("SMCR", "SMCD"))
-        beside = ways.get(smc_sockets.PLAIN, 0)
+        used, beside = ways["SMCR"] + ways["SMCD"], ways[smc_sockets.PLAIN]
         if sum(ways.values()) > used + beside or (beside and not used):
             wrong.append("%s: %s" % (peer, running[peer]))
         elif beside:
@@ -123,12 +120,9 @@ def _addresses(name):
 def connections(host):
     """[(own port, peer's address, peer's port)] of the established TCP connections."""
     found = []
-    for name in ("tcp", "tcp6"):
-        for line in (host.read("/proc/net/" + name) or "").splitlines()[1:]:
-            fields = line.split()
-            if len(fields) > 3 and fields[3] == _ESTABLISHED:
-                peer, port = fields[2].split(":")
-                found.append((int(fields[1].split(":")[1], 16), _address(peer), int(port, 16)))
+    for fields in smc_sockets.established(host):
+        peer, port = fields[2].split(":")
+        found.append((int(fields[1].split(":")[1], 16), _address(peer), int(port, 16)))
     return found
 
 
@@ -140,11 +134,10 @@ def _address(digits):
 
 def _counts(addresses, established, sockets):
     owners = {(found.local_port, plain_address(found.peer), found.peer_port): found for found in sockets}
-    counts = {peer: {} for peer in addresses}
+    counts = {peer: Counter() for peer in addresses}
     for connection in established:
         owner = owners.get(connection)
         for peer in addresses:
             if connection[1] in addresses[peer]:
-                way = smc_sockets.mode_text(owner) if owner and owner.mode else smc_sockets.PLAIN
-                smc_sockets.count(counts[peer], way)
+                counts[peer][smc_sockets.mode_text(owner) if owner and owner.mode else smc_sockets.PLAIN] += 1
     return counts

@@ -6,6 +6,7 @@ Asks the kernel as smcss, smcd and smcr do (include/uapi/linux/smc.h), so smc-to
 """
 
 import socket
+from collections import Counter
 
 from .._host import netlink
 from . import smc_sockets
@@ -104,11 +105,8 @@ def devices(kind, answers):
         device = netlink.attributes(answer)
         for place, kept in enumerate(_PORTS, 1):
             port = netlink.attributes(device.get(kept, b""))
-            if kind == "SMCR" and not _number(port, _VALID):
-                continue
-            if kind == "SMCD" and place > 1:
-                continue
-            found.append(_device(kind, device, port, place))
+            if _number(port, _VALID) if kind == "SMCR" else place == 1:
+                found.append(_device(kind, device, port, place))
     return found
 
 
@@ -167,11 +165,8 @@ def _sum(numbers):
 
 def grouped(sockets):
     """[{peer, mode, fallback, count}] of the SMC sockets that have a connection, sorted."""
-    counts = {}
-    for found in sockets:
-        if found.mode is not None:
-            key = (found.peer, found.mode, smc_sockets.fallback(found) or "")
-            counts[key] = counts.get(key, 0) + 1
+    connected = [found for found in sockets if found.mode is not None]
+    counts = Counter((found.peer, found.mode, smc_sockets.fallback(found) or "") for found in connected)
     return [
         {"peer": peer, "mode": mode, "fallback": fallback or None, "count": counts[peer, mode, fallback]}
         for peer, mode, fallback in sorted(counts)

@@ -35,13 +35,9 @@ def missing_kernel(host):
     release = kernel.release(host)
     if not release or "/" in release or not host.exists("%s/%s" % (_MODULES, release)):
         return "there are no modules of the running kernel %s in %s" % (release or "", _MODULES)
-    if not _has_module(host, release):
+    if MODULE not in modules(host, release):
         return "the kernel %s has no module smc (CONFIG_SMC)" % release
     return blocked(host)
-
-
-def _has_module(host, release):
-    return MODULE in modules(host, release)
 
 
 def modules(host, release=None):
@@ -70,21 +66,16 @@ def kernels_without(host):
     for release in host.listdir(_MODULES):
         listed = host.read("%s/%s/modules.builtin" % (_MODULES, release)) or ""
         known = host.exists("%s/%s/modules.dep" % (_MODULES, release))
-        if known and release != kernel.release(host) and "/smc.ko" not in listed and not _has_module(host, release):
+        has_smc = "/smc.ko" in listed or MODULE in modules(host, release)
+        if known and release != kernel.release(host) and not has_smc:
             found.append(release)
     return found
 
 
 def ism_devices(host):
     """The PCI addresses of the ISM devices."""
-    numbers = {
-        pci: tuple(host.value("%s/%s/%s" % (PCI, pci, name)) for name in ("vendor", "device")) for pci in _pci(host)
-    }
-    return [pci for pci in sorted(numbers) if numbers[pci] == _ISM]
-
-
-def _pci(host):
-    return host.listdir(PCI)
+    files = [(pci, ["%s/%s/%s" % (PCI, pci, name) for name in ("vendor", "device")]) for pci in host.listdir(PCI)]
+    return [pci for pci, paths in files if tuple(map(host.value, paths)) == _ISM]
 
 
 def roce_devices(host):
@@ -105,13 +96,11 @@ def hardware_id(host, kind, name, port=1):
     if kind == INTERFACE:
         name = _base(host, name)
         device = "%s/%s/device" % (NET, name)
+        path, place = device + "/util_string", "%s/%s/dev_port" % (NET, name)
         chpid = host.value(device + "/chpid")
         if chpid and re.match(r"^[0-9A-Fa-f]{1,2}\Z", chpid):
-            path = "/sys/devices/css0/chp0.%02x/util_string" % int(chpid, 16)
-            return _decoded(host, path, kernel.int_or_none(host.value(device + "/portno")) or 0)
-        return _decoded(
-            host, device + "/util_string", kernel.int_or_none(host.value("%s/%s/dev_port" % (NET, name))) or 0
-        )
+            path, place = "/sys/devices/css0/chp0.%02x/util_string" % int(chpid, 16), device + "/portno"
+        return _decoded(host, path, kernel.int_or_none(host.value(place)) or 0)
     if ":" in name:
         return _decoded(host, "%s/%s/util_string" % (PCI, name), 0)
     return _decoded(host, "%s/%s/device/util_string" % (ROCE, name), (port or 1) - 1)

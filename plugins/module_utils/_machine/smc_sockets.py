@@ -7,9 +7,10 @@ Kernel: include/uapi/linux/smc_diag.h, net/smc/smc.h (states), net/smc/smc_clc.h
 
 import errno
 import os
+import re
 import socket
 import struct
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 from .._host import netlink
 
@@ -79,6 +80,7 @@ _REASONS = {
     0x09990003: "internal error: a buffer could not be registered",
 }
 
+_INODE = re.compile(r"socket:\[([0-9]{1,20})\]\Z")
 # of a TCP connection that no SMC socket owns
 PLAIN = "TCP, not opened as SMC"
 
@@ -107,10 +109,6 @@ def mode_text(found):
     if found.mode != "TCP":
         return found.mode
     return "TCP instead of SMC, %s" % (fallback(found) or "unknown reason")
-
-
-def count(counts, way):
-    counts[way] = counts.get(way, 0) + 1
 
 
 def counts_text(counts):
@@ -157,6 +155,39 @@ def kernel_has_smc(host):
     """Whether the kernel of a host has SMC now: as a loaded module, or built in."""
     text = host.read("/proc/net/protocols") or ""
     return any(line.startswith("SMC") for line in text.splitlines())
+
+
+def established(host):
+    """The fields of each established TCP connection, as the kernel's net/ipv4/tcp_ipv4.c prints them."""
+    for name in ("tcp", "tcp6"):
+        for line in (host.read("/proc/net/" + name) or "").splitlines()[1:]:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == "01":
+                yield fields
+
+
+def ways(host, pids):
+    """{how: number of connections} of these processes: SMCR, SMCD, TCP with the reason of the fallback, or plain TCP.
+
+    Their sockets are looked up in the kernel's lists by inode. The TCP socket inside an SMC socket has another inode
+    (net/smc/smc_diag.c), so no connection counts twice. Raises HostError if this user may not see their sockets, and
+    OSError if the kernel does not list its SMC sockets.
+    """
+    inodes, counts = set().union(*(_inodes(host, pid) for pid in pids)), Counter()
+    for found in listed(host):
+        if found.inode in inodes and found.mode is not None:
+            counts[mode_text(found)] += 1
+    for fields in established(host):
+        if fields[9].isdigit() and int(fields[9]) in inodes:
+            counts[PLAIN] += 1
+    return counts
+
+
+def _inodes(host, pid):
+    """The inodes of the sockets of a process; empty if it has ended."""
+    folder = "/proc/%d/fd" % pid
+    links = [_INODE.match(host.target("%s/%s" % (folder, name)) or "") for name in host.listdir(folder)]
+    return {int(link.group(1)) for link in links if link}
 
 
 def stream(family):

@@ -110,10 +110,15 @@ def _instance(host, sid, name, started):
         profile=profile,
         user=sid.lower() + "adm",
         home=home,
-        exe=_first_with(host, (home + "/exe", "/usr/sap/%s/SYS/exe/run" % sid), "sapcontrol"),
+        exe=kernel_folder(host, sid, home, "sapcontrol"),
         enqueue=parse_enqueue(text or ""),
         unit=_unit(host, sid, number)[0],
     )
+
+
+def kernel_folder(host, sid, home, program):
+    """The folder of the instance's own SAP kernel, else of the system's, that contains the program, or None."""
+    return _first_with(host, (home + "/exe", "/usr/sap/%s/SYS/exe/run" % sid), program)
 
 
 def _first_with(host, folders, name):

@@ -8,7 +8,6 @@ rdisp/linux/*; its values come from the study and from sched(7).
 
 import difflib
 import re
-from collections import namedtuple
 
 from .._engine.tuning import InputError
 from .profile import is_directive
@@ -17,110 +16,83 @@ SCHEDULER = "rdisp/linux/os_scheduler"
 PRIORITY = "rdisp/linux/os_priority"
 REALTIME = ("SCHED_RR", "SCHED_FIFO")
 
-# parameters: {name: value}. purpose, source: for people.
-Preset = namedtuple("Preset", "parameters purpose source")
-# pattern, words: its possible values, and the same in words; pattern is None if any value is possible.
-Known = namedtuple("Known", "meaning pattern words")
-
-_STUDY_BANKING = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.7"
-_STUDY_CRM = "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), 2.2.3"
-_STUDY_SLCS = "Performance & Scalability of Virtualized SAP Servers on RHEL (Red Hat, March 2008), 6.2"
-_STUDY_SMC_R = "SMC-R on AIX for SAP - Experience report (IBM, v1.0, 2019-01-14), creation of locks"
-
+# {preset: {parameter: value}}
 PRESETS = {
-    "realtime_scheduler": Preset(
-        {SCHEDULER: "SCHED_RR", PRIORITY: "99"},
-        "work processes run before everything that is not real-time: 6 % faster at 64 IFL with SMT, slower at 128",
-        _STUDY_BANKING,
-    ),
-    "update_local": Preset(
-        {
-            "dynp/luw_id_format": "2",
-            "rdisp/vb_dispatching": "0",
-            "rdisp/vb_key_comp": "SYNR/WPNR/HOST/DATE/TIME/STMP",
-            "rdisp/vbname": "$(rdisp/myname)",
-        },
-        "updates stay on the instance that asked for them, in partitioned tables VBHDR, VBMOD and VBDATA",
-        _STUDY_CRM,
-    ),
-    "memory_std": Preset(
-        {"es/implementation": "std"}, "extended memory in System V shared memory, Linux only", _STUDY_SLCS
-    ),
-    "memory_map": Preset(
-        {"es/implementation": "map"},
-        "extended memory mapped through /dev/shm, Linux only; SAP's default on 64-bit Linux is std from kernel 7.10",
-        _STUDY_SLCS,
-    ),
-    "enqueue_table": Preset(
-        {"enque/table_size": "640000"}, "the lock table in which ten users created 550,000 locks", _STUDY_SMC_R
-    ),
+    # work processes run before everything that is not real-time: 6 % faster at 64 IFL with SMT, slower at 128
+    # (Performance Evaluation of SAP Application Servers on Z, IBM, v1.02, 2018-07-16, 5.7)
+    "realtime_scheduler": {SCHEDULER: "SCHED_RR", PRIORITY: "99"},
+    # updates stay on the instance that asked for them, in partitioned tables VBHDR, VBMOD and VBDATA
+    # (SAP CRM 7.0 on IBM Z, IBM, v1.00, 2019-03-01, 2.2.3)
+    "update_local": {
+        "dynp/luw_id_format": "2",
+        "rdisp/vb_dispatching": "0",
+        "rdisp/vb_key_comp": "SYNR/WPNR/HOST/DATE/TIME/STMP",
+        "rdisp/vbname": "$(rdisp/myname)",
+    },
+    # extended memory in System V shared memory or mapped through /dev/shm, Linux only; SAP's default on 64-bit Linux is
+    # std from kernel 7.10 (Performance & Scalability of Virtualized SAP Servers on RHEL, Red Hat, March 2008, 6.2)
+    "memory_std": {"es/implementation": "std"},
+    "memory_map": {"es/implementation": "map"},
+    # the lock table in which ten users created 550,000 locks
+    # (SMC-R on AIX for SAP - Experience report, IBM, v1.0, 2019-01-14, creation of locks)
+    "enqueue_table": {"enque/table_size": "640000"},
 }
 
 _LINUX_ONLY = re.compile(r"^(?:rdisp/linux/.*|es/implementation)$")
 # {misprinted name of a parameter in a study: its name in the SAP kernel}
 _MISPRINTS = {"enqueue/table_size": "enque/table_size"}
-
-
-def _any_value(meaning):
-    return Known(meaning, None, "")
-
-
-_KNOWN = {
-    SCHEDULER: Known(
-        "scheduling policy of the work processes",
-        re.compile("SCHED_(?:OTHER|RR|FIFO)"),
-        "SCHED_OTHER, SCHED_RR or SCHED_FIFO",
-    ),
-    PRIORITY: Known("their real-time priority", re.compile("[1-9][0-9]?"), "a number from 1 to 99"),
-    "dynp/luw_id_format": _any_value("form of the keys of update requests; 2: by rdisp/vb_key_comp"),
-    "rdisp/vb_key_comp": _any_value("parts of the keys of update requests"),
-    "rdisp/vb_dispatching": Known(
-        "1: updates are spread over servers, 0: to rdisp/vbname", re.compile("[01]"), "0 or 1"
-    ),
-    "rdisp/vbname": _any_value("server of the updates with rdisp/vb_dispatching 0"),
-    "rdisp/vb_factor": _any_value("weight of update servers"),
-    "rdisp/max_vb_server": _any_value("update servers at most"),
-    "rdisp/vb_included_server": _any_value("update servers that are used"),
-    "rdisp/vb_refresh_info": _any_value("how often the list of update servers is read"),
-    "rdisp/vb_context": _any_value("groups of update servers"),
-    "es/implementation": Known("place of extended memory", re.compile("std|map"), "std or map"),
-    "ES/TABLE": _any_value("extended memory on AIX: SHM_SEGS"),
-    "PHYS_MEMSIZE": _any_value("share of the machine's memory"),
-    "enque/table_size": Known("size of the lock table", re.compile("[1-9][0-9]*"), "a number of KB, digits only"),
-    "enque/serverhost": _any_value("host of the enqueue server (ENSA1)"),
-    "enque/serverinst": _any_value("instance number of the enqueue server (ENSA1)"),
-    "enque/process_location": _any_value("where locks are served: REMOTESA for a server of its own"),
-    "enque/deque_wait_answer": _any_value("whether a release of locks waits for its answer"),
-    "enque/con_timeout": _any_value("time for a connection to the enqueue server, in ms"),
-    "enque/server/threadcount": _any_value("threads that serve connections (ENSA1)"),
-    "enque/server/max_requests": _any_value("requests in work at most (ENSA1)"),
-    "enque/server/max_query_requests": _any_value("queries in work at most (ENSA1)"),
-    "enque/server/replication": _any_value("whether the lock table is replicated (ENSA1)"),
-    "enque/snapshot_pck_ids": _any_value("packages of a snapshot of the lock table"),
-    "enque/encni/set_so_keepalive": _any_value("keepalive on connections to the enqueue server"),
-    "enq/enable": _any_value("whether the server of its own is used (ENSA2)"),
-    "enq/serverhost": _any_value("host of the enqueue server (ENSA2)"),
-    "enq/serverinst": _any_value("instance number of the enqueue server (ENSA2)"),
-    "enq/replicatorhost": _any_value("host of the enqueue replicator (ENSA2)"),
-    "enq/replicatorinst": _any_value("instance number of the enqueue replicator (ENSA2)"),
-    "enq/client/max_async_requests": _any_value("requests without waiting at most (ENSA2)"),
-    "enq/server/replication/enable": _any_value("whether the lock table is replicated (ENSA2)"),
-    "enq/server/schema_0": _any_value("layout of the lock table (ENSA2)"),
+# the parameters whose names and meanings are known
+KNOWN = (
+    SCHEDULER,  # scheduling policy of the work processes
+    PRIORITY,  # their real-time priority
+    "dynp/luw_id_format",  # form of the keys of update requests; 2: by rdisp/vb_key_comp
+    "rdisp/vb_key_comp",  # parts of the keys of update requests
+    "rdisp/vb_dispatching",  # 1: updates are spread over servers, 0: to rdisp/vbname
+    "rdisp/vbname",  # server of the updates with rdisp/vb_dispatching 0
+    "rdisp/vb_factor",  # weight of update servers
+    "rdisp/max_vb_server",  # update servers at most
+    "rdisp/vb_included_server",  # update servers that are used
+    "rdisp/vb_refresh_info",  # how often the list of update servers is read
+    "rdisp/vb_context",  # groups of update servers
+    "es/implementation",  # place of extended memory
+    "ES/TABLE",  # extended memory on AIX: SHM_SEGS
+    "PHYS_MEMSIZE",  # share of the machine's memory
+    "enque/table_size",  # size of the lock table
+    "enque/serverhost",  # host of the enqueue server (ENSA1)
+    "enque/serverinst",  # instance number of the enqueue server (ENSA1)
+    "enque/process_location",  # where locks are served: REMOTESA for a server of its own
+    "enque/deque_wait_answer",  # whether a release of locks waits for its answer
+    "enque/con_timeout",  # time for a connection to the enqueue server, in ms
+    "enque/server/threadcount",  # threads that serve connections (ENSA1)
+    "enque/server/max_requests",  # requests in work at most (ENSA1)
+    "enque/server/max_query_requests",  # queries in work at most (ENSA1)
+    "enque/server/replication",  # whether the lock table is replicated (ENSA1)
+    "enque/snapshot_pck_ids",  # packages of a snapshot of the lock table
+    "enque/encni/set_so_keepalive",  # keepalive on connections to the enqueue server
+    "enq/enable",  # whether the server of its own is used (ENSA2)
+    "enq/serverhost",  # host of the enqueue server (ENSA2)
+    "enq/serverinst",  # instance number of the enqueue server (ENSA2)
+    "enq/replicatorhost",  # host of the enqueue replicator (ENSA2)
+    "enq/replicatorinst",  # instance number of the enqueue replicator (ENSA2)
+    "enq/client/max_async_requests",  # requests without waiting at most (ENSA2)
+    "enq/server/replication/enable",  # whether the lock table is replicated (ENSA2)
+    "enq/server/schema_0",  # layout of the lock table (ENSA2)
+)
+# {parameter: (its possible values, the same in words)}; others can have any value
+_VALUES = {
+    SCHEDULER: ("SCHED_(?:OTHER|RR|FIFO)", "SCHED_OTHER, SCHED_RR or SCHED_FIFO"),
+    PRIORITY: ("[1-9][0-9]?", "a number from 1 to 99"),
+    "rdisp/vb_dispatching": ("[01]", "0 or 1"),
+    "es/implementation": ("std|map", "std or map"),
+    "enque/table_size": ("[1-9][0-9]*", "a number of KB, digits only"),
 }
-
-
-def known(name):
-    """The Known of a parameter, or None."""
-    return _KNOWN.get(name)
 
 
 def merge(presets, parameters):
     """{name: text or None} of the presets and, over them, of the parameters. Raises InputError."""
     merged, setter = {}, {}
     for preset in presets or ():
-        if preset not in PRESETS:
-            raise InputError("there is no preset '%s': choose from %s" % (preset, ", ".join(sorted(PRESETS))))
-        for name, value in PRESETS[preset].parameters.items():
+        for name, value in PRESETS[preset].items():
             if merged.setdefault(name, value) != value:
                 raise InputError(
                     "the presets %s and %s set %s differently: choose one of them" % (setter[name], preset, name)
@@ -177,7 +149,7 @@ def _text(name, value):
 
 def _check_spelling(name, value):
     """Remarks on an unknown name. Raises InputError for a misspelt name, unless its lines are to be removed."""
-    if known(name):
+    if name in KNOWN:
         return []
     if value is not None and name in _MISPRINTS:
         raise InputError(
@@ -195,7 +167,7 @@ def _check_spelling(name, value):
 
 def _similar_name(name, cutoff):
     """The known parameter with almost this name, or None; names that differ only in digits are different parameters."""
-    names = {other.lower(): other for other in _KNOWN}
+    names = {other.lower(): other for other in KNOWN}
     lower = name.lower()
     for found in difflib.get_close_matches(lower, names, 1, cutoff):
         if found == lower or re.sub("[0-9]", "", found) != re.sub("[0-9]", "", lower):
@@ -211,12 +183,12 @@ def _check_value(name, value):
         raise InputError(
             "the value '%s' of %s begins or ends with a blank, which a profile cannot keep: remove it" % (value, name)
         )
-    rule = known(name)
-    if rule is None or rule.pattern is None or rule.pattern.fullmatch(value):
+    pattern, words = _VALUES.get(name, (None, ""))
+    if pattern is None or re.fullmatch(pattern, value):
         return []
     if "$(" in value:
         return ["%s is written as %s, and its substituted value is not checked" % (name, value)]
-    raise InputError("'%s' is not a value of %s: write %s" % (value, name, rule.words))
+    raise InputError("'%s' is not a value of %s: write %s" % (value, name, words))
 
 
 def _check_priority(usable, current):

@@ -76,9 +76,9 @@ def _belongs(host, pid, allowed):
     return all(int(one) in allowed for one in ids.groups())
 
 
-def serves(server, instance):
-    """Whether a sapstartsrv belongs to the instance, by its profile."""
-    return _names(server.arguments, instance)
+def servers(host, instance):
+    """The running sapstartsrv of an instance, by its profile."""
+    return [one for one in running(host, ("sapstartsrv",), instance.sid) if _names(one.arguments, instance)]
 
 
 def _names(arguments, instance):

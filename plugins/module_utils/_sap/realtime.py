@@ -12,7 +12,7 @@ from collections import Counter
 
 from .._host.kernel import int_or_none, kernel_option
 from . import parameters, rtprio
-from .processes import read_text, running, serves
+from .processes import read_text, running, servers
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
 PARAMETERS = (SCHEDULER, PRIORITY)
@@ -78,11 +78,8 @@ def _wanted(priority):
 
 def _processes(host, instance):
     """(the process whose limit the next dispatcher inherits, or None; all processes with the dispatcher's name)."""
-    program = _program(instance.sid, instance.name)
-    found = running(host, ("sapstartsrv", program), instance.sid)
-    servers = [process for process in found if process.program == "sapstartsrv" and serves(process, instance)]
-    dispatchers = [process for process in found if process.program == program]
-    return (servers + dispatchers + [None])[0], dispatchers
+    dispatchers = running(host, (_program(instance.sid, instance.name),), instance.sid)
+    return (servers(host, instance) + dispatchers + [None])[0], dispatchers
 
 
 def _low_limit(host, instance, parent, wanted):

@@ -12,7 +12,8 @@ import time
 from collections import namedtuple
 
 from .._host.host import HostError
-from .processes import running, serves
+from .instances import kernel_folder
+from .processes import servers
 
 # The output of sapcontrol: the function that answered, whether it says OK, the text after FAIL, and the lines after OK.
 ControlAnswer = namedtuple("ControlAnswer", "function ok failure rows")
@@ -187,9 +188,7 @@ class SapControl:
 
     def _service_pids(self):
         """The process ids of the instance's sapstartsrv."""
-        return {
-            one.pid for one in running(self.host, ("sapstartsrv",), self.instance.sid) if serves(one, self.instance)
-        }
+        return {one.pid for one in servers(self.host, self.instance)}
 
     def _call(self, function):
         self._check(function, *self._ask(function))
@@ -269,8 +268,5 @@ class SapPfPar:
         return self.host.run(argv, timeout=60, user=self.instance.user, env=_environment(folder))
 
     def _folder(self):
-        """The folder of the instance's own kernel, else of the system's: that of central services may lack sappfpar."""
-        for folder in (self.instance.home + "/exe", "/usr/sap/%s/SYS/exe/run" % self.instance.sid):
-            if self.host.exists(folder + "/sappfpar"):
-                return folder
-        return None
+        # the own kernel of central services may lack it
+        return kernel_folder(self.host, self.instance.sid, self.instance.home, "sappfpar")

@@ -27,7 +27,7 @@ import re
 import time
 
 from .._host.host import HostError
-from .processes import owners, read_text, running, serves
+from .processes import owners, read_text, servers
 
 ANSWER, STORED, UNPROVED = "answer", "stored", "unproved"
 
@@ -92,6 +92,5 @@ def _service_started(host, instance):
     made, allowed = host.changed(socket), owners(host, instance.sid)
     if made is not None and (allowed is None or host.user_of(socket) in allowed):
         return made
-    servers = [one for one in running(host, ("sapstartsrv",), instance.sid) if serves(one, instance)]
-    ages = [age for age in (_age(host, one.pid) for one in servers) if age is not None]
+    ages = [age for age in (_age(host, one.pid) for one in servers(host, instance)) if age is not None]
     return time.time() - min(ages) if ages else None

@@ -19,22 +19,6 @@ _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 SYSTEM = "sys0"
 
 
-class _Stored(Knob):
-    """An attribute in the database."""
-
-    def __init__(self, device, attribute, value):
-        key = "%s %s" % (device, attribute)
-        super().__init__(key, STORED, attribute, key, value)
-
-
-class _InForce(Knob):
-    """The same attribute with its value when the device was last configured."""
-
-    def __init__(self, device, attribute, value):
-        family = "%s %s" % (device, attribute)
-        super().__init__(family + " in force", RUNNING, attribute, family, value, follows=True)
-
-
 def check_name(name, where):
     """Raises InputError if this cannot be the name of a device or an attribute."""
     if not isinstance(name, str) or not _NAME.match(name):
@@ -146,8 +130,9 @@ class DeviceTuning(Tuning):
             return subject
         silent = []
         for attribute in asked:
+            key = "%s %s" % (name, attribute)
             try:
-                subject.knobs.append(_Stored(name, attribute, self.lsattr.stored(name, attribute)))
+                subject.knobs.append(Knob(key, STORED, attribute, key, self.lsattr.stored(name, attribute)))
             except devices.UnknownAttributeError as error:
                 if not self.restoring:
                     raise
@@ -157,7 +142,7 @@ class DeviceTuning(Tuning):
             if in_force is None:
                 silent.append(attribute)
             else:
-                subject.knobs.append(_InForce(name, attribute, in_force))
+                subject.knobs.append(Knob(key + " in force", RUNNING, attribute, key, in_force, follows=True))
         if silent:
             subject.remarks.append("lsattr -P does not show the value in force of %s" % subject.title(*silent))
         if name in self._deferred:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who else sets the values of system_base, and which tool is in charge of one."""
 
+import functools
 import re
 
 from .._machine.in_charge import in_charge, of_shared_memory, sapconf
@@ -47,19 +48,13 @@ class OtherSettings:
     def __init__(self, host, own):
         self._host = host
         self._own = own
-        self._conflicts, self._tools = {}, {}
+        # the same files for each knob
+        self.conflicts = functools.lru_cache(maxsize=None)(self._conflicts)
+        self.tool = functools.lru_cache(maxsize=None)(self._tool)
 
-    def conflicts(self, item):
+    def _conflicts(self, item):
         """Other settings of an item, as conflict() with its name."""
-        if item not in self._conflicts:
-            self._conflicts[item] = [dict(other, item=item) for other in self._find(item)]
-        return self._conflicts[item]
-
-    def tool(self, item):
-        """(saptune, sapconf or tuned, Setting) of the tool that is in charge of an item, or None."""
-        if item not in self._tools:
-            self._tools[item] = self._look_for_tool(item)
-        return self._tools[item]
+        return [dict(other, item=item) for other in self._find(item)]
 
     def _find(self, item):
         if item == POINT:
@@ -84,7 +79,8 @@ class OtherSettings:
     def _knob(self, name):
         return SystemKnob(name, sysctl_path(name), _pattern(name), self._own)
 
-    def _look_for_tool(self, item):
+    def _tool(self, item):
+        """(saptune, sapconf or tuned, Setting) of the tool that is in charge of an item, or None."""
         if item == POINT:
             return of_shared_memory(self._host)
         found = (in_charge(self._host, item, _pattern(name)) for name in (item, ratio_of(item)) if name)

@@ -72,16 +72,18 @@ class SharedMemory:
         memory = host.read("/proc/meminfo") or ""
         found = dict(re.findall(r"^(\w+):\s+([0-9]+) kB", memory, re.MULTILINE))
         self.memory = int(found.get("MemTotal", 0))
+        self.asked = (self.memory + int(found.get("SwapTotal", 0))) * 75 // 100
         # whole MiB, so that pages of any size fit
-        self.wanted = -(-(self.memory + int(found.get("SwapTotal", 0))) * 75 // 100 // 1024) * 1024
+        self.wanted = -(-self.asked // 1024) * 1024
 
     def options(self):
         """The options of the mounted tmpfs; None if there is none."""
         found = None
         for line in (self._host.read("/proc/mounts") or "").splitlines():
             words = fields(line)
-            if words[1:3] == [POINT, "tmpfs"] and len(words) > 3:
-                found = words[3].split(",")
+            if words[1:2] == [POINT] and len(words) > 3:
+                # of several mounts, the last one hides the others
+                found = words[3].split(",") if words[2] == "tmpfs" else None
         return found
 
     def size(self):

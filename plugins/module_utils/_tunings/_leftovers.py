@@ -18,6 +18,7 @@ from .._host.drop_ins import FOLDERS, DropIn
 from .._host.host import TEMPORARY, HostError
 from .._host.lock import Busy, Lock
 from .._sap.instances import instances, profile_folder
+from .._sap.processes import read_text
 from .._sap.profile import MARKER
 from .._sap.writing import leftovers as profile_leftovers
 from . import _sap_limits
@@ -195,7 +196,8 @@ def _profiles(host, _base, known):
         temporary += profile_leftovers(host, folder)
         for path in host.glob(folder, "*"):
             name = os.path.basename(path)
-            if (name == "DEFAULT.PFL" or not _COPY.search(name)) and _has_marker(host, path):
+            is_copy = name != "DEFAULT.PFL" and _COPY.search(name)
+            if not is_copy and any(line.startswith(MARKER) for line in read_text(host, path).splitlines()):
                 lines.append(path)
     found = []
     if lines and not set(known) & {"sap_profile", "smc"}:
@@ -209,10 +211,3 @@ def _profiles(host, _base, known):
         reason = "a run that was killed, or one that writes now, left %s" % ", ".join(temporary)
         found.append(_record("sap_profile", "profile folder", "drifted", reason, stored={"files": len(temporary)}))
     return found
-
-
-def _has_marker(host, path):
-    try:
-        return any(line.startswith(MARKER) for line in (host.read(path) or "").splitlines())
-    except HostError:
-        return False

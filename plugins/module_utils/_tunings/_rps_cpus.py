@@ -47,16 +47,14 @@ class Cpus:
                 "cpus: entitled leaves them out" % cpu_lists.format_list(low)
             )
         if self._params["cpus"] == "entitled" and self._params["state"] == "present":
-            split = ["%s %s" % (level, cpu_lists.format_list(cpus)) for level, cpus in self._by_entitlement()]
+            levels = [level for level in entitlement.LEVELS if level in self._levels]
+            split = ["%s %s" % (level, cpu_lists.format_list(self._levels[level])) for level in levels]
             sentences.append(
                 "entitlement now: %s; PR/SM can move it: verify regularly" % ", ".join(split)
                 if split
                 else "no CPU is polarized vertically, so entitled takes all online ones"
             )
         return sentences
-
-    def _by_entitlement(self):
-        return [(level, self._levels[level]) for level in entitlement.LEVELS if level in self._levels]
 
     def _entitled(self):
         unknown = self._levels.get("unknown")

@@ -142,7 +142,7 @@ def _link_match(host, name, matches):
     for key, settings in matches.items():
         words = " ".join(setting.value for setting in settings)
         if key == "OriginalName":
-            sure = sure and other_settings.glob_words(words, name)
+            sure = sure and other_settings.udev_match(words, name, None)
         else:
             sure = sure and key in ("MACAddress", "PermanentMACAddress") and address in words.lower().split()
     return "yes" if sure else "maybe"

@@ -21,7 +21,6 @@ class StoredParameter(Knob):
     def __init__(self, path, parameter, text):
         key = "%s %s" % (path, parameter)
         super().__init__(key, STORED, parameter, key, text)
-        self.parameter = parameter
 
 
 class RunningParameter(Knob):
@@ -71,7 +70,7 @@ class ProfileSubject(Subject):
 
     def planned(self):
         """{parameter: wanted journal text}."""
-        return {knob.parameter: knob.wanted for knob in self.at(STORED)}
+        return {knob.item: knob.wanted for knob in self.at(STORED)}
 
     def scheduled(self):
         """The readers whose work processes are to run under a real-time scheduler; only ABAP instances have some."""

@@ -13,13 +13,13 @@ TCP socket fails with EAFNOSUPPORT. ld.so(8): a setuid program loads only librar
 import posixpath
 import re
 
-from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject
+from .._engine.tuning import InputError, Subject
 from .._host.host import HostError
-from .._machine import smc_sockets, smc_use
+from .._machine import smc_sockets
 from .._sap import environment, processes
 from .._sap.profile import Profile, name_of, shown, value_of
 from ._sap_requests import target
-from ._sap_subjects import title
+from ._sap_subjects import RunningParameter, StoredParameter, title
 from ._sap_values import read_profile
 
 LIBRARY = "libsmc-preload.so"
@@ -105,27 +105,10 @@ class InstanceSubject(Subject):
         return has_library(environment.effective(self.lines, VARIABLE))
 
 
-class Preload(Knob):
-    """The line of a profile with the library; now and wanted are journal texts of Profile."""
-
-    def __init__(self, path, text):
-        key = "%s %s" % (path, VARIABLE)
-        super().__init__(key, STORED, VARIABLE, key, text)
-
-
-class Loaded(Knob):
-    """Whether processes of a running instance have the library: its name, or NOT_LOADED."""
-
-    def __init__(self, path, instance, value):
-        family = "%s %s" % (path, VARIABLE)
-        super().__init__("%s %s" % (family, title(instance)), RUNNING, VARIABLE, family, value, follows=True)
-        self.instance = instance
-
-
 def preload_knob(path, profile, lines):
-    """The Preload of a profile, by its last line SETENV_nn with the library."""
+    """The knob of the last line SETENV_nn of a profile with the library."""
     own = [one for one in lines if one.variable == VARIABLE and has_library(one.value)]
-    return Preload(path, profile.text(own[-1].directive) if own else None)
+    return StoredParameter(path, VARIABLE, profile.text(own[-1].directive) if own else None)
 
 
 def wanted_text(subject):
@@ -163,11 +146,14 @@ def observe(host, path, instance, default):
 
 
 def _loaded(host, subject):
-    """[Loaded] of a running instance; what else is known of its processes goes to subject.told."""
+    """[knob] of a running instance: whether its processes have the library, as the library's name or NOT_LOADED.
+
+    What else is known of its processes goes to subject.told.
+    """
     instance, found = subject.instance, processes.of_instance(host, subject.instance)
     name = title(instance)
     if host.capture and not (found and all(host.exists("/proc/%d/maps" % one.pid) for one in found)):
-        knob = Loaded(subject.name, instance, None)
+        knob = _loaded_knob(subject, None)
         subject.unknown[knob.key] = "the capture does not tell which libraries the processes have loaded"
         return [knob]
     if not found:
@@ -191,7 +177,11 @@ def _loaded(host, subject):
         )
     if not host.capture:
         subject.told += _connections(host, name, [one.pid for one in found])
-    return [Loaded(subject.name, instance, LIBRARY if used else NOT_LOADED)]
+    return [_loaded_knob(subject, LIBRARY if used else NOT_LOADED)]
+
+
+def _loaded_knob(subject, value):
+    return RunningParameter(subject.name, VARIABLE, VARIABLE, subject.instance, value)
 
 
 def _has_variable(text):
@@ -203,7 +193,7 @@ def _has_variable(text):
 def _connections(host, name, pids):
     """[a sentence]: how the connections of an instance travel, with the kernel's reasons for fallbacks."""
     try:
-        counts = smc_use.ways(host, pids)
+        counts = smc_sockets.ways(host, pids)
     except (HostError, OSError) as error:
         return ["how the connections of %s travel is not known (%s)" % (name, error)]
     return ["connections of %s now: %s" % (name, smc_sockets.counts_text(counts) or "none")]

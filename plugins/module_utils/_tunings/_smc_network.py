@@ -22,9 +22,7 @@ from .._machine import smc_hardware, smc_sockets, smc_tables
 from .._machine.smc_tables import DEVICE, INTERFACE
 from ._smc_boot import PROGRAM_KEY, START, UNIT, BootService
 from ._smc_preconditions import Preconditions
-from ._smc_requests import OPTIONS, entry_text, parse_entry, parse_pnet_ids, parse_ueids
-
-__all__ = ("OPTIONS", "Network", "kernel_ready")
+from ._smc_requests import entry_text, parse_entry, parse_pnet_ids, parse_ueids
 
 KERNEL, PNET_IDS, UEIDS = "kernel", "PNET IDs", "UEIDs"
 MODULE_NAMES = (smc_hardware.MODULE, "smc_diag")
@@ -119,6 +117,7 @@ class Network:
     def subject(self, name):
         """One subject as it is now."""
         subject = Subject(name)
+        subject.restart = "none"
         subject.wanted = {} if self.restoring else self._request(name)
         unknown = unknown_kernel(self.host)
         if unknown:

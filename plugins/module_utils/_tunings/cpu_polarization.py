@@ -39,7 +39,6 @@ GUESTS = {
     "kvm": "this is a guest of KVM that was started without it (QEMU from 8.2: ctop=on)",
     "other": "this is a guest",
 }
-LEVELS = ("high", "medium", "low")
 # The kernel's default of hd_steal_threshold by release: arch/s390/kernel/hiperdispatch.c of 6.12.117, 7.2.13 and 7.3.4.
 STEAL_THRESHOLDS = {"6.12": "30", "7.2": "10", "7.3": "10"}
 _POLL_S = 0.1
@@ -115,7 +114,8 @@ class CpuPolarization(SystemTuning):
         unknown = sorted(cpu for cpu, text in states.items() if text == "unknown")
         if unknown:
             subject.notes.append("CPU %s does not show its polarization yet" % cpu_lists.format_list(unknown))
-        counts = [(level, sum(1 for text in states.values() if text == "vertical:" + level)) for level in LEVELS]
+        texts = list(states.values())
+        counts = [(level, texts.count("vertical:" + level)) for level in entitlement.LEVELS]
         split = ", ".join("%d %s" % (count, level) for level, count in counts if count)
         if not split:
             subject.remarks += self._idle_hiperdispatch(states)

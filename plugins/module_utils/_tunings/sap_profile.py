@@ -6,20 +6,17 @@ With manage_rtprio each file that allows real-time priorities is a subject too.
 """
 
 import platform
-import time
 
 from .._engine.tuning import RUNNING, STORED, InputError, Subject
 from .._host.drop_ins import DropIn
-from .._sap import instances, memory, parameters, realtime
-from .._sap.profile import Profile, legible, marker, shown, value_of
-from .._sap.sapcontrol import SapPfPar
-from .._sap.writing import write
+from .._sap import parameters, realtime
+from .._sap.profile import Profile, legible, shown, value_of
+from . import _sap_memory as memory
 from ._about import RESTART, SOURCES
 from ._sap_files import ProfileTuning
 from ._sap_limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
-from ._sap_requests import Users, paths, requests, target
+from ._sap_requests import paths, requests, target
 from ._sap_restarts import OPTIONS as RESTART_OPTIONS
-from ._sap_restarts import Restarts, check_names
 from ._sap_subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
 from ._sap_values import Values, read_profile
 
@@ -46,21 +43,14 @@ class SapProfile(ProfileTuning):
     )
 
     def __init__(self, host, params):
-        self.host = host
-        self.params = params
+        super().__init__(host, params)
         self.linux = bool(host.capture) or platform.system() != "AIX"
-        self.restoring = params["state"] == "restored"
-        self.known = instances.instances(host)
-        self.users = Users(host, self.known)
         self.values = Values(host, self.users)
         paths_of_limits = {path for one in self.known for path in limit_files(host, one)}
         self.drop_ins = tuple(DropIn(host, path, "") for path in sorted(paths_of_limits))
         self._asked = {}
         self._usable = {}
         self._remarked = {}
-        self._meant = set()
-        self.restarts = Restarts(host, params["restart_timeout"])
-        check_names(params)
         if self.restoring and any(params.get(key) for key in ("profile", "sid", "profiles")):
             self._meant = {
                 self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)
@@ -119,9 +109,6 @@ class SapProfile(ProfileTuning):
     def legible(self, key, text):
         return is_limit_file(key) or legible(text)
 
-    def selects(self, name):
-        return not self._meant or name in self._meant
-
     def observe(self, name):
         if is_limit_file(name):
             return LimitFile(self.host, name)
@@ -148,7 +135,7 @@ class SapProfile(ProfileTuning):
         request, usable = self._asked[subject.name], self._usable[subject.name]
         subject.wanted = {"state": "present", "presets": list(request.presets), "parameters": usable}
         for knob in subject.at(STORED):
-            wanted = subject.profile.wanted(knob.parameter, usable[knob.parameter])
+            wanted = subject.profile.wanted(knob.item, usable[knob.item])
             if not request.left_to:
                 knob.wanted = wanted
             elif not self.same(knob, knob.now, wanted):
@@ -253,14 +240,8 @@ class SapProfile(ProfileTuning):
         if isinstance(subject, LimitFile):
             put(self.host, knobs[0])
             return
-        comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
-        new = subject.profile.changed({knob.parameter: knob.wanted for knob in knobs}, comment)
-        write(self.host, subject.name, subject.profile.data(), new.data(), self._checkers(subject))
-        subject.profile, subject.kernel_values = new, {}
-
-    def _checkers(self, subject):
-        """[a reader whose sappfpar can check the new profile], or [] without a SAP kernel."""
-        return [one for one in subject.readers if SapPfPar(self.host, one).available()][:1]
+        self.store(subject, {knob.item: knob.wanted for knob in knobs}, subject.readers)
+        subject.kernel_values = {}
 
     # texts
 

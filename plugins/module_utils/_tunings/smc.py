@@ -8,22 +8,17 @@ EIDs (_smc_network.py).
 
 import contextlib
 import platform
-import time
 
 from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.host import HostError
-from .._sap import instances
-from .._sap.profile import legible, marker, value_of
-from .._sap.sapcontrol import SapPfPar
-from .._sap.writing import write
+from .._sap.profile import legible, value_of
 from . import _smc_instances as preload
 from ._about import RESTART, SOURCES
 from ._sap_files import ProfileTuning
-from ._sap_requests import Users
 from ._sap_restarts import OPTIONS as RESTART_OPTIONS
-from ._sap_restarts import Restarts, check_names
 from ._sap_subjects import title
-from ._smc_network import OPTIONS, Network, kernel_ready
+from ._smc_network import Network, kernel_ready
+from ._smc_requests import OPTIONS
 
 
 class Smc(ProfileTuning):
@@ -39,19 +34,11 @@ class Smc(ProfileTuning):
     )
 
     def __init__(self, host, params):
-        self.host = host
-        self.params = params
-        self.restoring = params["state"] == "restored"
-        check_names(params)
         # first: a mistake in the request needs no look at the host
         self.network = Network(host, params)
-        self.known = instances.instances(host)
-        self.users = Users(host, self.known)
+        super().__init__(host, params)
         self.drop_ins = tuple(self.network.drop_ins)
-        self.restarts = Restarts(host, params["restart_timeout"])
         self._profiles = {}
-        # on the way back, the profiles that the request names
-        self._meant = set()
         if self.restoring:
             self._meant = set(preload.chosen(host, params["instances"], self.known, self.users))
 
@@ -72,7 +59,7 @@ class Smc(ProfileTuning):
         self._profiles = preload.chosen(self.host, self.params["instances"], self.known, self.users)
         subjects = [self.observe(path) for path in self._profiles]
         self._refuse(subjects)
-        return [self._of_network(subject) for subject in self.network.subjects()] + subjects
+        return self.network.subjects() + subjects
 
     def _refuse(self, subjects):
         """Raise HostError if the profile of an instance would get a line with which it could not work."""
@@ -91,18 +78,13 @@ class Smc(ProfileTuning):
                 "/usr/lib64, /usr/lib and so on), so %s would not use SMC: install smc-tools" % (preload.LIBRARY, names)
             )
 
-    @staticmethod
-    def _of_network(subject):
-        subject.restart = "none"
-        return subject
-
     def selects(self, name):
-        return self.network.selects(name) if self.network.owns(name) else not self._meant or name in self._meant
+        return self.network.selects(name) if self.network.owns(name) else super().selects(name)
 
     def observe(self, name):
         if self.network.owns(name):
             self.network.remembered = self.remembered
-            return self._of_network(self.network.subject(name))
+            return self.network.subject(name)
         if self.restoring and self.params["force"] and not self.host.exists(name):
             return Subject(name)
         readers = [] if self.users.is_default(name) else self.users.of(name)
@@ -218,11 +200,8 @@ class Smc(ProfileTuning):
     def _store(self, subject, knob):
         if knob.wanted is not None:
             self._load_module(subject)
-        comment = marker(time.strftime("%Y-%m-%d", time.gmtime()), self.params.get("change") or "")
-        new = subject.profile.changed(preload.changes(self._present(subject), knob.wanted), comment)
-        checkers = [one for one in (subject.instance,) if one and SapPfPar(self.host, one).available()]
-        write(self.host, subject.name, subject.profile.data(), new.data(), checkers)
-        subject.profile = new
+        readers = [subject.instance] if subject.instance else []
+        self.store(subject, preload.changes(self._present(subject), knob.wanted), readers)
 
     @staticmethod
     def _present(subject):

@@ -37,7 +37,6 @@ class SmcSysctls(SysctlTuning):
     }
 
     def remark(self, subject):
-        super().remark(subject)
         # net/smc/smc_hs_bpf.c: with CONFIG_SMC_HS_CTRL_BPF, the struct_ops of this name; empty is the default
         program = self.host.value(sysctl_path(self.full("hs_ctrl")))
         if program:

@@ -8,7 +8,7 @@ A value that saptune, sapconf or tuned sets is left to that tool.
 import re
 
 from .._engine import captured
-from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject
+from .._engine.tuning import RUNNING, STORED, Knob, Subject
 from .._host.drop_ins import DropIn, temporaries
 from .._machine.distribution import distribution
 from ._about import SOURCES
@@ -50,9 +50,6 @@ class SystemBase(KernelTuning):
         self.observing = params["state"] == "observe"
         # of the folders of these files, and not if nothing is written
         self.drop_ins = () if self.observing else (sysctls,)
-        unknown = sorted(set(params["items"]) - set(ITEMS))
-        if unknown:
-            raise InputError("items: there is no item '%s'; use %s" % (unknown[0], ", ".join(ITEMS)))
         self.release = release(host)
         self.shared_memory = SharedMemory(host)
         self.other_settings = OtherSettings(self.once, SYSCTL)
@@ -119,11 +116,6 @@ class SystemBase(KernelTuning):
                 # only shown, not for the journal, whose entry of an earlier call is no longer asked for
                 knob.key, knob.follows = knob.key + " observed", True
         return subject
-
-    @property
-    def _places(self):
-        """Where the capture may lack settings; empty for a running machine."""
-        return captured.places(self.host)
 
     def _sets(self, item):
         return not self.observing and not self.other_settings.tool(item)
@@ -243,7 +235,7 @@ class SystemBase(KernelTuning):
             if running is not None and not self.met(running):
                 wrong.append("%s is %s, %s" % (item, self.show(running, running.now), sentence))
             else:
-                boot = None if self._places else self.boot_value(subject, item, stored.now)[0]
+                boot = None if captured.places(self.host) else self.boot_value(subject, item, stored.now)[0]
                 if boot is not None and not boot.startswith(_SET_BY) and not self._boot_met(item, boot):
                     wrong.append("%s is %s after the next boot, %s" % (item, self._shown(item, boot), sentence))
         subject.observed = bool(seen)
@@ -270,7 +262,7 @@ class SystemBase(KernelTuning):
                 return
             running = [one for one in subject.at(RUNNING) if one.item == knob.item]
             held = not self.host.lacking(self.files[knob.item][0].path)
-            if held and self._places and all(self.met(one) for one in running):
+            if held and captured.places(self.host) and all(self.met(one) for one in running):
                 subject.unknown[knob.key] = "this collection stores no value, and what others store is not known"
                 return
         if knob.item == POINT:

@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import reading_capture
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import reading
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.hardware import driver_of
 
@@ -117,12 +117,12 @@ def test_facts_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name):
     root.mkdir()
     captured.plant(name, root)
     entries = captured.entries(name)
-    wanted = facts(reading_capture.opened(str(root)), "Linux")
+    wanted = facts(reading.opened(str(root)), "Linux")
     assert wanted["cpus"]["online"]["count"] == (3 if name.startswith("lpar") else 4)
     assert wanted["machine_type"]
     for data in (captures.plain(entries), captures.dbginfo(entries, values={}), captures.sos(entries)):
         path.write_bytes(data)
-        assert facts(reading_capture.opened(str(path)), "Linux") == wanted
+        assert facts(reading.opened(str(path)), "Linux") == wanted
 
 
 def test_a_capture_is_only_read(opened):

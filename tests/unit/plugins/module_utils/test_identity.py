@@ -21,8 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import hos
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import identities
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.identities import Identity
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost, opened
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs

@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import ker
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import sysctls
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import opened
 
 PROGRAM = os.path.join(os.path.dirname(captured.FOLDER), "..", "..", "capture")
 TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"

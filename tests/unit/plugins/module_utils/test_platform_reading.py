@@ -6,8 +6,7 @@ import errno
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost, opened
 
 
 @pytest.fixture

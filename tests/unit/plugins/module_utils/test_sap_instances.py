@@ -10,7 +10,7 @@ import captured
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading_capture import opened
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import opened
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances
 
 FOLDER = {"folder": True}

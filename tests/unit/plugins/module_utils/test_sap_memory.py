@@ -5,7 +5,7 @@
 import captures
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import memory
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _sap_memory as memory
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from kernel import KernelHost
 from runs import only, runner
@@ -26,6 +26,10 @@ TOO_SMALL = ": too small for map; enlarge it with the option size, also in /etc/
         (MOUNT % ",size=39m", "/dev/shm has 39 MB; SAP asks for 75 % of memory and swap, 39936 MB" + TOO_SMALL),
         (MOUNT % "" + MOUNT % ",size=38g", "/dev/shm has 38912 MB; SAP asks for 75 % of memory and swap, 39936 MB"),
         ("proc /proc proc rw 0 0\n", "/dev/shm is no tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"),
+        (
+            MOUNT % "" + "x /dev/shm ext4 rw 0 0\n",
+            "/dev/shm is no tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)",
+        ),
         ("x /dev/shm ext4 rw,size=1k 0 0\n", "/dev/shm is no tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"),
     ],
 )

@@ -3,7 +3,6 @@
 """What SAP asks of the system: observed, set, left to other tools, kept over a boot, and taken back."""
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _base_shared_memory
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import ITEMS, OPTIONAL, SystemBase
@@ -162,12 +161,6 @@ def test_keepalive_is_set_only_if_it_is_named(host):
     assert found["verdict"] == "changed" and found["after"]["running"]["net.ipv4.tcp_keepalive_time"] == "300"
     # also those that the kernel has already
     assert "net.ipv4.tcp_keepalive_probes = 9" in host.read(SYSCTL)
-
-
-def test_an_unknown_item_is_an_error(host):
-    with pytest.raises(InputError) as caught:
-        run(host, items=["vm.swappiness"])
-    assert str(caught.value).startswith("items: there is no item 'vm.swappiness'; use vm.max_map_count, kernel.shm")
 
 
 def test_dirty_limits_larger_than_the_kernels_are_not_set(tmp_path):
@@ -381,7 +374,15 @@ def test_a_refused_remount_leaves_fstab_as_it_was(host):
     assert {one["subject"]: one["verdict"] for one in result["tuning"]}[MAPS] == "changed"
 
 
-@pytest.mark.parametrize("mounts", ["", "none /dev/shm ramfs rw 0 0", "tmpfs /run tmpfs rw,size=1k 0 0"])
+@pytest.mark.parametrize(
+    "mounts",
+    [
+        "",
+        "none /dev/shm ramfs rw 0 0",
+        "tmpfs /run tmpfs rw,size=1k 0 0",
+        "tmpfs /dev/shm tmpfs rw,size=1k 0 0\nnone /dev/shm ramfs rw 0 0",
+    ],
+)
 def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     host.fill("/proc/mounts", mounts)
     assert present(host)["/dev/shm"]["verdict"] == "unsupported"
