@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from .._records.round import MUST_MATCH, SHOWN, Items, Round
+from .._records.round import MUST_MATCH, SHOWN, SIDES, Items, Round
 from .._statistics.ranks import median
 from .._statistics.verdict import beyond
-from .flags import SIDES
 
 WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric", "metric_unit", "better", "unit")
 NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "workload.better")

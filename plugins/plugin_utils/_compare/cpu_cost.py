@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._records import kpi
-from .._records.round import Round
-from .._statistics.looks import LOOKS
+from .._records.round import SIDES, Round
+from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
-from .flags import SIDES, States
+from .flags import States
 from .pooled import Slot
 from .wording import gain
 
@@ -24,7 +24,6 @@ SECONDARY_P = 0.05
 MOVED_POINTS = 5.0
 """Percent of all CPUs by which other work has to differ between the states to be an explanation by itself."""
 
-PHASES = ("before", "after")
 OWN = "the measurement itself"
 OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
 """The sources of CPU time read during the measurement; the oldest records name none."""

@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from .._records.kpi import Kpi, idle_pct
-from .._records.round import Round
+from .._records.round import SIDES, Round
+from .._statistics.looks import PHASES
 from .._statistics.ranks import median, trend, two_clusters, variation_pct
 from .._statistics.verdict import Better
 
@@ -29,7 +30,6 @@ RETRANSMITS_TIMES = 2.0
 RETRANSMITS_MORE = 5
 """A few retransmits on a whole host are chance: the guard needs twice as many per run, and 5 more."""
 
-SIDES = ("client", "server")
 States = Mapping[str, Sequence[Round]]
 """``before`` and ``after``: the rounds of one comparison in the order of their numbers."""
 
@@ -47,7 +47,7 @@ def guards(kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
     """Sentences on side effects; ``kpis[side][phase]`` come from the comparison."""
     found = []
     for side in SIDES:
-        for phase in ("before", "after"):
+        for phase in PHASES:
             kpi = kpis.get(side, {}).get(phase)
             if kpi is not None and kpi.steal_pct is not None and kpi.steal_pct > MOST_STEAL_PCT:
                 found.append(f"the hypervisor took {kpi.steal_pct:.1f} % of the {side}'s CPU time {phase} the change.")

@@ -10,7 +10,7 @@ from statistics import NormalDist
 from .._statistics.gates import FEWEST_STARTS, Control
 from .._statistics.looks import LOOKS, next_look
 from .._statistics.planning import MOST_ROUNDS, rounds_for, rounds_for_unchanged
-from .._statistics.ranks import short
+from .._statistics.ranks import closed_end, short
 from .._statistics.series import Effect, word
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UNCHANGED, Cause, Verdict, beyond, coarse
 from .pooled import Pooled
@@ -50,6 +50,15 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
     if word == UNCHANGED:
         return effect.inner_low, effect.inner_high, effect.inner_confidence
     return effect.low, effect.high, effect.confidence
+
+
+def figures(word: str, effect: Effect | None) -> dict[str, float | None]:
+    """Ratio, interval and level of an effect, as the report has them."""
+    if effect is None:
+        return dict.fromkeys(("ratio", "low", "high", "confidence_pct"))
+    low, high, level = deciding(word, effect)
+    ends = {"low": closed_end(low), "high": closed_end(high)}
+    return {"ratio": short(effect.ratio), **ends, "confidence_pct": short(100.0 * level)}
 
 
 def more_rounds(found: Pooled, cause: Cause, material: float, contrasts: int = 1) -> int | None:

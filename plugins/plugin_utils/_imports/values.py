@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -131,16 +132,10 @@ def scalar(value: Any) -> str | int | float | bool:
     if _NUMBER.fullmatch(found):
         for kind in (int, float):
             # 7.10 and 007 are names, not numbers.
-            if found == _as_text(kind, found):
-                return kind(found)
+            with contextlib.suppress(ValueError):
+                if found == str(kind(found)):
+                    return kind(found)
     return found
-
-
-def _as_text(kind: type, found: str) -> str | None:
-    try:
-        return str(kind(found))
-    except ValueError:
-        return None
 
 
 def choice(*words: str) -> Check:

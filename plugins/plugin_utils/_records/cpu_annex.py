@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from .checks import LARGEST, Fields, check_slug
 from .cpu_window import FACTS, CpuFileError, CpuWindow, quoted
 from .kpi import CpuSum, add, units_of
-from .reading import ENDS
-from .round import Round, microseconds
+from .round import SIDES, Round, microseconds
 
 CPU = "zpower.sap_tuning/cpu/1"
 FORMATS = {"nmon": "nmon", "sadf": "sar", "mpstat": "mpstat"}
@@ -226,8 +225,8 @@ class Annex:
             raise ValueError(f"this version reads an object with schema {CPU}")
         check_slug("change", annex.get("change"))
         Fields(annex, "the annex", "").name("host")
-        if annex.get("end") not in ENDS:
-            raise ValueError(f"end has to be one of {', '.join(ENDS)}")
+        if annex.get("end") not in SIDES:
+            raise ValueError(f"end has to be one of {', '.join(SIDES)}")
         files = annex.get("files")
         if not isinstance(files, list) or not 0 < len(files) <= MOST_FILES:
             raise ValueError(f"files has to be a list of 1 to {MOST_FILES} files")
@@ -242,7 +241,7 @@ class Annex:
         if self.end == "server" and item.workload.control:
             return None  # Both ends of a control are the client.
         self._peers.add(item.peer)
-        series = [found for found in self._series if found.replace or item.cpu[ENDS.index(self.end)] is None]
+        series = [found for found in self._series if found.replace or item.cpu[SIDES.index(self.end)] is None]
         if not series:
             self._unused["it has CPU time of its own, which only an import with replace: true replaces"] += 1
             return None

@@ -26,8 +26,8 @@ from .checks import check_slug
 from .cpu_annex import CPU, Annex
 from .credible import credible
 from .files import read_regular, replacing
-from .reading import ENDS, MEASUREMENT, TUNINGS, Reader
-from .round import Round
+from .reading import MEASUREMENT, TUNINGS, Reader
+from .round import SIDES, Round
 
 LARGEST_FILE = 8 * 1024 * 1024
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
@@ -46,7 +46,7 @@ FIELDS = {
 OF_RUN = ["run", "warmup", "ok", "error", "started", "elapsed_s", "metrics", "cpu", "net", "raw", "links"]
 
 TUNINGS_PREFIX = "tunings-"
-ANNEXES = tuple(f"/cpu-{end}.json" for end in ENDS)
+ANNEXES = tuple(f"/cpu-{end}.json" for end in SIDES)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -170,7 +170,7 @@ def of_schema(record: Mapping[str, Any]) -> dict[str, Any]:
     if "runs" in kept:
         kept["runs"] = [{name: run[name] for name in OF_RUN if name in run} for run in kept["runs"]]
     if "fingerprint" in kept:
-        kept["fingerprint"] = {end: kept["fingerprint"][end] for end in ENDS if end in kept["fingerprint"]}
+        kept["fingerprint"] = {end: kept["fingerprint"][end] for end in SIDES if end in kept["fingerprint"]}
     return kept
 
 
@@ -228,7 +228,7 @@ def _with_annexes(item: Round, record: Mapping[str, Any], annexes: Iterable[Anne
     for annex in annexes:
         found = annex.cpu_of(item, record["runs"])
         if found is not None:
-            end = ENDS.index(annex.end)
+            end = SIDES.index(annex.end)
             cpu, sources = list(item.cpu), list(item.cpu_source)
             cpu[end], sources[end] = found.total, found.source
             item = replace(item, cpu=(cpu[0], cpu[1]), cpu_source=(sources[0], sources[1]))

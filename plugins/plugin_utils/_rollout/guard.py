@@ -34,17 +34,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from .._compare.comparing import PHASES, Options, compare_change
+from .._compare.comparing import Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
-from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, retransmits
+from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, retransmits
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
 from .._pages.blocks import grouped
 from .._pages.text import listed, one_line, plural, shorten
 from .._records.record_files import Loaded, file_slug, load_change
-from .._records.round import Round
+from .._records.round import SIDES, Round
 from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
+from .._statistics.looks import PHASES
 from .._statistics.ranks import short
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, beyond
 from . import checking
@@ -217,7 +218,9 @@ def _retransmits(where: str, states: States) -> Iterator[str]:
 def _failed(where: str, entry: Comparison, states: States) -> Iterator[str]:
     before, after = entry["before"], entry["after"]
     if after["failed_runs"] > before["failed_runs"]:
-        errors = [run.error for item in states["after"] for run in item.runs if run.error and not run.warmup]
+        errors = [
+            error for item in states["after"] for _run, warmup, _ok, error in item.layout.heads if error and not warmup
+        ]
         first = f"; the first error: {shorten(one_line(errors[0]).rstrip('.'), LONGEST_ERROR)}" if errors else ""
         yield (
             f"{where}: {after['failed_runs']} of {plural(after['runs'], 'run')} failed after the change,"

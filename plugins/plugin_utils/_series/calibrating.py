@@ -323,11 +323,11 @@ def _round_seconds(slots: Slots) -> float | None:
 def _run_seconds(slots: Slots) -> float | None:
     """One run of each workload together."""
     known = by_key(
-        (_name(item), later.started - run.started)
+        (_name(item), later - started)
         for items in slots.values()
         for item in items
-        for run, later in pairwise(item.runs)
-        if run.started is not None and later.started is not None
+        for started, later in pairwise(item.times)
+        if started is not None and later is not None
     )
     return short(math.fsum(median(steps) for steps in known.values()) / 1e6) if known else None
 
