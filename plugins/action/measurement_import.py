@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 from ..modules.measurement_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import collector
+from ..plugin_utils._actions.reporting import PROBLEMS_SHOWN
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
 from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._pages.text import plural
 from ..plugin_utils._records import record_files
-
-MOST_SHOWN = 5
 
 
 class Store(NamedTuple):
@@ -74,7 +73,7 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
         raise ValueError(f"{src}: {error}" if src else str(error)) from None
     if imported.problems:
         refused = f"{src or 'rows'}: nothing was imported, {plural(len(imported.problems), 'row')} cannot be used."
-        raise ValueError(" ".join([refused, *imported.problems[:MOST_SHOWN]]))
+        raise ValueError(" ".join([refused, *imported.problems[:PROBLEMS_SHOWN]]))
     return imported
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from .._records.kpi import Kpi, idle_pct
+from .._records.kpi import CpuSum, Kpi, idle_pct
 from .._records.round import SIDES, Round
 from .._statistics.looks import PHASES
 from .._statistics.ranks import median, trend, two_clusters, variation_pct
@@ -117,9 +117,14 @@ def _clusters(states: States, _better: Better) -> Iterator[str]:
 def _background(states: States, _better: Better) -> Iterator[str]:
     for phase, rounds in states.items():
         for index, side in enumerate(SIDES):
-            share = idle_pct([window for window in (item.idle[index] for item in rounds) if window is not None])
+            share = idle_pct(idle_windows(rounds, index))
             if share is not None and share > MOST_BACKGROUND_PCT:
                 yield f"the {side} was {share:.0f} % {OTHER_WORK} {phase} the change."
+
+
+def idle_windows(rounds: Sequence[Round], index: int) -> list[CpuSum]:
+    """The idle windows of one end."""
+    return [window for window in (item.idle[index] for item in rounds) if window is not None]
 
 
 def _clock(states: States, _better: Better) -> Iterator[str]:

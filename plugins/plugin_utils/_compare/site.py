@@ -103,7 +103,9 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
     verdict = _turned_away([host]) or _control_verdict(host) or decided
     named = [_named("workload", item) for item in _workloads([host])]
-    guards = [_longer_text(host.longer)] if host.longer is not None and host.longer.sure else []
+    guards = []
+    if host.longer is not None and host.longer.sure:
+        guards = [f"the longest round trip of a run rose to {host.longer.times:.1f} times (rank test over the rounds)."]
     errors, told = _counted({host.name: host.comparisons}, contrasts)
     return _row(
         contrast,
@@ -313,10 +315,6 @@ def _worse(ratio: float, named: Sequence[dict[str, Any]], material: float) -> li
 def _longer(line: Line) -> Longer | None:
     before, after = pooled.sides(line)
     return gates.longer(before, after) if before and after else None
-
-
-def _longer_text(longer: Longer) -> str:
-    return f"the longest round trip of a run rose to {longer.times:.1f} times (rank test over the rounds)."
 
 
 def _site_guards(hosts: Sequence[Host]) -> list[str]:

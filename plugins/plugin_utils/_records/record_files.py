@@ -208,19 +208,19 @@ def load_change(results: Path | str, change: str) -> Loaded:
 
 def _load_file(folder: Path, place: str, loaded: Loaded, reader: Reader, annexes: dict[str, list[Annex]]) -> None:
     record = read_json(f"{folder}/{place}")
-    host = place.partition("/")[0]
+    found: Annex | dict[str, Any] | Round
     if place.endswith(ANNEXES):
-        annex = Annex(record)
-        _check_place(record, place, loaded.change)
-        annexes.setdefault(host, []).append(annex)
-    elif f"/{TUNINGS_PREFIX}" in place:
-        tunings = reader.tunings(record)
-        _check_place(record, place, loaded.change)
-        loaded.tunings.append(tunings)
+        found = Annex(record)
     else:
-        item = reader.measurement(record)
-        _check_place(record, place, loaded.change)
-        loaded.records.append(_with_annexes(item, record, annexes.get(host, ())))
+        found = reader.tunings(record) if f"/{TUNINGS_PREFIX}" in place else reader.measurement(record)
+    _check_place(record, place, loaded.change)
+    of_host = annexes.setdefault(place.partition("/")[0], [])
+    if isinstance(found, Annex):
+        of_host.append(found)
+    elif isinstance(found, Round):
+        loaded.records.append(_with_annexes(found, record, of_host))
+    else:
+        loaded.tunings.append(found)
 
 
 def _with_annexes(item: Round, record: Mapping[str, Any], annexes: Iterable[Annex]) -> Round:
@@ -230,7 +230,7 @@ def _with_annexes(item: Round, record: Mapping[str, Any], annexes: Iterable[Anne
         if found is not None:
             end = SIDES.index(annex.end)
             cpu, sources = list(item.cpu), list(item.cpu_source)
-            cpu[end], sources[end] = found.total, found.source
+            cpu[end], sources[end] = found
             item = replace(item, cpu=(cpu[0], cpu[1]), cpu_source=(sources[0], sources[1]))
     return item
 
