@@ -56,19 +56,18 @@ def guards(kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
 
 def retransmits(states: States) -> Iterator[str]:
     """A sentence if there are twice as many TCP retransmits per run after the change, and some more."""
-    totals, runs = {}, {}
-    for phase, rounds in states.items():
-        known = [item for item in rounds if item.retransmits is not None]
-        totals[phase] = sum(item.retransmits or 0.0 for item in known)
-        runs[phase] = sum(item.retransmit_runs for item in known)
-    if not runs["before"] or not runs["after"]:
+    (before, runs_before), (after, runs_after) = (retransmitted(states[phase]) for phase in PHASES)
+    if not runs_before or not runs_after:
         return
-    expected = totals["before"] * runs["after"] / runs["before"]
-    if totals["after"] > RETRANSMITS_TIMES * expected and totals["after"] >= expected + RETRANSMITS_MORE:
-        yield (
-            f"TCP retransmits rose from {totals['before']:.0f} in {runs['before']} runs"
-            f" to {totals['after']:.0f} in {runs['after']}."
-        )
+    expected = before * runs_after / runs_before
+    if after > RETRANSMITS_TIMES * expected and after >= expected + RETRANSMITS_MORE:
+        yield f"TCP retransmits rose from {before:.0f} in {runs_before} runs to {after:.0f} in {runs_after}."
+
+
+def retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
+    """TCP retransmits of both ends, and the number of runs that know them."""
+    known = [item for item in rounds if item.retransmits is not None]
+    return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
 
 
 def _variation(states: States, _better: Better) -> Iterator[str]:

@@ -342,13 +342,6 @@ def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> list[float]:
     """Of both ends, per run that has them."""
-    found = []
-    for item in counted:
-        total = None
-        for end in (item.get("net") or {}).values():
-            number = end.get("retransmits") if end else None
-            if number is not None:
-                total = number if total is None else total + number
-        if total is not None:
-            found.append(total)
-    return found
+    ends = ([end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted)
+    known = ([number for number in numbers if number is not None] for numbers in ends)
+    return [sum(numbers) for numbers in known if numbers]

@@ -122,15 +122,12 @@ def validate(record: object) -> str | None:
 
 def read_annex(results: Path | str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     """The stored annex of this change, host and end; None if there is none. ValueError if it is not sound."""
-    path = record_path(results, {**head, "schema": CPU})
-    if not os.path.lexists(path):
-        return None
-    annex: dict[str, Any] = read_json(path)
-    try:
-        Annex(annex)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return annex
+
+    def check(found: dict[str, Any]) -> dict[str, Any]:
+        Annex(found)
+        return found
+
+    return read_checked(record_path(results, {**head, "schema": CPU}), check)
 
 
 def write_json(path: Path | str, obj: Any, results: Path | str) -> None:
@@ -277,6 +274,16 @@ def read_json(path: Path | str, most: int | None = None) -> Any:
         # Half of a surrogate pair is legal in JSON, and no report could be written with it.
         json.dumps(record, ensure_ascii=False).encode("utf-8")
     return record
+
+
+def read_checked(path: Path, check: Callable[[Any], dict[str, Any]], advice: str = "") -> dict[str, Any] | None:
+    """What ``check`` makes of a JSON file; None if there is no file, ValueError in one sentence if it is unusable."""
+    try:
+        return check(read_json(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} cannot be used: {sentence(error)}{advice}") from None
 
 
 def _printable(name: str) -> str:

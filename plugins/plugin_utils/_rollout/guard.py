@@ -36,7 +36,7 @@ from typing import NamedTuple, cast
 
 from .._compare.comparing import Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
-from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, retransmits
+from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, retransmits, retransmitted
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
@@ -238,7 +238,7 @@ def _unknown(entry: Comparison, states: States) -> Iterator[str]:
             yield f"the CPU cost of the {side} is not judged, because its CPU time is missing."
         elif costs[side]["ratio"] is None:
             yield f"the CPU cost of the {side} is not judged, because both states need 6 comparable rounds of it."
-    if not all(_retransmitted(rounds)[1] for rounds in states.values()):
+    if not all(retransmitted(rounds)[1] for rounds in states.values()):
         yield "TCP retransmits are not judged, because a state does not know them."
 
 
@@ -281,7 +281,7 @@ def _item(entry: Comparison, states: States) -> checking.Comparison:
             costs["server" if _side(cost) == "server" else "client"] = short(_more_pct(cost["ratio"]))
     figures: dict[str, object] = {}
     for phase, state in zip(PHASES, (entry["before"], entry["after"]), strict=True):
-        total, runs = _retransmitted(states[phase])
+        total, runs = retransmitted(states[phase])
         figures |= {phase: state["median"], f"failed_{phase}": state["failed_runs"]}
         figures[f"retransmits_{phase}"] = total if runs else None
     made = {
@@ -296,12 +296,6 @@ def _item(entry: Comparison, states: States) -> checking.Comparison:
         **{f"cpu_{side}_pct": value for side, value in costs.items()},
     }
     return cast(checking.Comparison, made)
-
-
-def _retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
-    """TCP retransmits of both ends, and the number of runs that know them."""
-    known = [item for item in rounds if item.retransmits is not None]
-    return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
 
 
 def _side(cost: Part) -> str:
