@@ -322,21 +322,16 @@ def _warnings(
     moved = sorted({item.entry["host"] for item in comparisons if item.cause == "control"})
     if moved:
         found.append(f"The control workload changed by more than the material limit on {some(moved)}.")
-    controlled = {item.entry["host"] for item in comparisons if item.control}
+    controls = [item for item in comparisons if item.control]
+    controlled = {item.entry["host"] for item in controls}
     without = {item.entry["host"] for item in comparisons} - controlled
-    if without:
-        found.append(
-            f"No control workload was measured on {some(sorted(without))}: changes from other causes cannot be"
-            " excluded."
-        )
-    useless = controlled - {
-        item.entry["host"] for item in comparisons if item.control and item.cause not in site.TURNED_AWAY
-    }
-    if useless:
-        found.append(
-            f"The control workload cannot be compared on {some(sorted(useless))}: changes from other causes"
-            " cannot be excluded."
-        )
+    useless = controlled - {item.entry["host"] for item in controls if item.cause not in site.TURNED_AWAY}
+    told = {"No control workload was measured": without, "The control workload cannot be compared": useless}
+    found += [
+        f"{what} on {some(sorted(hosts))}: changes from other causes cannot be excluded."
+        for what, hosts in told.items()
+        if hosts
+    ]
     others = sorted({item.phase for item in loaded.records} - _phases(loaded))
     if others:
         meant = "those of the experiment" if loaded.experiment else "before and after"

@@ -21,6 +21,7 @@ from .flags import States, flags, guards
 from .pooled import Line, Slot
 from .wording import control_text, figures, verdict_on
 
+OF_WORKLOAD = ("tool", "bytes", "connections", "loops", "control", "metric", "better")
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
 UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because start times are missing."
 
@@ -69,7 +70,6 @@ def compare_pair(
     """
     everything = [item for rounds in states.values() for item in rounds]
     workload = everything[0].workload
-    metric, unit, better = workload.metric, workload.metric_unit, workload.better
     sides = {phase: _side(rounds) for phase, rounds in states.items()}
     useful = {phase: [item for item in rounds if item.median is not None] for phase, rounds in states.items()}
     different: list[Difference] = []
@@ -92,17 +92,11 @@ def compare_pair(
         "host": everything[0].host,
         "peer": everything[0].peer,
         "workload": workload.name,
-        "tool": workload.tool,
-        "bytes": workload.bytes,
-        "connections": workload.connections,
-        "loops": workload.loops,
+        **{name: getattr(workload, name) for name in OF_WORKLOAD},
         "set": workload.family,
         "params": dict(workload.params),
         "unit_of_work": workload.unit,
-        "control": workload.control,
-        "metric": metric,
-        "unit": unit,
-        "better": better,
+        "unit": workload.metric_unit,
         **sides,
         **figures(verdict.word, effect),
         "p": None if effect is None else short(mann_whitney(*pooled.sides(line))[1]),
@@ -113,7 +107,7 @@ def compare_pair(
             *order_flags(line.alternates, everything),
             *([] if workload.control or control is not None else [_no_control(controlled)]),
             *_fallbacks(useful),
-            *flags(useful, better),
+            *flags(useful, workload.better),
             *cost.flags,
         ],
         "detectable_pct": _detectable(effect),

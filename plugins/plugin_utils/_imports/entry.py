@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .._records.round import SIDES, microseconds
-from .fields import merged, parse
+from .fields import FieldError, merged, parse, show
 from .rows import Row
-from .values import FieldError, show
 
 PEER = "local"
 """The peer of a row that names none."""

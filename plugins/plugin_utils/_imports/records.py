@@ -13,9 +13,8 @@ from .._records.reading import MEASUREMENT, MOST_RUNS
 from .._records.round import MUST_MATCH, SIDES
 from .._statistics.ranks import PRINTED, short
 from .entry import METRICS, Entry, Key, Values, entry_of
-from .fields import merged, parse
+from .fields import FieldError, merged, parse
 from .rows import RowsError, Table
-from .values import FieldError
 
 TOOL = "import"
 

@@ -29,14 +29,14 @@ nothing had to be changed is measured like the others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from .._compare.comparing import Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
-from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, retransmits, retransmitted
+from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, States, retransmits, retransmitted
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
@@ -54,9 +54,6 @@ LONGEST_NAME = 80
 LONGEST_ERROR = 160
 MOST_PROBLEMS = 5
 MOST_NAMED = 3
-
-States = Mapping[str, Sequence[Round]]
-"""The rounds of one comparison per phase."""
 
 
 class _Tested(NamedTuple):
