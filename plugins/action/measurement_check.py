@@ -29,7 +29,8 @@ from ..plugin_utils._pages.text import shorten
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import check_slug
 from ..plugin_utils._sessions.continuing import declared
-from ..plugin_utils._sessions.schedules import PHASES, check_added, check_most
+from ..plugin_utils._sessions.schedules import check_added, check_most
+from ..plugin_utils._statistics.looks import PHASES
 
 PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
 """The workloads that need a peer, and the option that names it."""

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 from ..modules.measurement_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import collector
+from ..plugin_utils._actions.reporting import PROBLEMS_SHOWN
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
-from ..plugin_utils._imports.rows import RowsError, Table, from_file, from_list
+from ..plugin_utils._imports.rows import RowsError, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._pages.text import plural
 from ..plugin_utils._records import record_files
-
-MOST_SHOWN = 5
 
 
 class Store(NamedTuple):
@@ -61,27 +60,21 @@ class ActionModule(ControllerAction):
 
 def _imported_from(options: Mapping[str, Any]) -> Imported:
     """The records of all rows; ValueError with a sentence for each row that cannot be used."""
-    src = options["src"]
+    src, writer = options["src"], collector()
+    file = {} if src is None else {"source": {"file": Path(src).name}}
+    change = {} if options["change"] is None else {"change": options["change"]}
     try:
-        file = {} if src is None else {"source": {"file": Path(src).name}}
         table = (
             from_file(Path(src), options["format"], options["delimiter"])
             if src is not None
             else from_list(options["rows"])
         )
-        imported = _imported(table, options, file)
+        imported = records_of(table, file, change, options["defaults"])
     except RowsError as error:
         raise ValueError(f"{src}: {error}" if src else str(error)) from None
     if imported.problems:
         refused = f"{src or 'rows'}: nothing was imported, {plural(len(imported.problems), 'row')} cannot be used."
-        raise ValueError(" ".join([refused, *imported.problems[:MOST_SHOWN]]))
-    return imported
-
-
-def _imported(table: Table, options: Mapping[str, Any], file: Mapping[str, Any]) -> Imported:
-    change = {} if options["change"] is None else {"change": options["change"]}
-    imported = records_of(table, file, change, options["defaults"])
-    writer = collector()
+        raise ValueError(" ".join([refused, *imported.problems[:PROBLEMS_SHOWN]]))
     # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
     records = json.loads(json.dumps([{**record, "collector": writer} for record in imported.records]))
     return imported._replace(records=records)

@@ -18,9 +18,8 @@ from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
-from ..plugin_utils._actions.variables import COLLECTION, role_specs, role_values
+from ..plugin_utils._actions.variables import COLLECTION, collection_version, role_specs, role_values
 from ..plugin_utils._pages.text import one_line, shorten
-from ..plugin_utils._records.collection import collection_version
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
 

@@ -58,13 +58,12 @@ from ansible.template import Templar
 
 from ..lookup.tunings import choose, known_tunings
 from ..plugin_utils._actions.role_options import templated
-from ..plugin_utils._actions.variables import COLLECTION, mistakes, refusal
+from ..plugin_utils._actions.variables import COLLECTION, collection_version, mistakes, refusal
 from ..plugin_utils._answers import facts
 from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
 from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
-from ..plugin_utils._records.collection import collection_version
 from ..plugin_utils._rollout import keeping
 
 VARIABLE = "zpower_evidence"

@@ -14,12 +14,10 @@ from ansible.release import __version__ as ansible_core_version
 from ...module_utils._measure.round import rounds
 from .._pages.text import one_line
 from .._records import record_files
-from .._records.collection import collection_version
 from .._records.grouping import by_key
 from .._records.round import ROUND_TRIP
 from .._statistics.ranks import median
-
-COLLECTION = Path(__file__).resolve().parents[3]
+from .variables import COLLECTION, collection_version
 
 
 def collector() -> dict[str, str]:

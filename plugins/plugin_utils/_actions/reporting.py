@@ -16,8 +16,8 @@ from .._pages.text import one_line
 from .._pages.writing import Formats, Written, write_formats
 from .._records import record_files
 from .._records.checks import check_slug
+from .._statistics.looks import PHASES
 
-PHASES = ("before", "after")
 PROBLEMS_SHOWN = 5
 
 

@@ -8,6 +8,7 @@ would silently ignore it. The known ones are those of the roles' argument_specs.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,6 +62,19 @@ PREFIXES = re.compile(f"(?:zpower|{'|'.join(ROLES)})_".replace("_", "[_.-]"), re
 RESULT = {"changed", "failed"}  # of a task that registers a variable
 TEMPLATE = re.compile(r"\{[{%]")
 LONGEST, SHOWN = 450, 60
+
+
+def collection_version(top: Path) -> str:
+    """The version of the collection at ``top``: of MANIFEST.json where it is installed, else of galaxy.yml."""
+    try:
+        return str(json.loads((top / "MANIFEST.json").read_text("utf-8"))["collection_info"]["version"])
+    except (OSError, ValueError, KeyError):
+        pass
+    try:
+        found = re.search(r"^version:\s*[\"']?([^\s\"'#]+)", (top / "galaxy.yml").read_text("utf-8"), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1) if found else "unknown"
 
 
 def _number(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:

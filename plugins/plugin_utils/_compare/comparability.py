@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from .._records.round import MUST_MATCH, SHOWN, Items, Round
+from .._records.round import MUST_MATCH, SHOWN, SIDES, Items, Round
 from .._statistics.ranks import median
 from .._statistics.verdict import beyond
-from .flags import SIDES
 
 WORKLOAD_MUST_MATCH = ("tool", "version", "bytes", "loops", "connections", "metric", "metric_unit", "better", "unit")
 NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "workload.better")
@@ -302,14 +301,10 @@ def _entry(host: str, tuning: RecordedTuning) -> dict[str, Any]:
         "host": host,
         "name": tuning.name,
         "subject": tuning.subject,
-        "wanted": last.get("wanted"),
         "before": tuning.first,
-        "after": last.get("after"),
-        "verdict": last.get("verdict"),
+        **{name: last.get(name) for name in ("wanted", "after", "verdict")},
         "took_effect": effect,
         "reason": f"{tuning.blocks}." if effect is False else last.get("reason") or "",
-        "conflicts": last.get("conflicts") or [],
-        "remarks": last.get("remarks") or [],
-        "sources": last.get("sources") or [],
+        **{name: last.get(name) or [] for name in ("conflicts", "remarks", "sources")},
         "undo": last.get("undo") or "",
     }

@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 from .._experiment import outcomes
 from .._records.grouping import by_key
 from .._records.record_files import Loaded
-from .._records.round import LOCAL_PEER, Round, time_text
+from .._records.round import LOCAL_PEER, SIDES, Round, time_text
 from .._statistics import gates
 from .._statistics.gates import Control
-from .._statistics.looks import LOOKS
+from .._statistics.looks import LOOKS, PHASES
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
 from .distribution import add_distributions
-from .flags import SIDES
 from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
@@ -29,7 +28,6 @@ from .side_effects import some
 from .summary import count, evidence, headline, method, overall_of_experiment, undecided
 
 SCHEMA = "zpower.sap_tuning/report/1"
-PHASES = ("before", "after")
 MOST_PROBLEMS = 200
 NO_TIME = 2**63
 
@@ -324,21 +322,16 @@ def _warnings(
     moved = sorted({item.entry["host"] for item in comparisons if item.cause == "control"})
     if moved:
         found.append(f"The control workload changed by more than the material limit on {some(moved)}.")
-    controlled = {item.entry["host"] for item in comparisons if item.control}
+    controls = [item for item in comparisons if item.control]
+    controlled = {item.entry["host"] for item in controls}
     without = {item.entry["host"] for item in comparisons} - controlled
-    if without:
-        found.append(
-            f"No control workload was measured on {some(sorted(without))}: changes from other causes cannot be"
-            " excluded."
-        )
-    useless = controlled - {
-        item.entry["host"] for item in comparisons if item.control and item.cause not in site.TURNED_AWAY
-    }
-    if useless:
-        found.append(
-            f"The control workload cannot be compared on {some(sorted(useless))}: changes from other causes"
-            " cannot be excluded."
-        )
+    useless = controlled - {item.entry["host"] for item in controls if item.cause not in site.TURNED_AWAY}
+    told = {"No control workload was measured": without, "The control workload cannot be compared": useless}
+    found += [
+        f"{what} on {some(sorted(hosts))}: changes from other causes cannot be excluded."
+        for what, hosts in told.items()
+        if hosts
+    ]
     others = sorted({item.phase for item in loaded.records} - _phases(loaded))
     if others:
         meant = "those of the experiment" if loaded.experiment else "before and after"

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._records import kpi
-from .._records.round import Round
-from .._statistics.looks import LOOKS
+from .._records.round import SIDES, Round
+from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
-from .flags import SIDES, States
+from .flags import States, idle_windows
 from .pooled import Slot
 from .wording import gain
 
@@ -24,7 +24,6 @@ SECONDARY_P = 0.05
 MOVED_POINTS = 5.0
 """Percent of all CPUs by which other work has to differ between the states to be an explanation by itself."""
 
-PHASES = ("before", "after")
 OWN = "the measurement itself"
 OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
 """The sources of CPU time read during the measurement; the oldest records name none."""
@@ -92,13 +91,11 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
 
 
 def _kpis(useful: States) -> Kpis:
-    kpis: Kpis = {side: {"before": None, "after": None} for side in SIDES}
-    for phase, rounds in useful.items():
-        for index, side in enumerate(SIDES):
-            total = _total(rounds, index)
-            if total is not None:
-                kpis[side][phase] = kpi.kpi(total, kpi.idle_rate(_idle_windows(rounds, index)))
-    return kpis
+    def of_end(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:
+        total = _total(rounds, index)
+        return None if total is None else kpi.kpi(total, kpi.idle_rate(idle_windows(rounds, index)))
+
+    return {side: {phase: of_end(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
 
 
 def _shared(useful: States) -> bool:
@@ -109,10 +106,6 @@ def _shared(useful: States) -> bool:
 def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
     known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
     return kpi.add(known) if known else None
-
-
-def _idle_windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
-    return [window for window in (item.idle[index] for item in rounds) if window is not None]
 
 
 def _numbers(value: kpi.Kpi) -> dict[str, Any]:
@@ -155,7 +148,7 @@ def _secondary(
 
 def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
     """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
-    idle = kpi.idle_rate(_idle_windows(rounds, index))
+    idle = kpi.idle_rate(idle_windows(rounds, index))
     sums = {(item.phase, item.number): item.cpu[index] for item in rounds}
     costs = {slot: kpi.cost_us(total, idle) for slot, total in sums.items() if total is not None}
     return {slot: cost for slot, cost in costs.items() if cost is not None}
@@ -194,7 +187,7 @@ def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Do
     index = SIDES.index(side)
     rates, shares, used = [], [], []
     for phase in PHASES:
-        windows, total = _idle_windows(useful[phase], index), _total(useful[phase], index)
+        windows, total = idle_windows(useful[phase], index), _total(useful[phase], index)
         rate, share = kpi.idle_rate(windows), kpi.idle_pct(windows)
         if rate is None or share is None or total is None or total.elapsed_s <= 0:
             return

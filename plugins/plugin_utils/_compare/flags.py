@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from .._records.kpi import Kpi, idle_pct
-from .._records.round import Round
+from .._records.kpi import CpuSum, Kpi, idle_pct
+from .._records.round import SIDES, Round
+from .._statistics.looks import PHASES
 from .._statistics.ranks import median, trend, two_clusters, variation_pct
 from .._statistics.verdict import Better
 
@@ -29,7 +30,6 @@ RETRANSMITS_TIMES = 2.0
 RETRANSMITS_MORE = 5
 """A few retransmits on a whole host are chance: the guard needs twice as many per run, and 5 more."""
 
-SIDES = ("client", "server")
 States = Mapping[str, Sequence[Round]]
 """``before`` and ``after``: the rounds of one comparison in the order of their numbers."""
 
@@ -47,7 +47,7 @@ def guards(kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
     """Sentences on side effects; ``kpis[side][phase]`` come from the comparison."""
     found = []
     for side in SIDES:
-        for phase in ("before", "after"):
+        for phase in PHASES:
             kpi = kpis.get(side, {}).get(phase)
             if kpi is not None and kpi.steal_pct is not None and kpi.steal_pct > MOST_STEAL_PCT:
                 found.append(f"the hypervisor took {kpi.steal_pct:.1f} % of the {side}'s CPU time {phase} the change.")
@@ -56,19 +56,18 @@ def guards(kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
 
 def retransmits(states: States) -> Iterator[str]:
     """A sentence if there are twice as many TCP retransmits per run after the change, and some more."""
-    totals, runs = {}, {}
-    for phase, rounds in states.items():
-        known = [item for item in rounds if item.retransmits is not None]
-        totals[phase] = sum(item.retransmits or 0.0 for item in known)
-        runs[phase] = sum(item.retransmit_runs for item in known)
-    if not runs["before"] or not runs["after"]:
+    (before, runs_before), (after, runs_after) = (retransmitted(states[phase]) for phase in PHASES)
+    if not runs_before or not runs_after:
         return
-    expected = totals["before"] * runs["after"] / runs["before"]
-    if totals["after"] > RETRANSMITS_TIMES * expected and totals["after"] >= expected + RETRANSMITS_MORE:
-        yield (
-            f"TCP retransmits rose from {totals['before']:.0f} in {runs['before']} runs"
-            f" to {totals['after']:.0f} in {runs['after']}."
-        )
+    expected = before * runs_after / runs_before
+    if after > RETRANSMITS_TIMES * expected and after >= expected + RETRANSMITS_MORE:
+        yield f"TCP retransmits rose from {before:.0f} in {runs_before} runs to {after:.0f} in {runs_after}."
+
+
+def retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
+    """TCP retransmits of both ends, and the number of runs that know them."""
+    known = [item for item in rounds if item.retransmits is not None]
+    return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
 
 
 def _variation(states: States, _better: Better) -> Iterator[str]:
@@ -117,9 +116,14 @@ def _clusters(states: States, _better: Better) -> Iterator[str]:
 def _background(states: States, _better: Better) -> Iterator[str]:
     for phase, rounds in states.items():
         for index, side in enumerate(SIDES):
-            share = idle_pct([window for window in (item.idle[index] for item in rounds) if window is not None])
+            share = idle_pct(idle_windows(rounds, index))
             if share is not None and share > MOST_BACKGROUND_PCT:
                 yield f"the {side} was {share:.0f} % {OTHER_WORK} {phase} the change."
+
+
+def idle_windows(rounds: Sequence[Round], index: int) -> list[CpuSum]:
+    """The idle windows of one end."""
+    return [window for window in (item.idle[index] for item in rounds) if window is not None]
 
 
 def _clock(states: States, _better: Better) -> Iterator[str]:

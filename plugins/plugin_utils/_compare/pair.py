@@ -12,14 +12,16 @@ from typing import Any
 from .._records.round import Round
 from .._statistics.gates import Control
 from .._statistics.ranks import mann_whitney, median, short, variation_pct
+from .._statistics.series import Effect
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, Cause, Limits, Verdict, resolution
 from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, cpu_cost
 from .flags import States, flags, guards
-from .pooled import Line, Pooled, Slot
-from .wording import control_text, deciding, verdict_on
+from .pooled import Line, Slot
+from .wording import control_text, figures, verdict_on
 
+OF_WORKLOAD = ("tool", "bytes", "connections", "loops", "control", "metric", "better")
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
 UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because start times are missing."
 
@@ -68,7 +70,6 @@ def compare_pair(
     """
     everything = [item for rounds in states.values() for item in rounds]
     workload = everything[0].workload
-    metric, unit, better = workload.metric, workload.metric_unit, workload.better
     sides = {phase: _side(rounds) for phase, rounds in states.items()}
     useful = {phase: [item for item in rounds if item.median is not None] for phase, rounds in states.items()}
     different: list[Difference] = []
@@ -78,11 +79,12 @@ def compare_pair(
     material, step = limits.material, step_of(useful)
     rounds = [item for phase in ("before", "after") for item in useful[phase]]
     line = pooled.line(everything[0].host, rounds)
-    found = None
+    effect = None
     verdict = _unusable(states, useful, different, blocked)
     cost = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
         found = pooled.of_host(line, material, contrasts, step)
+        effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
     guard_sentences = [*guards(cost.kpis), *cost.guards]
     entry = {
@@ -90,19 +92,14 @@ def compare_pair(
         "host": everything[0].host,
         "peer": everything[0].peer,
         "workload": workload.name,
-        "tool": workload.tool,
-        "bytes": workload.bytes,
-        "connections": workload.connections,
-        "loops": workload.loops,
+        **{name: getattr(workload, name) for name in OF_WORKLOAD},
         "set": workload.family,
         "params": dict(workload.params),
         "unit_of_work": workload.unit,
-        "control": workload.control,
-        "metric": metric,
-        "unit": unit,
-        "better": better,
+        "unit": workload.metric_unit,
         **sides,
-        **_numbers(found, line, verdict),
+        **figures(verdict.word, effect),
+        "p": None if effect is None else short(mann_whitney(*pooled.sides(line))[1]),
         "material_pct": short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
@@ -110,10 +107,10 @@ def compare_pair(
             *order_flags(line.alternates, everything),
             *([] if workload.control or control is not None else [_no_control(controlled)]),
             *_fallbacks(useful),
-            *flags(useful, better),
+            *flags(useful, workload.better),
             *cost.flags,
         ],
-        "detectable_pct": _detectable(found),
+        "detectable_pct": _detectable(effect),
         "rounds_needed": None,
         "throughput": _throughput(useful),
         "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
@@ -144,7 +141,7 @@ def _unusable(states: States, useful: States, different: Sequence[Difference], b
         if not states[phase]:
             return Verdict(NO_DATA, f"there is no record of the state {phase}", "data")
         if not useful[phase]:
-            errors = [run.error for item in states[phase] for run in item.runs if run.error]
+            errors = [error for item in states[phase] for *_head, error in item.layout.heads if error]
             first = f"; the first error: {errors[0].rstrip('.')}" if errors else ""
             return Verdict(NO_DATA, f"no run {phase} the change succeeded{first}", "data")
     must = [item for item in different if item.must_match]
@@ -198,24 +195,11 @@ def step_of(useful: States) -> float:
     return step / smallest if smallest else math.inf
 
 
-def _numbers(found: Pooled | None, line: Line, verdict: Verdict) -> dict[str, float | None]:
-    if found is None or found.effect is None:
-        return dict.fromkeys(("ratio", "low", "high", "confidence_pct", "p"))
-    low, high, level = deciding(verdict.word, found.effect)
-    return {
-        "ratio": short(found.effect.ratio),
-        "low": short(low) if low > 0.0 else None,
-        "high": short(high) if high < math.inf else None,
-        "confidence_pct": short(100.0 * level),
-        "p": short(mann_whitney(*pooled.sides(line))[1]),
-    }
-
-
-def _detectable(found: Pooled | None) -> float | None:
+def _detectable(effect: Effect | None) -> float | None:
     """The smallest change that these data could show, in percent: an interval around a nearer estimate would have 0."""
-    if found is None or found.effect is None or found.effect.low <= 0.0 or math.isinf(found.effect.high):
+    if effect is None or effect.low <= 0.0 or math.isinf(effect.high):
         return None
-    return short(100.0 * (math.sqrt(found.effect.high / found.effect.low) - 1.0))
+    return short(100.0 * (math.sqrt(effect.high / effect.low) - 1.0))
 
 
 def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:

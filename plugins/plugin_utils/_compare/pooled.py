@@ -96,10 +96,8 @@ def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | No
 
 def _compared(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> list[Slot]:
     """Without the sessions that have one state only, if another one has both: they say nothing about the change."""
-    states: dict[int, set[str]] = {}
-    for slot in slots:
-        states.setdefault(rounds[slot][0].protocol.session, set()).add(slot[0])
-    both = {session for session, known in states.items() if len(known) > 1}
+    states = by_key((rounds[slot][0].protocol.session, slot[0]) for slot in slots)
+    both = {session for session, known in states.items() if len(set(known)) > 1}
     return [slot for slot in slots if not both or rounds[slot][0].protocol.session in both]
 
 

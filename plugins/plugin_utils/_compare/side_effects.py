@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .._records.round import Round
 from .._statistics import gates
-from .._statistics.looks import AFTER, BEFORE, LOOKS
+from .._statistics.looks import AFTER, BEFORE, LOOKS, PHASES
 from .._statistics.ranks import hodges_lehmann_ratio, mann_whitney, median
 from .._statistics.verdict import INCONCLUSIVE, UNCHANGED, Verdict, beyond
 from . import pooled
@@ -23,7 +23,6 @@ from .pair import Comparison
 from .pooled import Line, Slot
 from .wording import gain
 
-STATES = (BEFORE, AFTER)
 FEWEST_STALLS = 2
 """One stall is chance."""
 
@@ -123,7 +122,7 @@ def _failed_rounds(comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], 
     for item in comparisons:
         for slot, failed in item.failed.items():
             slots[slot] = slots.get(slot, False) or failed
-    states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in STATES]
+    states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in PHASES]
     return (sum(states[0]), sum(states[1])), (len(states[0]), len(states[1]))
 
 
@@ -154,13 +153,13 @@ def _resent_p(rounds: Sequence[Round]) -> float:
     for item in known:
         count, runs = sums.get((item.phase, item.number), (0.0, 0))
         sums[item.phase, item.number] = count + (item.retransmits or 0.0), runs + item.retransmit_runs
-    before, after = ([count / runs for (state, _n), (count, runs) in sums.items() if state == side] for side in STATES)
+    before, after = ([count / runs for (state, _n), (count, runs) in sums.items() if state == side] for side in PHASES)
     more, p = mann_whitney(before, after)
     return p / 2.0 if 2.0 * more > len(before) * len(after) else 1.0
 
 
 def _by_state(rounds: Sequence[Round]) -> dict[str, list[Round]]:
-    return {state: [item for item in rounds if item.phase == state] for state in STATES}
+    return {state: [item for item in rounds if item.phase == state] for state in PHASES}
 
 
 def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
@@ -195,7 +194,7 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
 
 def _tested(end: str, host: str, logs: Mapping[Slot, float]) -> Iterator[Dearer]:
     """Nothing with fewer rounds than a verdict needs."""
-    before, after = ([math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in STATES)
+    before, after = ([math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in PHASES)
     if min(len(before), len(after)) >= LOOKS[0].rounds:
         ratio = hodges_lehmann_ratio(after, before)
         yield Dearer(end, host, ratio, mann_whitney(before, after)[1] / 2.0 if ratio < 1.0 else 1.0)

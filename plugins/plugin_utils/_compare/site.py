@@ -18,12 +18,12 @@ from .._statistics import gates
 from .._statistics.gates import Control, Deviation, Longer
 from .._statistics.hosts import FEWEST_HOSTS
 from .._statistics.looks import LOOKS
-from .._statistics.ranks import median, short
+from .._statistics.ranks import closed_end, median, short
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, Cause, Verdict, beyond
 from . import pooled, side_effects
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
-from .wording import control_text, deciding, gain, more_rounds, verdict_on
+from .wording import control_text, figures, gain, more_rounds, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
@@ -103,7 +103,9 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
     verdict = _turned_away([host]) or _control_verdict(host) or decided
     named = [_named("workload", item) for item in _workloads([host])]
-    guards = [_longer_text(host.longer)] if host.longer is not None and host.longer.sure else []
+    guards = []
+    if host.longer is not None and host.longer.sure:
+        guards = [f"the longest round trip of a run rose to {host.longer.times:.1f} times (rank test over the rounds)."]
     errors, told = _counted({host.name: host.comparisons}, contrasts)
     return _row(
         contrast,
@@ -189,7 +191,6 @@ def _row(
     hosts: int = 1,
 ) -> dict[str, Any]:
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
-    low, high, level = (None, None, None) if effect is None else deciding(verdict.word, effect)
     told = {guard.partition(" got worse: ")[0] for guard in guards}
     worse = _worse(effect.ratio, [item for item in named if item["name"] not in told], material) if effect else ()
     guards = [*guards, *worse]
@@ -202,10 +203,7 @@ def _row(
         "workloads": len(comparisons) if host is not None else len({item.entry["workload"] for item in comparisons}),
         "unit": found.unit,
         "rounds": found.rounds,
-        "ratio": short(effect.ratio) if effect else None,
-        "low": _end(low),
-        "high": _end(high),
-        "confidence_pct": None if level is None else short(100.0 * level),
+        **figures(verdict.word, effect),
         "material_pct": short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
@@ -215,8 +213,8 @@ def _row(
         "flags": list(flags),
         "deviations": list(named),
         "control_ratio": short(control.ratio) if control else None,
-        "control_low": _end(control.low) if control else None,
-        "control_high": _end(control.high) if control else None,
+        "control_low": closed_end(control.low) if control else None,
+        "control_high": closed_end(control.high) if control else None,
         "more_rounds": more_rounds(found, verdict.cause, material, contrasts),
     }
 
@@ -230,10 +228,6 @@ def _counted(hosts: side_effects.Hosts, contrasts: int) -> tuple[list[str], list
 def _declared(hosts: Sequence[Host]) -> int:
     """The rounds per state that were planned before the first one."""
     return max((item.protocol.rounds for host in hosts for found in host.usable for item in found.rounds), default=0)
-
-
-def _end(value: float | None) -> float | None:
-    return None if value is None or value <= 0.0 or math.isinf(value) else short(value)
 
 
 def mean(steps: Sequence[float]) -> float:
@@ -321,10 +315,6 @@ def _worse(ratio: float, named: Sequence[dict[str, Any]], material: float) -> li
 def _longer(line: Line) -> Longer | None:
     before, after = pooled.sides(line)
     return gates.longer(before, after) if before and after else None
-
-
-def _longer_text(longer: Longer) -> str:
-    return f"the longest round trip of a run rose to {longer.times:.1f} times (rank test over the rounds)."
 
 
 def _site_guards(hosts: Sequence[Host]) -> list[str]:

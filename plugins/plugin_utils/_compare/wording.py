@@ -10,7 +10,7 @@ from statistics import NormalDist
 from .._statistics.gates import FEWEST_STARTS, Control
 from .._statistics.looks import LOOKS, next_look
 from .._statistics.planning import MOST_ROUNDS, rounds_for, rounds_for_unchanged
-from .._statistics.ranks import short
+from .._statistics.ranks import closed_end, short
 from .._statistics.series import Effect, word
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UNCHANGED, Cause, Verdict, beyond, coarse
 from .pooled import Pooled
@@ -39,7 +39,7 @@ def _on_effect(decided: str, effect: Effect, material: float, step: float) -> Ve
         size = f"beyond {limit}" if beyond(nearest, material) else "size uncertain"
         return Verdict(decided, f"{_between(effect)}, best guess {signed(best_guess(effect)).lstrip('+-')}, {size}")
     if decided == UNCHANGED:
-        return Verdict(UNCHANGED, f"{gain(effect.ratio)}, within {limit} ({interval(effect, inner=True)})")
+        return Verdict(UNCHANGED, f"{gain(effect.ratio)}, within {limit} ({interval(effect, UNCHANGED)})")
     if word(effect, material, step) != decided:
         return Verdict(INCONCLUSIVE, f"{change(effect)}, but the hosts differ too much from each other", "noise")
     return Verdict(INCONCLUSIVE, f"{change(effect)}: neither clearly beyond nor within {limit}", "noise")
@@ -50,6 +50,15 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
     if word == UNCHANGED:
         return effect.inner_low, effect.inner_high, effect.inner_confidence
     return effect.low, effect.high, effect.confidence
+
+
+def figures(word: str, effect: Effect | None) -> dict[str, float | None]:
+    """Ratio, interval and level of an effect, as the report has them."""
+    if effect is None:
+        return dict.fromkeys(("ratio", "low", "high", "confidence_pct"))
+    low, high, level = deciding(word, effect)
+    ends = {"low": closed_end(low), "high": closed_end(high)}
+    return {"ratio": short(effect.ratio), **ends, "confidence_pct": short(100.0 * level)}
 
 
 def more_rounds(found: Pooled, cause: Cause, material: float, contrasts: int = 1) -> int | None:
@@ -112,11 +121,9 @@ def gain(ratio: float) -> str:
     return f"{text[1:]} {'better' if text[0] == '+' else 'worse'}" if text != "+0.0 %" else "no difference"
 
 
-def interval(effect: Effect, inner: bool = False) -> str:
-    """``99.8 % interval +0.7 % to +14.6 %``."""
-    low, high, level = effect.low, effect.high, effect.confidence
-    if inner:
-        low, high, level = effect.inner_low, effect.inner_high, effect.inner_confidence
+def interval(effect: Effect, word: str = "") -> str:
+    """``99.8 % interval +0.7 % to +14.6 %``: the one that decided on the word."""
+    low, high, level = deciding(word, effect)
     ends = "without ends" if low <= 0.0 or math.isinf(high) else f"{signed(low)} to {signed(high)}"
     return f"{certainty(100.0 * level)} % interval {ends}"
 

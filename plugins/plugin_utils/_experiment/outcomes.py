@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .._records.grouping import by_key
 from .._records.round import Round
-from .._statistics.looks import LOOKS
+from .._statistics.looks import LOOKS, next_look
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED
 from .plans import Plan, done, end_of, hosts_of, steps
 
@@ -28,10 +28,7 @@ def rounds_for(experiment: Plan) -> int:
 
     The level of a look is divided by the number of levels that are compared with the baseline.
     """
-    levels = len(contrasts(experiment))
-    return next(
-        look.rounds for look in LOOKS if 2.0 / math.comb(2 * look.rounds, look.rounds) <= look.shared_by(levels).change
-    )
+    return (next_look(0, len(contrasts(experiment))) or LOOKS[-1]).rounds
 
 
 def decided(experiment: Plan, pooled: Iterable[Mapping[str, Any]]) -> bool:

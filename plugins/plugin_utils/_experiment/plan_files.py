@@ -20,16 +20,13 @@ UNFINISHED = "unfinished-"
 
 def read(results: Path | str, change: str) -> dict[str, Any] | None:
     """The plan of a change; None if there is none, ValueError in one sentence if it cannot be used."""
-    path = record_files.change_folder(results, change) / FILE
-    try:
-        given = record_files.read_json(path)
+
+    def check(given: Any) -> dict[str, Any]:
         if wrong := validate(given, change):
             raise ValueError(wrong)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path} cannot be used: {record_files.sentence(error)}") from error
-    return filled(given)
+        return filled(given)
+
+    return record_files.read_checked(record_files.change_folder(results, change) / FILE, check)
 
 
 def write(results: Path | str, plan: Plan) -> Path:

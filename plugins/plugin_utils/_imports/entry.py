@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .._records.round import microseconds
-from .fields import merged, parse
+from .._records.round import SIDES, microseconds
+from .fields import FieldError, merged, parse, show
 from .rows import Row
-from .values import FieldError, show
 
 PEER = "local"
 """The peer of a row that names none."""
 
-SIDES = ("client", "server")
 REQUIRED = ("change", "host", "phase", "workload")
 METRICS = {"elapsed_s": ("s", "lower"), "latency_us": ("µs", "lower")}
 """Figures of a row that can decide, with their unit and direction; any other is one of its ``metrics``."""

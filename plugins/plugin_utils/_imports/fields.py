@@ -1,31 +1,182 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fields of an imported row with their checks."""
+"""The fields of an imported row with their checks: one small function per kind of value."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+import contextlib
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from difflib import get_close_matches
 from typing import Any
 
+from .._records.checks import LARGEST, LONGEST_NAME, check_slug
 from .._records.round import MUST_MATCH
-from .values import (
-    FieldError,
-    choice,
-    flag,
-    metric_name,
-    not_negative,
-    number,
-    percent,
-    positive,
-    scalar,
-    show,
-    show_name,
-    slug,
-    stamp,
-    text,
-    whole_number,
-)
+
+METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+
+Check = Callable[[Any], Any]
+
+
+class FieldError(ValueError):
+    """What is wrong with one value, in one sentence without a full stop; the caller adds the place."""
+
+
+def slug(value: Any) -> str:
+    """A name that can be a folder or a part of a file name."""
+    found = text(value)
+    try:
+        return check_slug("x", found)
+    except ValueError as error:
+        raise FieldError(str(error).removeprefix("x ")) from None
+
+
+def text(value: Any) -> str:
+    """One line of printable text; numbers from variables become text as well."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise FieldError(f"is {show(value)}; text belongs there")
+    found = value.strip()
+    if len(found) > LONGEST_NAME or not found.isprintable():
+        raise FieldError(f"is {show(value)}; at most {LONGEST_NAME} printable characters belong there")
+    return str(found)
+
+
+def number(value: Any) -> int | float:
+    """A number, or text that is one: with a point, without separators of thousands."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        # No int of thousands of digits: Python refuses those.
+        found = float(value)
+        value = found if re.search(r"[.eE]", value) or abs(found) > LARGEST else int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        hint = ", with a point and without separators" if isinstance(value, str) and "," in value else ""
+        raise FieldError(f"is {show(value)}; a number belongs there{hint}")
+    if not -LARGEST < value < LARGEST or math.isnan(value):
+        raise FieldError(f"is {show(value)}; a finite number belongs there")
+    # Variables of ansible-core 2.19 and later are subclasses of int and float.
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def positive(value: Any) -> int | float:
+    """A number above 0: unknown figures are left empty, not 0."""
+    found = number(value)
+    if found <= 0:
+        raise FieldError(f"is {show(value)}; a number above 0 belongs there (leave unknown values empty)")
+    return found
+
+
+def not_negative(value: Any) -> int | float:
+    """A number from 0 on."""
+    found = number(value)
+    if found < 0:
+        raise FieldError(f"is {show(value)}; a number from 0 on belongs there")
+    return found
+
+
+def percent(value: Any) -> int | float:
+    """Above 0 and at most 100."""
+    found = positive(value)
+    if found > 100:
+        raise FieldError(f"is {show(value)}; percent of all processors, at most 100, belongs there")
+    return found
+
+
+def whole_number(least: int, most: int) -> Check:
+    """A check for whole numbers of this range."""
+
+    def check(value: Any) -> int:
+        found = number(value)
+        if found != int(found) or not least <= found <= most:
+            raise FieldError(f"is {show(value)}; a whole number from {least} to {most} belongs there")
+        return int(found)
+
+    return check
+
+
+def flag(value: Any) -> bool:
+    """True or false, yes or no."""
+    if isinstance(value, str):
+        value = _WORDS.get(value.strip().lower(), value)
+    if not isinstance(value, bool):
+        raise FieldError(f"is {show(value)}; true or false belongs there")
+    return value
+
+
+def stamp(value: Any) -> str:
+    """A time with its zone, as UTC in the form that records have."""
+    given = value.isoformat() if isinstance(value, datetime) else text(value)
+    try:
+        moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", given))
+    except ValueError:
+        raise FieldError(f"is {show(given)}; a time such as 2026-11-20T16:05:00+01:00 belongs there") from None
+    if moment.tzinfo is None:
+        raise FieldError(f"is {show(given)}; its time zone is missing, as in 2026-11-20T16:05:00+01:00, or Z for UTC")
+    try:
+        return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    except (OverflowError, ValueError):
+        raise FieldError(f"is {show(given)}; this is outside the calendar") from None
+
+
+def scalar(value: Any) -> str | int | float | bool:
+    """A setting: text, number, true or false. Text that is a number in its shortest form becomes one."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return number(value)
+    found = text(value)
+    if found in ("true", "false"):
+        return found == "true"
+    if _NUMBER.fullmatch(found):
+        for kind in (int, float):
+            # 7.10 and 007 are names, not numbers.
+            with contextlib.suppress(ValueError):
+                if found == str(kind(found)):
+                    return kind(found)
+    return found
+
+
+def choice(*words: str) -> Check:
+    """A check for one of these words."""
+
+    def check(value: Any) -> str:
+        if value not in words:
+            raise FieldError(f"is {show(value)}; one of {', '.join(words)} belongs there")
+        return str(value)
+
+    return check
+
+
+def metric_name(value: Any) -> str:
+    """The name of a figure as records have it."""
+    found = text(value)
+    if not METRIC_NAME.fullmatch(found):
+        raise FieldError(
+            f"is {show(value)}; small letters, digits and _ belong there, a letter first and the unit last"
+        )
+    return found
+
+
+def show_name(name: Any) -> str:
+    """A name out of a file, for a sentence."""
+    return name if isinstance(name, str) and name.isprintable() and 0 < len(name) <= 60 else show(name)
+
+
+def show(value: Any) -> str:
+    """A value out of a file, for a sentence."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+        return "a number beyond all bounds"
+    shown = ascii(str(value)) if isinstance(value, str) and not value.isprintable() else repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
 
 SOURCES = ("sap_job_log", "rmf", "sd_benchmark", "sgen", "other")
 UNKNOWN = ("", "null", "~")
@@ -121,7 +272,7 @@ def _checked(values: Mapping[str, Any], fields: Mapping[str, Any], prefix: str) 
     for name, value in values.items():
         field = fields.get(name) or fields.get(ANY)
         if field is None:
-            near = difflib.get_close_matches(name, fields, 1)
+            near = get_close_matches(name, fields, 1)
             hint = f"; did you mean {prefix}{near[0]}?" if near else f"; there are {', '.join(fields)}"
             raise FieldError(f"there is no field {prefix}{show_name(name)}{hint}")
         if value is None or (isinstance(value, str) and value.strip() in UNKNOWN):

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from .._records.checks import MOST_ROUNDS
 from .._records.grouping import by_key
 from .._records.reading import MEASUREMENT, MOST_RUNS
-from .._records.round import MUST_MATCH
+from .._records.round import MUST_MATCH, SIDES
 from .._statistics.ranks import PRINTED, short
-from .entry import METRICS, SIDES, Entry, Key, Values, entry_of
-from .fields import merged, parse
+from .entry import METRICS, Entry, Key, Values, entry_of
+from .fields import FieldError, merged, parse
 from .rows import RowsError, Table
-from .values import FieldError
 
 TOOL = "import"
 

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._records import kpi
+from .._records.grouping import by_key
 from .._records.reading import Reader
-from .._records.round import Round
+from .._records.round import SIDES, Round
 from .._statistics.ranks import PRINTED, median, short
 
 Record = Mapping[str, Any]
-SIDES = ("client", "server")
 
 
 def states_of(records: Iterable[Record]) -> list[dict[str, Any]]:
     """A line for each change, host, peer, workload and phase, in the order of their first records."""
-    states: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
-        names = record["change"], record["host"], record["peer"], record["workload"]["name"], record["phase"]
-        states.setdefault(names, []).append(record)
+    states = by_key(
+        ((item["change"], item["host"], item["peer"], item["workload"]["name"], item["phase"]), item)
+        for item in records
+    )
     reader = Reader()
     return [_state(names, state, [reader.measurement(record) for record in state]) for names, state in states.items()]
 

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from .checks import LARGEST, Fields, check_slug
 from .cpu_window import FACTS, CpuFileError, CpuWindow, quoted
 from .kpi import CpuSum, add, units_of
-from .reading import ENDS
-from .round import Round, microseconds
+from .round import SIDES, Round, microseconds
 
 CPU = "zpower.sap_tuning/cpu/1"
 FORMATS = {"nmon": "nmon", "sadf": "sar", "mpstat": "mpstat"}
@@ -126,6 +125,11 @@ class Interval(NamedTuple):
     softirq_s: float | None
     ncpu: float
 
+    def part(self, share: float, seconds: float) -> CpuSum:
+        """The CPU time of a part of it that lasts so many seconds, without work."""
+        steal, softirq = (None if part is None else share * part for part in (self.steal_s, self.softirq_s))
+        return CpuSum(share * self.busy_s, steal, seconds, seconds * self.ncpu, 0.0, 0.0, softirq)
+
 
 def _interval(item: object, where: str) -> Interval:
     begin = microseconds(item.get("begin")) if isinstance(item, dict) else None
@@ -171,9 +175,7 @@ class Series:
             least = f"below {LEAST_WINDOW_S:g} s the whole seconds of the file are too coarse"
             return f"its runs last {length / 1e6:.3g} s, and {least}"
         covered = inside = 0
-        busy = capacity = 0.0
-        steal: float | None = 0.0
-        softirq: float | None = 0.0
+        parts = []
         first = max(bisect_right(self.intervals, begin, key=lambda interval: interval.begin) - 1, 0)
         for interval in islice(self.intervals, first, None):
             low, high = max(begin, interval.begin), min(end, interval.end)
@@ -184,35 +186,12 @@ class Series:
             share = (high - low) / (interval.end - interval.begin)
             covered += high - low
             inside += high - low if share == 1.0 else 0
-            busy += share * interval.busy_s
-            capacity += (high - low) / 1e6 * interval.ncpu
-            steal = _plus(steal, interval.steal_s, share)
-            softirq = _plus(softirq, interval.softirq_s, share)
+            parts.append(interval.part(share, (high - low) / 1e6))
         if covered < length - 1000:
             return f"only {covered / 1e6:.3g} s of its {length / 1e6:.3g} s are covered"
         if inside < LEAST_INSIDE * length:
             return f"the intervals are too long for its {length / 1e6:.3g} s: record at a tenth of that"
-        return CpuSum(
-            busy_s=busy,
-            steal_s=steal,
-            elapsed_s=length / 1e6,
-            capacity_s=capacity,
-            run_s=0.0,
-            units=0.0,
-            softirq_s=softirq,
-            process_s=None,
-        )
-
-
-def _plus(total: float | None, value: float | None, share: float) -> float | None:
-    return None if total is None or value is None else total + share * value
-
-
-class Found(NamedTuple):
-    """CPU time of a round from an annex."""
-
-    total: CpuSum
-    source: str
+        return add(parts)._replace(elapsed_s=length / 1e6)
 
 
 class Annex:
@@ -226,8 +205,8 @@ class Annex:
             raise ValueError(f"this version reads an object with schema {CPU}")
         check_slug("change", annex.get("change"))
         Fields(annex, "the annex", "").name("host")
-        if annex.get("end") not in ENDS:
-            raise ValueError(f"end has to be one of {', '.join(ENDS)}")
+        if annex.get("end") not in SIDES:
+            raise ValueError(f"end has to be one of {', '.join(SIDES)}")
         files = annex.get("files")
         if not isinstance(files, list) or not 0 < len(files) <= MOST_FILES:
             raise ValueError(f"files has to be a list of 1 to {MOST_FILES} files")
@@ -237,12 +216,12 @@ class Annex:
         self._used = 0
         self._unused: Counter[str] = Counter()
 
-    def cpu_of(self, item: Round, given: Sequence[Mapping[str, Any]]) -> Found | None:
+    def cpu_of(self, item: Round, given: Sequence[Mapping[str, Any]]) -> tuple[CpuSum, str] | None:
         """The CPU time of the counted runs of ``given``; None if the round has its own, or the annex does not tell."""
         if self.end == "server" and item.workload.control:
             return None  # Both ends of a control are the client.
         self._peers.add(item.peer)
-        series = [found for found in self._series if found.replace or item.cpu[ENDS.index(self.end)] is None]
+        series = [found for found in self._series if found.replace or item.cpu[SIDES.index(self.end)] is None]
         if not series:
             self._unused["it has CPU time of its own, which only an import with replace: true replaces"] += 1
             return None
@@ -255,7 +234,8 @@ class Annex:
         self._used += 1
         run_s = sum(run["elapsed_s"] for run in runs)
         units = sum(units_of(run) or 0.0 for run in runs)
-        return Found(found.total._replace(run_s=run_s, units=units), found.source)
+        total, source = found
+        return total._replace(run_s=run_s, units=units), source
 
     def remarks(self) -> Iterator[str]:
         """Sentences for the report, without the name of the file."""
@@ -283,7 +263,7 @@ def _spans(runs: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]] | str:
     return sorted(spans) or "it has no counted run"
 
 
-def _first_that_covers(series: Iterable[Series], spans: Sequence[tuple[int, int]]) -> Found | str:
+def _first_that_covers(series: Iterable[Series], spans: Sequence[tuple[int, int]]) -> tuple[CpuSum, str] | str:
     """The CPU time run by run if the runs are long enough, else over the whole of them; or why there is none."""
     whole = (spans[0][0], max(end for _begin, end in spans))
     reason = ""
@@ -291,9 +271,9 @@ def _first_that_covers(series: Iterable[Series], spans: Sequence[tuple[int, int]
         single = [item.over(*span) for span in spans]
         known = [total for total in single if isinstance(total, CpuSum)]
         if len(known) == len(spans):
-            return Found(add(known), item.source)
+            return add(known), item.source
         total = item.over(*whole)
         if isinstance(total, CpuSum):
-            return Found(total, item.source)
+            return total, item.source
         reason = reason or total
     return reason

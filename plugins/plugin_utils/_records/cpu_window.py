@@ -204,12 +204,8 @@ class CpuWindow:
 
     def used(self) -> list[tuple[Piece, Used]]:
         """The pieces that the best source says something about."""
-        found = []
-        for piece in self._pieces:
-            used = piece.sample.sources[self.source] if self.source else None
-            if used is not None:
-                found.append((piece, used))
-        return found
+        known = ((piece, piece.sample.sources[self.source]) for piece in self._pieces if self.source)
+        return [(piece, used) for piece, used in known if used is not None]
 
     def result(self) -> dict[str, Any]:
         """The window as plain data."""

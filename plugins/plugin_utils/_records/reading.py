@@ -19,7 +19,7 @@ from ...module_utils._measure.net import histogram
 from .._statistics.ranks import median
 from .checks import LARGEST, MOST_ROUNDS, NUMBERS, Fields, check_numbers, check_slug, show, wrong
 from .kpi import background, cpu_sum, units_of
-from .round import MUST_MATCH, ROUND_TRIP, SHOWN, End, Layout, Protocol, Round, Workload, microseconds
+from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, End, Layout, Protocol, Round, Workload, microseconds
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"
@@ -37,7 +37,6 @@ VERDICTS = (
 )
 """``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 
-ENDS = ("client", "server")
 MOST_RUNS = 1_000
 ERROR_LENGTH = 500
 LONGEST_KEY = 4_000
@@ -122,7 +121,7 @@ class Reader:
             left_behind=about.left_behind,
             units=_median([units_of(run) for run in counted]),
             histogram=_histogram(fields.optional_text("histogram_us")),
-            clock_step_s=max([abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in ENDS]),
+            clock_step_s=max([abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in SIDES]),
         )
 
     def _once(self, read: Callable[[Fields], Any], values: list[Any], fields: Fields) -> Any:
@@ -343,13 +342,6 @@ def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> list[float]:
     """Of both ends, per run that has them."""
-    found = []
-    for item in counted:
-        total = None
-        for end in (item.get("net") or {}).values():
-            number = end.get("retransmits") if end else None
-            if number is not None:
-                total = number if total is None else total + number
-        if total is not None:
-            found.append(total)
-    return found
+    ends = ([end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted)
+    known = ([number for number in numbers if number is not None] for numbers in ends)
+    return [sum(numbers) for numbers in known if numbers]

@@ -26,8 +26,8 @@ from .checks import check_slug
 from .cpu_annex import CPU, Annex
 from .credible import credible
 from .files import read_regular, replacing
-from .reading import ENDS, MEASUREMENT, TUNINGS, Reader
-from .round import Round
+from .reading import MEASUREMENT, TUNINGS, Reader
+from .round import SIDES, Round
 
 LARGEST_FILE = 8 * 1024 * 1024
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
@@ -46,7 +46,7 @@ FIELDS = {
 OF_RUN = ["run", "warmup", "ok", "error", "started", "elapsed_s", "metrics", "cpu", "net", "raw", "links"]
 
 TUNINGS_PREFIX = "tunings-"
-ANNEXES = tuple(f"/cpu-{end}.json" for end in ENDS)
+ANNEXES = tuple(f"/cpu-{end}.json" for end in SIDES)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -122,15 +122,12 @@ def validate(record: object) -> str | None:
 
 def read_annex(results: Path | str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     """The stored annex of this change, host and end; None if there is none. ValueError if it is not sound."""
-    path = record_path(results, {**head, "schema": CPU})
-    if not os.path.lexists(path):
-        return None
-    annex: dict[str, Any] = read_json(path)
-    try:
-        Annex(annex)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return annex
+
+    def check(found: dict[str, Any]) -> dict[str, Any]:
+        Annex(found)
+        return found
+
+    return read_checked(record_path(results, {**head, "schema": CPU}), check)
 
 
 def write_json(path: Path | str, obj: Any, results: Path | str) -> None:
@@ -170,7 +167,7 @@ def of_schema(record: Mapping[str, Any]) -> dict[str, Any]:
     if "runs" in kept:
         kept["runs"] = [{name: run[name] for name in OF_RUN if name in run} for run in kept["runs"]]
     if "fingerprint" in kept:
-        kept["fingerprint"] = {end: kept["fingerprint"][end] for end in ENDS if end in kept["fingerprint"]}
+        kept["fingerprint"] = {end: kept["fingerprint"][end] for end in SIDES if end in kept["fingerprint"]}
     return kept
 
 
@@ -208,19 +205,19 @@ def load_change(results: Path | str, change: str) -> Loaded:
 
 def _load_file(folder: Path, place: str, loaded: Loaded, reader: Reader, annexes: dict[str, list[Annex]]) -> None:
     record = read_json(f"{folder}/{place}")
-    host = place.partition("/")[0]
+    found: Annex | dict[str, Any] | Round
     if place.endswith(ANNEXES):
-        annex = Annex(record)
-        _check_place(record, place, loaded.change)
-        annexes.setdefault(host, []).append(annex)
-    elif f"/{TUNINGS_PREFIX}" in place:
-        tunings = reader.tunings(record)
-        _check_place(record, place, loaded.change)
-        loaded.tunings.append(tunings)
+        found = Annex(record)
     else:
-        item = reader.measurement(record)
-        _check_place(record, place, loaded.change)
-        loaded.records.append(_with_annexes(item, record, annexes.get(host, ())))
+        found = reader.tunings(record) if f"/{TUNINGS_PREFIX}" in place else reader.measurement(record)
+    _check_place(record, place, loaded.change)
+    of_host = annexes.setdefault(place.partition("/")[0], [])
+    if isinstance(found, Annex):
+        of_host.append(found)
+    elif isinstance(found, Round):
+        loaded.records.append(_with_annexes(found, record, of_host))
+    else:
+        loaded.tunings.append(found)
 
 
 def _with_annexes(item: Round, record: Mapping[str, Any], annexes: Iterable[Annex]) -> Round:
@@ -228,9 +225,9 @@ def _with_annexes(item: Round, record: Mapping[str, Any], annexes: Iterable[Anne
     for annex in annexes:
         found = annex.cpu_of(item, record["runs"])
         if found is not None:
-            end = ENDS.index(annex.end)
+            end = SIDES.index(annex.end)
             cpu, sources = list(item.cpu), list(item.cpu_source)
-            cpu[end], sources[end] = found.total, found.source
+            cpu[end], sources[end] = found
             item = replace(item, cpu=(cpu[0], cpu[1]), cpu_source=(sources[0], sources[1]))
     return item
 
@@ -277,6 +274,16 @@ def read_json(path: Path | str, most: int | None = None) -> Any:
         # Half of a surrogate pair is legal in JSON, and no report could be written with it.
         json.dumps(record, ensure_ascii=False).encode("utf-8")
     return record
+
+
+def read_checked(path: Path, check: Callable[[Any], dict[str, Any]], advice: str = "") -> dict[str, Any] | None:
+    """What ``check`` makes of a JSON file; None if there is no file, ValueError in one sentence if it is unusable."""
+    try:
+        return check(read_json(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} cannot be used: {sentence(error)}{advice}") from None
 
 
 def _printable(name: str) -> str:

@@ -26,6 +26,8 @@ MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface",
 SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r")
 """Fingerprint items of each end that are shown if they differ, and decide nothing."""
 
+SIDES = ("client", "server")
+
 # the peer of a record whose tool has no server, as the measuring modules write it
 LOCAL_PEER = "local"
 EPOCH = datetime(1970, 1, 1)
@@ -73,22 +75,11 @@ class Protocol(NamedTuple):
     seed: str = ""
 
 
-class Run(NamedTuple):
-    """One execution; ``started`` in microseconds since the epoch, ``value`` the primary metric or None."""
-
-    run: int
-    warmup: bool
-    ok: bool
-    error: str | None
-    started: int | None
-    value: float | None
-
-
 class Layout(NamedTuple):
     """What is the same in most rounds of a change, so that they share it: everything of their runs but the figures."""
 
     heads: tuple[tuple[int, bool, bool, str | None], ...]
-    """The first four items of each :class:`Run`."""
+    """Of each run: its number, whether it is a warm-up, whether it succeeded, and its error."""
     counted: tuple[int, ...]
     """The places of the counted runs that succeeded."""
     wanted: int
@@ -151,12 +142,6 @@ class Round:
     """Median over the counted runs of their units of work."""
     histogram: str | None = None
     """The round trips of the counted runs, in the text form of module_utils/_measure/net/histogram.py."""
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """All runs in their order."""
-        rows = zip(self.layout.heads, self.times, self.values, strict=True)
-        return tuple(Run(*head, started, value) for head, started, value in rows)
 
     @property
     def good(self) -> list[float]:

@@ -29,22 +29,23 @@ nothing had to be changed is measured like the others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from .._compare.comparing import PHASES, Options, compare_change
+from .._compare.comparing import Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
-from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, SIDES, retransmits
+from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, States, retransmits, retransmitted
 from .._compare.shapes import Comparison, Finding, Part, Report, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
 from .._pages.text import listed, one_line, plural, shorten
 from .._records.grouping import grouped
 from .._records.record_files import Loaded, file_slug, load_change
-from .._records.round import Round
+from .._records.round import SIDES, Round
 from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
+from .._statistics.looks import PHASES
 from .._statistics.ranks import short
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, beyond
 from . import checking
@@ -53,9 +54,6 @@ LONGEST_NAME = 80
 LONGEST_ERROR = 160
 MOST_PROBLEMS = 5
 MOST_NAMED = 3
-
-States = Mapping[str, Sequence[Round]]
-"""The rounds of one comparison per phase."""
 
 
 class _Tested(NamedTuple):
@@ -213,7 +211,9 @@ def _retransmits(where: str, states: States) -> Iterator[str]:
 def _failed(where: str, entry: Comparison, states: States) -> Iterator[str]:
     before, after = entry["before"], entry["after"]
     if after["failed_runs"] > before["failed_runs"]:
-        errors = [run.error for item in states["after"] for run in item.runs if run.error and not run.warmup]
+        errors = [
+            error for item in states["after"] for _run, warmup, _ok, error in item.layout.heads if error and not warmup
+        ]
         first = f"; the first error: {shorten(one_line(errors[0]).rstrip('.'), LONGEST_ERROR)}" if errors else ""
         yield (
             f"{where}: {after['failed_runs']} of {plural(after['runs'], 'run')} failed after the change,"
@@ -231,7 +231,7 @@ def _unknown(entry: Comparison, states: States) -> Iterator[str]:
             yield f"the CPU cost of the {side} is not judged, because its CPU time is missing."
         elif costs[side]["ratio"] is None:
             yield f"the CPU cost of the {side} is not judged, because both states need 6 comparable rounds of it."
-    if not all(_retransmitted(rounds)[1] for rounds in states.values()):
+    if not all(retransmitted(rounds)[1] for rounds in states.values()):
         yield "TCP retransmits are not judged, because a state does not know them."
 
 
@@ -274,7 +274,7 @@ def _item(entry: Comparison, states: States) -> checking.Comparison:
             costs["server" if _side(cost) == "server" else "client"] = short(_more_pct(cost["ratio"]))
     figures: dict[str, object] = {}
     for phase, state in zip(PHASES, (entry["before"], entry["after"]), strict=True):
-        total, runs = _retransmitted(states[phase])
+        total, runs = retransmitted(states[phase])
         figures |= {phase: state["median"], f"failed_{phase}": state["failed_runs"]}
         figures[f"retransmits_{phase}"] = total if runs else None
     made = {
@@ -289,12 +289,6 @@ def _item(entry: Comparison, states: States) -> checking.Comparison:
         **{f"cpu_{side}_pct": value for side, value in costs.items()},
     }
     return cast(checking.Comparison, made)
-
-
-def _retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
-    """TCP retransmits of both ends, and the number of runs that know them."""
-    known = [item for item in rounds if item.retransmits is not None]
-    return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
 
 
 def _side(cost: Part) -> str:

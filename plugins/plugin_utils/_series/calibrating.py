@@ -19,7 +19,7 @@ from .._records.round import LOCAL_PEER, MUST_MATCH, Round
 from .._statistics import planning
 from .._statistics.ranks import short
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
-from .calibration import SCHEMA, forecast, fraction, percent
+from .calibration import SCHEMA, changed, forecast, fraction, percent
 
 MOST_CONTROL_PCT = 5.0
 """A control whose rounds vary by more lets wrong verdicts pass and stops right ones."""
@@ -105,12 +105,13 @@ def _comparable(host: str, slots: Slots) -> tuple[Slots, list[str]]:
     if not slots:
         return slots, []
     last = _ends(slots[max(slots)])
-    same = {number: items for number, items in slots.items() if not _differs(_ends(items), last)}
+    other = {number: [*changed(_ends(items), last)] for number, items in slots.items()}
+    same = {number: items for number, items in slots.items() if not other[number]}
     if len(same) == len(slots):
         return slots, []
-    changed = sorted({item for items in slots.values() for item in _differs(_ends(items), last)})
+    what = sorted({f"{item} of {name}" for found in other.values() for name, item, _then, _now in found})
     count = len(slots) - len(same)
-    return same, [f"{count} rounds of {host} are left out: measured before a change of {', '.join(changed)}."]
+    return same, [f"{count} rounds of {host} are left out: measured before a change of {', '.join(what)}."]
 
 
 def _ends(items: Sequence[Round]) -> dict[str, dict[str, str | None]]:
@@ -125,16 +126,6 @@ def _ends(items: Sequence[Round]) -> dict[str, dict[str, str | None]]:
         name: {key: next(iter(found)) if len(found) == 1 else None for key, found in items.items()}
         for name, items in sorted(values.items())
     }
-
-
-def _differs(ends: Mapping[str, Mapping[str, str | None]], others: Mapping[str, Mapping[str, str | None]]) -> list[str]:
-    """The items that both know and that differ."""
-    return [
-        f"{item} of {name}"
-        for name, items in ends.items()
-        for item, value in items.items()
-        if None not in (value, others.get(name, {}).get(item)) and value != others[name][item]
-    ]
 
 
 def _pooled(records: Iterable[Round]) -> dict[int, Point]:
@@ -323,11 +314,11 @@ def _round_seconds(slots: Slots) -> float | None:
 def _run_seconds(slots: Slots) -> float | None:
     """One run of each workload together."""
     known = by_key(
-        (_name(item), later.started - run.started)
+        (_name(item), later - started)
         for items in slots.values()
         for item in items
-        for run, later in pairwise(item.runs)
-        if run.started is not None and later.started is not None
+        for started, later in pairwise(item.times)
+        if started is not None and later is not None
     )
     return short(math.fsum(median(steps) for steps in known.values()) / 1e6) if known else None
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -33,14 +33,7 @@ Known = Mapping[str, Mapping[str, str | None]]
 def read(results: str | os.PathLike[str], name: str) -> dict[str, Any] | None:
     """The calibration in the folder of a change; None if there is none. ValueError in one sentence if it is damaged."""
     path = record_files.change_folder(os.fspath(results), name) / FILE
-    if not os.path.lexists(path):
-        return None
-    try:
-        return _checked(record_files.read_json(path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path} cannot be used: {record_files.sentence(error)}; calibrate again, or move it away"
-        ) from None
+    return record_files.read_checked(path, _checked, "; calibrate again, or move it away")
 
 
 def _checked(found: Any) -> dict[str, Any]:
@@ -148,15 +141,19 @@ def outdated(calibration: Mapping[str, Any], host: str, known: Known) -> str | N
     """Why the calibration says nothing about a host, in one sentence; None if it does."""
     if host not in calibration["hosts"]:
         return f"{host} is not in the calibration {calibration.get('change')}."
-    for end, items in (calibration["hosts"][host].get("fingerprint") or {}).items():
-        for item in MUST_MATCH:
-            then, now = items.get(item), known.get(end, {}).get(item)
-            if then is not None and now is not None and then != now:
-                of = "" if end == host else f" of its peer {end}"
-                return (
-                    f"the calibration of {host} no longer holds: {item}{of} was {then} and is {now}; calibrate again."
-                )
+    for end, item, then, now in changed(calibration["hosts"][host].get("fingerprint") or {}, known):
+        of = "" if end == host else f" of its peer {end}"
+        return f"the calibration of {host} no longer holds: {item}{of} was {then} and is {now}; calibrate again."
     return None
+
+
+def changed(then: Known, now: Known) -> Iterator[tuple[str, str, str, str]]:
+    """Host, item and both values of each item that is known then and now, and differs."""
+    for end, items in then.items():
+        for item in MUST_MATCH:
+            old, new = items.get(item), now.get(end, {}).get(item)
+            if old is not None and new is not None and old != new:
+                yield end, item, old, new
 
 
 def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:

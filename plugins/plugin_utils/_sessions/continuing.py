@@ -16,7 +16,7 @@ from .._pages.text import one_line
 from .._records.grouping import by_key
 from .._records.record_files import Loaded
 from .._records.round import LOCAL_PEER, Round
-from .schedules import PHASES
+from .._statistics.looks import PHASES
 
 DECIDED = ("IMPROVED", "REGRESSED", "UNCHANGED", "NOT COMPARABLE", "NO DATA")
 """Verdicts of the whole change that end a measurement."""

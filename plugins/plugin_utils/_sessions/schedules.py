@@ -11,9 +11,8 @@ from typing import Any
 
 from .._pages.text import plural
 from .._statistics import looks
-from .._statistics.looks import AFTER, BEFORE
+from .._statistics.looks import AFTER, PHASES
 
-PHASES = (BEFORE, AFTER)
 SHOWN_STATES = 12
 SHOWN_ORDERS = 5
 

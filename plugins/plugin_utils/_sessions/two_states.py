@@ -9,6 +9,7 @@ from typing import Any
 
 from .._pages.text import plural
 from .._records import record_files
+from .._statistics.looks import PHASES
 from . import continuing, schedules
 from .session import Part, Session, step_of
 
@@ -66,7 +67,7 @@ def end(session: TwoStates, host: str, hosts: Any, final: str) -> dict[str, Any]
     """
     # a partner of a host without tunings may have an order of its own
     measured = [_measured(hosts[name].get("__session", session), name, hosts[name]) for name in session["partners"]]
-    succeeded = not measured or any(phases.issuperset(schedules.PHASES) for phases in measured)
+    succeeded = not measured or any(phases.issuperset(PHASES) for phases in measured)
     error = hosts[host].get("__session_error")
     problems = [error] if error else []
     if not succeeded:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 
 from .looks import Look
 from .planning import student
-from .ranks import EXACT_MOST, median
+from .ranks import EXACT_MOST, median, rejected, rejected_by_normal
 from .series import Effect
 
 FEWEST_HOSTS = 6
@@ -64,17 +64,11 @@ def _by_ranks(means: Sequence[float], hosts: int, alpha: float) -> tuple[float, 
 def _critical(n: int, alpha: float) -> int:
     """How many of the outermost Walsh averages the signed-rank test rejects on each side."""
     if n > EXACT_MOST:
-        deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24.0)
-        return max(0, math.floor(n * (n + 1) / 4.0 + NormalDist().inv_cdf(alpha / 2.0) * deviation + 0.5))
+        return rejected_by_normal(n * (n + 1) / 4.0, math.sqrt(n * (n + 1) * (2 * n + 1) / 24.0), alpha)
     counts = [1]
     for rank in range(1, n + 1):
         longer = counts + [0] * rank
         for place, count in enumerate(counts):
             longer[place + rank] += count
         counts = longer
-    below = 0
-    for outside, count in enumerate(counts):
-        below += count
-        if 2.0 * below / 2.0**n > alpha:
-            return outside
-    return 0
+    return rejected(counts, 2.0**n, alpha)

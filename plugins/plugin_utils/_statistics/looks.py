@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-BEFORE, AFTER = "before", "after"
+BEFORE, AFTER = PHASES = "before", "after"
 
 
 class Look(NamedTuple):
@@ -83,7 +83,7 @@ def blocks(most: int, done: int = 0) -> list[int]:
     return [end - begin for begin, end in zip([done, *ends], ends, strict=False)]
 
 
-def order(seed: str, most: int, states: Sequence[str] = (BEFORE, AFTER), done: int = 0) -> list[str]:
+def order(seed: str, most: int, states: Sequence[str] = PHASES, done: int = 0) -> list[str]:
     """The states in the order in which they are measured: a random permutation inside each block.
 
     Only full randomness inside the blocks has no period in common with a disturbance that comes and goes: any limit on

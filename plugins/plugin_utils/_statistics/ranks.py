@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import statistics
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TypeVar
 
 EXACT_MOST = 40
@@ -38,6 +39,11 @@ Figure = TypeVar("Figure", float, float | None)
 def short(value: Figure, digits: int = SIGNIFICANT) -> Figure:
     """A figure with few significant digits: more would be noise, and would differ between mathematical libraries."""
     return None if value is None else float(f"{value:.{digits}g}")
+
+
+def closed_end(value: float) -> float | None:
+    """An end of an interval for a report; None for 0 and infinity, which are open ends."""
+    return short(value) if 0.0 < value < math.inf else None
 
 
 def median(values: Sequence[float]) -> float:
@@ -261,16 +267,19 @@ def _p_two_sided(ranks: tuple[int, ...], size: int, doubled: int) -> float:
 def _critical(n: int, m: int, alpha: float) -> int:
     """How many of the outermost differences the test rejects on each side, without ties."""
     if n + m > EXACT_MOST:
-        deviation = math.sqrt(n * m * (n + m + 1) / 12.0)
-        return max(0, math.floor(n * m / 2.0 + statistics.NormalDist().inv_cdf(alpha / 2.0) * deviation + 0.5))
+        return rejected_by_normal(n * m / 2.0, math.sqrt(n * m * (n + m + 1) / 12.0), alpha)
     _least, counts = _distribution(tuple(range(2, 2 * (n + m) + 1, 2)), m)
-    total = math.comb(n + m, m)
-    below = 0
-    for k in range(n * m // 2 + 1):
-        below += counts[2 * k]
-        if 2.0 * below / total > alpha:
-            return k
-    return n * m // 2
+    return rejected(counts[::2], math.comb(n + m, m), alpha)
+
+
+def rejected(counts: Iterable[int], total: float, alpha: float) -> int:
+    """How many values of a statistic a two-sided test rejects on each side; ``counts``: the cases of each, of all."""
+    return next(place for place, below in enumerate(accumulate(counts)) if 2.0 * below / total > alpha)
+
+
+def rejected_by_normal(mean: float, deviation: float, alpha: float) -> int:
+    """The same for a statistic that counts from 0 and is nearly normal."""
+    return max(0, math.floor(mean + statistics.NormalDist().inv_cdf(alpha / 2.0) * deviation + 0.5))
 
 
 def _tied_interval(before: list[int], after: list[int], differences: list[int], alpha: float) -> tuple[float, float]:

@@ -74,9 +74,8 @@ class Estimate(NamedTuple):
     p: float
 
     def ends(self, factor: float = 1.0) -> tuple[float | None, float | None]:
-        """Both ends of the interval for a report, times ``factor``; None for an open end."""
-        low = stats.short(factor * self.low) if self.low > 0.0 else None
-        return low, stats.short(factor * self.high) if self.high < math.inf else None
+        """Both ends of the interval for a report, times ``factor``."""
+        return stats.closed_end(factor * self.low), stats.closed_end(factor * self.high)
 
 
 class Verdict(NamedTuple):

@@ -157,10 +157,17 @@ def test_what_cannot_be_kept_is_one_sentence(tmp_path, arguments, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_annex_that_is_broken_is_left_alone(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ('{"schema": 1}', r"this version reads an object with schema zpower\.sap_tuning/cpu/1"),
+        ('{"schema": ', r"it is no JSON \(Expecting value, line 1\)"),
+    ],
+)
+def test_an_annex_that_is_broken_is_named_and_left_alone(tmp_path, text, wrong):
     path = tmp_path / "smc-r-2026-11" / "aixapp1" / "cpu-client.json"
     path.parent.mkdir(parents=True)
-    path.write_text('{"schema": 1}')
-    with pytest.raises(AnsibleActionFail, match="this version reads an object with schema zpower.sap_tuning/cpu/1"):
+    path.write_text(text)
+    with pytest.raises(AnsibleActionFail, match=f"{path} cannot be used: {wrong}"):
         run(**KEEP, results=str(tmp_path))
-    assert path.read_text() == '{"schema": 1}'
+    assert path.read_text() == text

@@ -178,7 +178,7 @@ def test_one_bad_row_and_nothing_is_written(folder):
         imported()
     said = str(error.value)
     assert said.startswith("settlement.csv: nothing was imported, 30 rows cannot be used. line 4: units is '0'; a ")
-    assert said.count("belongs there") == measurement_import.MOST_SHOWN and len(said) < 500
+    assert said.count("belongs there") == measurement_import.PROBLEMS_SHOWN and len(said) < 500
     assert not Path("results").exists()
 
 

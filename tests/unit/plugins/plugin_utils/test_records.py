@@ -250,7 +250,9 @@ def test_a_run_without_its_figure_is_a_failed_run(tmp_path):
     (item,) = record_files.load_change(tmp_path, CHANGE).records
     assert item.good == [50.0, 50.0]
     assert item.failed == 3
-    assert {run.error for run in item.runs if not run.ok} == {"the run ended well but brought no av2_us"}
+    assert {error for _run, _warmup, ok, error in item.layout.heads if not ok} == {
+        "the run ended well but brought no av2_us"
+    }
 
 
 @pytest.mark.parametrize(
@@ -401,13 +403,13 @@ def test_the_runs_of_a_round_come_back_in_their_order():
     record = factory.make_record([52.0, 51.0, 50.0, 53.0])
     record["runs"][2] = factory.fail_run(record["runs"][2])
     item = Reader().measurement(record)
-    assert [(run.run, run.warmup, run.ok, run.value) for run in item.runs] == [
+    assert [(*head[:3], value) for head, value in zip(item.layout.heads, item.values, strict=True)] == [
         (0, True, True, 52.0),
         (1, False, True, 51.0),
         (2, False, False, None),
         (3, False, True, 53.0),
     ]
-    assert [time_text(run.started) for run in item.runs] == [run["started"] for run in record["runs"]]
+    assert [time_text(started) for started in item.times] == [run["started"] for run in record["runs"]]
     assert item.good == [51.0, 53.0]
     assert item.failed == 3
 
