@@ -66,11 +66,8 @@ def server(options, params, search_path):
         return tool, {"version": pingpong.VERSION, "kind": options["transport"]}, {}
     program = NETWORK_TOOLS[tool]
     binary = _binary(program, params["path"], search_path, True)
-    how = {
-        "version": programs.version(binary, *program.VERSION),
-        "program": functools.partial(program.server_argv, binary),
-    }
-    return tool, how, {}
+    serve = functools.partial(program.server_argv, binary)
+    return tool, {"version": programs.version(binary, *program.VERSION), "program": serve}, {}
 
 
 def workloads(options, params, search_path):
