@@ -4,6 +4,16 @@
 
 import posixpath
 
+# Where settings of the kernel are stored.
+SYSCTL = (
+    "/etc/sysctl.conf",
+    "/etc/sysctl.d",
+    "/usr/lib/sysctl.d",
+    "/lib/sysctl.d",
+    "/run/sysctl.d",
+    "/usr/local/lib/sysctl.d",
+)
+
 
 class Holdings:
     """{path: ""} for what the capture holds as a whole, {path: sentence} for what it lacks; the longest path decides.

@@ -9,7 +9,7 @@ import json
 import re
 
 from .._host import cpu_lists
-from .holdings import Holdings
+from .holdings import SYSCTL, Holdings
 from .tree import FILE, UNREADABLE, Entry
 
 VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
@@ -21,19 +21,7 @@ _RED_HAT = "a sos report copies it on Red Hat systems only"
 _COPIED = (
     ("processor", ("/proc/cpuinfo", "/sys/devices/system/cpu")),
     ("system", ("/proc/sys", "/etc/sysconfig", "/etc/default")),
-    (
-        "kernel",
-        (
-            "/proc/cmdline",
-            "/etc/sysctl.conf",
-            "/etc/sysctl.d",
-            "/lib/sysctl.d",
-            "/usr/lib/sysctl.d",
-            "/run/sysctl.d",
-            "/usr/local/lib/sysctl.d",
-            "/etc/modprobe.d",
-        ),
-    ),
+    ("kernel", ("/proc/cmdline", "/etc/modprobe.d") + SYSCTL),
     (
         "systemd",
         (

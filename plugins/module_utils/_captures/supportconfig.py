@@ -9,7 +9,7 @@ import posixpath
 import re
 
 from . import sections
-from .holdings import Holdings
+from .holdings import SYSCTL, Holdings
 from .virtual import Virtual
 
 _NAME = re.compile(r"^(?:scc|nts)_(.+?)_([0-9]{2})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})(?:_|\Z)")
@@ -135,17 +135,7 @@ def holdings(texts, reader):
     found.holds("/dev/null")
     for text, paths in (
         ("boot.txt", ("/proc/cmdline", "/etc/default/grub")),
-        (
-            "env.txt",
-            (
-                "/etc/sysctl.conf",
-                "/etc/sysctl.d",
-                "/usr/lib/sysctl.d",
-                "/lib/sysctl.d",
-                "/run/sysctl.d",
-                "/usr/local/lib/sysctl.d",
-            ),
-        ),
+        ("env.txt", SYSCTL),
         ("etc.txt", ("/etc/*.conf", "/etc/tmpfiles.d", "/etc/modules-load.d", "/etc/saptune/extra")),
         ("udev.txt", ("/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")),
         ("sysconfig.txt", ("/etc/sysconfig",)),

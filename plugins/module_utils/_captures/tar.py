@@ -93,7 +93,6 @@ def members(stream, budget):
 
     stream: an unpacking.Stream; its cut becomes true if the archive ends too early. Raises HostError.
     """
-    counted = _Counted(stream)
     first, long_name, long_link, pax = True, None, None, {}
     while True:
         block = stream.read(_BLOCK)
@@ -135,7 +134,7 @@ def members(stream, budget):
         what = FOLDER if kind in (b"0", b"\0") and name.endswith(b"/") else _KINDS[kind]
         size = (int(pax[b"size"]) if b"size" in pax else size) if what == FILE else 0
         device = (_number(fields[13], stream.name), _number(fields[14], stream.name)) if what == CHARACTER else (0, 0)
-        counted.begin(size)
+        end = stream.position + size + -size % _BLOCK
         yield Member(
             checked_name(name, stream.name),
             what,
@@ -145,23 +144,9 @@ def members(stream, budget):
             device,
         )
         long_name, long_link, pax = None, None, {}
-        if not counted.finish():
+        if not stream.skip(end - stream.position):
             stream.cut = True
             return
-
-
-class _Counted:
-    """Knows how much of a member its reader has left, from the position of the stream."""
-
-    def __init__(self, stream):
-        self._stream = stream
-        self._end = 0
-
-    def begin(self, size):
-        self._end = self._stream.position + size + -size % _BLOCK
-
-    def finish(self):
-        return self._stream.skip(self._end - self._stream.position)
 
 
 def _header_data(stream, kind, size):

@@ -14,7 +14,6 @@ from .errors import MeasureError, ServerGone, explain
 # Sockets load the codec of host names only when they need it; a server outlives the files it was started from.
 codecs.lookup("idna")
 
-PROTOCOL = 1
 MAX_LINE = 64 * 1024
 CONTROL_TIMEOUT = 10.0
 

@@ -72,7 +72,7 @@ def standin(folder, kind, monkeypatch, maximum=250000):
 
 
 def asked(load="sd_benchmark", **options):
-    values = {"users": 3, "locks_per_user": 10, "processes": 1, "seconds": 1, "allow_foreign_locks": False}
+    values = {"users": 3, "locks_per_user": 10, "processes": 1, "run_seconds": 1, "allow_foreign_locks": False}
     return enqueue.Asked(load, **dict(values, **options))
 
 

@@ -281,8 +281,13 @@ class Command(Workload):
         return text
 
     def _call(self, name, guardian, window=None):
-        """Run a step to its end: programs.Done. MeasureError if it cannot be run or its exit code is no good one."""
-        step = self._steps[name]
+        """Run a step, if it was given, to its end: programs.Done.
+
+        MeasureError if it cannot be run or its exit code is no good one.
+        """
+        step = self._steps.get(name)
+        if step is None:
+            return None
         try:
             done = programs.run(
                 step.argv,
@@ -302,20 +307,16 @@ class Command(Workload):
             raise MeasureError(self._hidden("%s%s" % ("" if name == "argv" else name + ": ", error))) from None
         return done
 
-    def _call_if_given(self, name, guardian):
-        if name in self._steps:
-            self._call(name, guardian)
-
     def prepare(self, setting):
         cleans = "cleanup" in self._steps or "cleanup_run" in self._steps
         self._guardian = releasing.Guardian(self._clean_up_alone if cleans else None)
         self._guardian.owes(cleans)
-        self._call_if_given("prepare", self._guardian)
+        self._call("prepare", self._guardian)
 
     def run(self, setting, window):
         self._begun = True
         try:
-            self._call_if_given("prepare_run", self._guardian)
+            self._call("prepare_run", self._guardian)
             done = self._call("argv", self._guardian, window)
             outcome = self._outcome(done)
         except (MeasureError, OSError):
@@ -328,7 +329,7 @@ class Command(Workload):
 
     def _end_run(self):
         self._begun = False
-        self._call_if_given("cleanup_run", self._guardian)
+        self._call("cleanup_run", self._guardian)
 
     def _outcome(self, done):
         texts = {"stdout": done.out.text, "stderr": done.err.text}
@@ -357,7 +358,7 @@ class Command(Workload):
         finally:
             try:
                 if self._guardian.owed:
-                    self._call_if_given("cleanup", self._guardian)
+                    self._call("cleanup", self._guardian)
             finally:
                 self._guardian.owes(False)
                 self._guardian.close()
@@ -366,6 +367,6 @@ class Command(Workload):
     def _clean_up_alone(self):
         """In the guardian, after this process was killed: both ways of cleaning up."""
         try:
-            self._call_if_given("cleanup_run", None)
+            self._call("cleanup_run", None)
         finally:
-            self._call_if_given("cleanup", None)
+            self._call("cleanup", None)

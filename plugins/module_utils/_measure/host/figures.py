@@ -104,9 +104,9 @@ def read(figures, texts, seconds=READ_SECONDS):
     pid = daemon.fork(_answer, figures, texts, seconds, write_end)
     os.close(write_end)
     try:
-        data = _all_of(read_end)
+        with os.fdopen(read_end, "rb") as stream:
+            data = stream.read()
     finally:
-        os.close(read_end)
         with contextlib.suppress(OSError):
             os.waitpid(pid, 0)
     if not data:
@@ -130,12 +130,3 @@ def _answer(figures, texts, seconds, descriptor):
     except MeasureError as error:
         answer = {"error": str(error)}
     os.write(descriptor, json.dumps(answer).encode("ascii"))
-
-
-def _all_of(descriptor):
-    data = b""
-    while True:
-        piece = os.read(descriptor, 65536)
-        if not piece:
-            return data
-        data += piece

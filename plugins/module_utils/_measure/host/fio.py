@@ -21,27 +21,6 @@ from . import scratch
 TOOL = "fio"
 PREFIX = "zpower-fio-"
 KIB, MIB = 1024, 1024 * 1024
-# The options of the module, documented in plugins/modules/workload.py.
-OPTIONS = {
-    "directory": {"type": "path", "required": True},
-    "patterns": {
-        "type": "list",
-        "elements": "str",
-        "choices": ["seqread", "seqwrite", "randread", "randwrite"],
-        "default": ["seqread", "seqwrite", "randread", "randwrite"],
-    },
-    "modes": {
-        "type": "list",
-        "elements": "str",
-        "choices": ["buffered", "direct", "async"],
-        "default": ["direct", "async"],
-    },
-    "jobs": {"type": "list", "elements": "int", "default": [1]},
-    "size_mib": {"type": "int", "default": 256},
-    "iodepth": {"type": "int", "default": 16},
-}
-LIMITS = {"jobs": (1, 64), "size_mib": (1, MIB), "iodepth": (1, 1024)}
-
 # rw: fio's word for a pattern; kib: the size of one request.
 Pattern = namedtuple("Pattern", "rw kib metric")
 _RATE, _REQUESTS = Metric("kib_per_s", "KiB/s", "higher"), Metric("iops", "requests/s", "higher")
@@ -52,6 +31,16 @@ PATTERNS = {
     "randwrite": Pattern("randwrite", 8, _REQUESTS),
 }
 _ENGINES = {"buffered": "psync", "direct": "psync", "async": "libaio"}
+# The options of the module, documented in plugins/modules/workload.py.
+OPTIONS = {
+    "directory": {"type": "path", "required": True},
+    "patterns": {"type": "list", "elements": "str", "choices": list(PATTERNS), "default": list(PATTERNS)},
+    "modes": {"type": "list", "elements": "str", "choices": list(_ENGINES), "default": ["direct", "async"]},
+    "jobs": {"type": "list", "elements": "int", "default": [1]},
+    "size_mib": {"type": "int", "default": 256},
+    "iodepth": {"type": "int", "default": 16},
+}
+LIMITS = {"jobs": (1, 64), "size_mib": (1, MIB), "iodepth": (1, 1024)}
 # The time limit for writing the files assumes at least this speed.
 _SLOWEST_MIB_PER_S = 5.0
 _START_SECONDS = 30.0

@@ -8,6 +8,7 @@ program. Locks that it sets for a measurement have a name of their own, by which
 
 import os
 import re
+import statistics
 import time
 from collections import namedtuple
 
@@ -131,29 +132,23 @@ class EnqAdmin(enqueue.LockWorkload):
         self.version = release_of(self._runner.ask(self._command.info(), _ASK_SECONDS))
         self.begin(0 if self.asked.load == "live_statistics" else self._count())
 
-    def measure(self, setting, window):
-        if self.asked.load == "create_locks":
-            return self._create_locks(setting, window)
-        if self.asked.load == "verify_entries":
-            return self._verify_entries(setting, window)
-        if self.asked.load == "sd_benchmark":
-            return self._sd_benchmark(setting, window)
+    def live_statistics(self, setting, window):
         return self._repeated([[self._command.info()]], setting, window)
 
-    def _create_locks(self, setting, window):
+    def create_locks(self, setting, window):
         calls = [self._command.set_locks(self.asked.locks_per_user, owner) for owner in self._owners]
         with self.setting_locks():
             outcome = self._once(calls, setting, window)
         outcome.metrics["units"] = self.asked.users * self.asked.locks_per_user
         return outcome
 
-    def _verify_entries(self, setting, window):
+    def verify_entries(self, setting, window):
         with self.setting_locks():
             for owner in self._owners:
                 self._ask(self._command.set_locks(self.asked.locks_per_user, owner))
             return self._repeated([[self._command.locks("*", LOCK_NAME)]], setting, window)
 
-    def _sd_benchmark(self, setting, window):
+    def sd_benchmark(self, setting, window):
         """Each process sets a lock of its user and releases it, repeatedly."""
         pairs = [
             [self._command.set_locks(1, owner) for owner in self._owners],
@@ -177,7 +172,7 @@ class EnqAdmin(enqueue.LockWorkload):
         """Repeat the steps of calls until the run is over, in each turn with the next owners."""
         texts, turn, count, begin = [], 0, self.asked.processes, time.monotonic()
         with window:
-            while not texts or time.monotonic() - begin < self.asked.seconds:
+            while not texts or time.monotonic() - begin < self.asked.run_seconds:
                 for calls in steps:
                     some = [calls[(turn * count + number) % len(calls)] for number in range(count)]
                     texts += self._runner.together(some, setting.timeout).texts
@@ -203,10 +198,9 @@ class EnqAdmin(enqueue.LockWorkload):
 
 
 def _outcome(texts, elapsed):
-    times = sorted(parse(text).response_us for text in texts)
-    middle = len(times) // 2
-    median = times[middle] if len(times) % 2 else (times[middle - 1] + times[middle]) / 2.0
+    times = [parse(text).response_us for text in texts]
+    median = statistics.median(times)
     if median <= 0:
         raise MeasureError("enq_admin printed a response time of 0: raise locks_per_user")
-    metrics = {"response_us": median, "response_max_us": times[-1], "units": len(texts)}
+    metrics = {"response_us": median, "response_max_us": max(times), "units": len(texts)}
     return Outcome(metrics, "\n".join(texts[:2] + texts[-1:]), elapsed, None)

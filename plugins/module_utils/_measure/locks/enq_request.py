@@ -76,14 +76,7 @@ def workloads(options, params, search_path):
         raise MeasureError("the session is that of %s, which measures no locks" % tool)
     found = find_server(options)
     choose_tool(tool, found)
-    asked = enqueue.Asked(
-        options["load"],
-        options["users"],
-        options["locks_per_user"],
-        options["processes"],
-        options["run_seconds"],
-        options["allow_foreign_locks"],
-    )
+    asked = enqueue.Asked(**{name: options[name] for name in enqueue.Asked._fields})
     binary = find_program(tool, params["path"], found, search_path)
     runner = Runner(enqueue.user_of(found))
     counters = enq_statistics.source(found, params["address"], enqueue.folders(found), runner)

@@ -127,15 +127,15 @@ class Enqt(enqueue.LockWorkload):
                 "enqt takes %s with one process: several would ask for the same locks; raise users" % asked.load
             )
         if asked.load in ("sd_benchmark", "live_statistics"):
-            if asked.seconds < _LEAST_SECONDS or asked.seconds != int(asked.seconds):
+            if asked.run_seconds < _LEAST_SECONDS or asked.run_seconds != int(asked.run_seconds):
                 raise MeasureError(
                     "run_seconds is %g; enqt takes whole seconds, and prints its rates every second: at least %d"
-                    % (asked.seconds, _LEAST_SECONDS)
+                    % (asked.run_seconds, _LEAST_SECONDS)
                 )
-            self.metric = enqueue.rate(longest_average(asked.seconds))
-            self.params["interval"] = interval(asked.seconds)
+            self.metric = enqueue.rate(longest_average(asked.run_seconds))
+            self.params["interval"] = interval(asked.run_seconds)
         self._binary, self._profile = binary, profile
-        self._interval = interval(asked.seconds)
+        self._interval = interval(asked.run_seconds)
         self._before = None
 
     def _command(self, intent, *numbers):
@@ -145,7 +145,7 @@ class Enqt(enqueue.LockWorkload):
     def argv(self):
         load, asked = self.asked.load, self.asked
         if load == "sd_benchmark":
-            return self._command(load, asked.seconds)
+            return self._command(load, asked.run_seconds)
         if load == "create_locks":
             return self._command(load, asked.users, asked.locks_per_user)
         return self._command(load, self._interval) if load == "live_statistics" else self._verify(1)
@@ -160,16 +160,7 @@ class Enqt(enqueue.LockWorkload):
         self._before = 0 if self.asked.load == "live_statistics" else self._entries()
         self.begin(self._before)
 
-    def measure(self, setting, window):
-        work = {
-            "sd_benchmark": self._sd_benchmark,
-            "create_locks": self._create_locks,
-            "verify_entries": self._verify_entries,
-            "live_statistics": self._live_statistics,
-        }
-        return work[self.asked.load](setting, window)
-
-    def _sd_benchmark(self, setting, window):
+    def sd_benchmark(self, setting, window):
         # The load releases its locks by itself. With locks of others in the table, those that stay could be theirs.
         self._runner.guardian.owes(not self.asked.allow_foreign_locks)
         with self._runner.watched(self._command("live_statistics", self._interval)) as watched:
@@ -183,10 +174,10 @@ class Enqt(enqueue.LockWorkload):
             metrics = parse_rates(raw)
         return self._rated(metrics, raw, ran.elapsed)
 
-    def _live_statistics(self, setting, window):
+    def live_statistics(self, setting, window):
         begin = time.monotonic()
         with window, self._runner.watched(self.argv) as watched:
-            time.sleep(self.asked.seconds)
+            time.sleep(self.asked.run_seconds)
             elapsed = time.monotonic() - begin
         raw = "".join(watched)
         return self._rated(parse_rates(raw), raw, elapsed)
@@ -203,13 +194,13 @@ class Enqt(enqueue.LockWorkload):
     def _requested(self):
         return self.asked.users * self.asked.locks_per_user
 
-    def _create_locks(self, setting, window):
+    def create_locks(self, setting, window):
         with self.setting_locks():
             ran = self._create(setting.timeout, window)
         metrics = {"units": self._requested(), "lock_us": round(ran.elapsed * 1e6 / self._requested(), 4)}
         return Outcome(metrics, ran.texts[0], ran.elapsed, None)
 
-    def _verify_entries(self, setting, window):
+    def verify_entries(self, setting, window):
         with self.setting_locks():
             self._create(setting.timeout)
             ran = self._runner.together([self.argv], setting.timeout, window)

@@ -18,8 +18,8 @@ from ..workloads.workload import Metric, Workload, workload_name
 
 LOADS = ("sd_benchmark", "create_locks", "verify_entries", "live_statistics")
 
-# The options of a workload. seconds: the length of a run, if the load is not a number of locks.
-Asked = namedtuple("Asked", "load users locks_per_user processes seconds allow_foreign_locks")
+# The options of a workload. run_seconds: the length of a run, if the load is not a number of locks.
+Asked = namedtuple("Asked", "load users locks_per_user processes run_seconds allow_foreign_locks")
 
 # An enqueue server. kind: ENSA1 or ENSA2; profile: of its instance, as this host sees it; host: from the name of the
 # profile; local: whether the instance is on this host; how: the source of the kind.
@@ -124,7 +124,7 @@ def user_of(server):
 
 
 class LockWorkload(Workload):
-    """A workload of locks. A subclass has METRICS {load: Metric}, measure() instead of run(), and destroy().
+    """A workload of locks. A subclass has METRICS {load: Metric}, destroy(), and a method like run() for each load.
 
     runner: an enq_programs.Runner. statistics: a source of the server's own counters (enq_statistics.py), or None.
     found: the enqueue server, as the module returns it.
@@ -133,14 +133,14 @@ class LockWorkload(Workload):
     family = "enqueue"
     METRICS = {}
     found = {}
-    UNITS = {"sd_benchmark": "operation", "create_locks": "lock", "verify_entries": "entry", "live_statistics": ""}
+    UNITS = dict(dict.fromkeys(LOADS, "operation"), create_locks="lock", verify_entries="entry")
 
     def __init__(self, asked, runner, statistics=None):
         self.asked = asked
         self.name = workload_name(self.tool, asked.load, asked.processes)
         self.connections = asked.processes
         self.metric = self.METRICS[asked.load]
-        self.unit = self.UNITS[asked.load] or "operation"
+        self.unit = self.UNITS[asked.load]
         self.params = {"load": asked.load, "users": asked.users, "locks_per_user": asked.locks_per_user}
         self._runner, self._statistics = runner, statistics
 
@@ -150,15 +150,11 @@ class LockWorkload(Workload):
 
     def run(self, setting, window):
         before = self._statistics.sample() if self._statistics else None
-        outcome = self.measure(setting, window)
+        outcome = getattr(self, self.asked.load)(setting, window)
         after = self._statistics.sample() if self._statistics else None
         if before and after:
             outcome.metrics.update(self._statistics.between(before, after))
         return outcome
-
-    def measure(self, setting, window):
-        """As Workload.run()."""
-        raise NotImplementedError
 
     def destroy(self):
         """Release the locks of this measurement; MeasureError if some stay."""

@@ -8,6 +8,7 @@ from ..workloads import programs
 from . import network
 
 TOOL, SERVER = "netperf", "netserver"
+VERSION = ("-V", r"version (\S+)")
 _LINE = re.compile(r"^([A-Z0-9_]+)=(.*)$", re.MULTILINE)
 _NUMBER = re.compile(programs.FIGURE + r"\Z")
 # Test and output selectors by the direction of the data; each sending call is a whole message.
@@ -16,12 +17,6 @@ _TESTS = {
     "out": ("TCP_STREAM", "ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,LOCAL_SEND_CALLS"),
     "in": ("TCP_MAERTS", "ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,REMOTE_SEND_CALLS"),
 }
-
-
-def version(binary):
-    """The version that netperf or netserver prints with -V, or "unknown"."""
-    match = re.search(r"version (\S+)", programs.ask([binary, "-V"]))
-    return match.group(1) if match else "unknown"
 
 
 def server_argv(binary, address, port):

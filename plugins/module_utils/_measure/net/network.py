@@ -15,22 +15,18 @@ from . import engines, pingpong
 # bytes in one direction only.
 Kind = namedtuple("Kind", "name request response stream")
 
-KINDS = (
+_KINDS = (
     Kind("latency", 1, 1, None),
     Kind("onlTrans", 200, 1000, None),
     Kind("database", 200, 30 * 1024, None),
     Kind("strRead", 30 * 1024, None, "in"),
     Kind("strWrite", 30 * 1024, None, "out"),
 )
-KIND_NAMES = tuple(kind.name for kind in KINDS)
+KINDS = {kind.name: kind for kind in _KINDS}
 CONNECTIONS = (1, 10, 50, 250)
 
 _MEAN = Metric("avg_us", "\u00b5s", "lower")
 _STREAM = Metric("kib_per_s", "KiB/s", "higher")
-
-
-def kind_named(name):
-    return KINDS[KIND_NAMES.index(name)]
 
 
 def _describe(workload, kind, connections, response_metric):
@@ -84,7 +80,7 @@ class Program(Workload):
     """
 
     transport = transport.TCP
-    kinds = KIND_NAMES
+    kinds = tuple(KINDS)
     # whether several of its clients can be run at once
     parallel = True
 

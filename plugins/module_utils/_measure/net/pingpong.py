@@ -225,18 +225,7 @@ def figures(times, round_trips, size):
 def describe(values, size, connections):
     """A run's figures as text, for the raw output in the record."""
     return (
-        "send and receive %d messages (len %d) over %d connection(s)\n"
-        "avg  %.3f us\nmax  %.3f us\nmin  %.3f us\ntr   %.3f KiB/s\n"
-        "excluding max and min:\nav2  %.3f us\ntr2  %.3f KiB/s\n"
-        % (
-            values["round_trips"],
-            size,
-            connections,
-            values["avg_us"],
-            values["max_us"],
-            values["min_us"],
-            values["tr_kib_per_s"],
-            values["av2_us"],
-            values["tr2_kib_per_s"],
-        )
-    )
+        "send and receive %(round_trips)d messages (len %(size)d) over %(connections)d connection(s)\n"
+        "avg  %(avg_us).3f us\nmax  %(max_us).3f us\nmin  %(min_us).3f us\ntr   %(tr_kib_per_s).3f KiB/s\n"
+        "excluding max and min:\nav2  %(av2_us).3f us\ntr2  %(tr2_kib_per_s).3f KiB/s\n"
+    ) % dict(values, size=size, connections=connections)

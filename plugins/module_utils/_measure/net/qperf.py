@@ -8,13 +8,8 @@ from ..workloads import programs
 from . import network
 
 TOOL = SERVER = "qperf"
+VERSION = ("--version", r"qperf (\S+)")
 _LINE = re.compile(r"^[ \t]+(\w+)[ \t]+=[ \t]+%s (\S+)[ \t]*$" % programs.FIGURE, re.MULTILINE)
-
-
-def version(binary):
-    """The version that qperf prints, or "unknown"."""
-    match = re.search(r"qperf (\S+)", programs.ask([binary, "--version"]))
-    return match.group(1) if match else "unknown"
 
 
 def server_argv(binary, _address, port):

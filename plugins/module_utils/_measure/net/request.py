@@ -17,17 +17,13 @@ from . import netperf, network, pingpong, qperf, sockperf
 
 MOST_CONNECTIONS = 250
 TRANSPORT = {"type": "str", "choices": [transport.TCP, transport.SMC], "default": transport.TCP}
-# Programs for the network workloads. Each file has TOOL, SERVER, version, server_argv and Workload.
+# Programs for the network workloads. Each file has TOOL, SERVER, VERSION (arguments of programs.version()), server_argv
+# and Workload.
 NETWORK_TOOLS = {tool.TOOL: tool for tool in (netperf, qperf, sockperf)}
 # The options of the module, documented in plugins/modules/workload.py.
 OPTIONS = {
     "tool": {"type": "str", "choices": [pingpong.TOOL] + sorted(NETWORK_TOOLS)},
-    "kinds": {
-        "type": "list",
-        "elements": "str",
-        "choices": list(network.KIND_NAMES),
-        "default": list(network.KIND_NAMES),
-    },
+    "kinds": {"type": "list", "elements": "str", "choices": list(network.KINDS), "default": list(network.KINDS)},
     "connections": {"type": "list", "elements": "int", "default": list(network.CONNECTIONS)},
     "transport": TRANSPORT,
 }
@@ -70,8 +66,8 @@ def server(options, params, search_path):
         return tool, {"version": pingpong.VERSION, "kind": options["transport"]}, {}
     program = NETWORK_TOOLS[tool]
     binary = _binary(program, params["path"], search_path, True)
-    how = {"version": program.version(binary), "program": functools.partial(program.server_argv, binary)}
-    return tool, how, {}
+    serve = functools.partial(program.server_argv, binary)
+    return tool, {"version": programs.version(binary, *program.VERSION), "program": serve}, {}
 
 
 def workloads(options, params, search_path):
@@ -85,14 +81,14 @@ def workloads(options, params, search_path):
     check_lists(options, ("kinds", "connections"), "network.")
     check_limits(options, {"connections": (1, MOST_CONNECTIONS)}, "network.")
     check_transport(tool, options["transport"])
-    shapes = [(network.kind_named(kind), number) for kind, number in _shapes(options)]
+    shapes = [(network.KINDS[kind], number) for kind, number in _shapes(options)]
     if tool == pingpong.TOOL:
         where = target(params, options["transport"])
         return [network.Pingpong(where, kind, number) for kind, number in shapes]
     program = NETWORK_TOOLS[tool]
     network.check(program.Workload, options["kinds"], options["connections"])
     binary = _binary(program, params["path"], search_path, False)
-    version, where = program.version(binary), (params["address"], session["port"])
+    version, where = programs.version(binary, *program.VERSION), (params["address"], session["port"])
     made = [program.Workload(binary, version, where, kind, number) for kind, number in shapes]
     for workload in made:
         workload.params["server_version"] = session["version"]

@@ -10,6 +10,7 @@ from ..workloads import programs
 from . import network
 
 TOOL = SERVER = "sockperf"
+VERSION = ("--version", r"version ([^\s,]+)")
 SMALLEST = 14
 _NUMBER = r"\s*=?\s*" + programs.FIGURE
 _PING = {
@@ -27,12 +28,6 @@ NO_ANSWER = "No messages were received"
 NO_OBSERVATION = "sockperf counted no round trip between its warm-up of 400 ms and the end of the run"
 _TOTAL = re.compile(r"\[Total Run\] RunTime=%s sec;.*ReceivedMessages=([0-9]{1,12})\b" % programs.FIGURE)
 _SENT = re.compile(r"Total of ([0-9]{1,12}) messages sent in %s sec" % programs.FIGURE)
-
-
-def version(binary):
-    """The version that sockperf prints, or "unknown"."""
-    match = re.search(r"version ([^\s,]+)", programs.ask([binary, "--version"]))
-    return match.group(1) if match else "unknown"
 
 
 def server_argv(binary, address, port):
@@ -83,10 +78,10 @@ class Workload(network.Program):
     kinds = ("latency", "strWrite")
     parallel = False
 
-    def __init__(self, binary, version_, server, kind, connections):
+    def __init__(self, binary, version, server, kind, connections):
         if kind.stream is None:
             kind = kind._replace(request=SMALLEST, response=SMALLEST)
-        super().__init__(binary, version_, server, kind, connections)
+        super().__init__(binary, version, server, kind, connections)
 
     @property
     def argv(self):

@@ -73,22 +73,10 @@ def _one_run(workload, plan, ends):
     return run, round_trips
 
 
-def _prepare(workload, plan, ends):
-    """None, or one sentence why no run of the workload can begin."""
+def _problem(act, *arguments):
+    """None, or one sentence why act() failed."""
     try:
-        if ends.gone:
-            raise MeasureError(ends.gone)
-        workload.prepare(plan)
-    except (MeasureError, OSError) as error:
-        ends.check()
-        return sentence(error)
-    return None
-
-
-def _finish(workload):
-    """None, or one sentence about what stays behind."""
-    try:
-        workload.finish()
+        act(*arguments)
     except (MeasureError, OSError) as error:
         return sentence(error)
     return None
@@ -98,17 +86,19 @@ def measure_workload(workload, plan, ends):
     """One workload of a round: a record without idle, fingerprint and ids. It never raises for a failed run."""
     started, runs, counted = utc_now(), [], []
     try:
-        problem = _prepare(workload, plan, ends)
+        problem = ends.gone or _problem(workload.prepare, plan)
+        if problem:
+            ends.check()
         for number in range(plan.warmup + plan.runs):
             run, round_trips = _no_result("not begun: %s" % problem), None
-            if problem is None:
+            if not problem:
                 run, round_trips = _one_run(workload, plan, ends)
             run.update(run=number, warmup=number < plan.warmup)
             runs.append(run)
             if round_trips and not run["warmup"]:
                 counted.append(round_trips)
     finally:
-        left_behind = _finish(workload)
+        left_behind = _problem(workload.finish)
     record = {
         "schema": SCHEMA,
         "workload": _description(workload),

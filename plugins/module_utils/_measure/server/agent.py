@@ -19,7 +19,7 @@ from ..._host.errors import HostError
 from .. import processes, transport, wire
 from ..errors import MeasureError
 from ..net import pingpong
-from ..workloads import programs
+from ..workloads import programs, releasing
 from . import serving
 
 READY_TIMEOUT = 30.0
@@ -30,36 +30,27 @@ TURN_TIMEOUT = 10.0
 
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
-    """The life of the daemon. start_child returns (child process, its port), or is None."""
-    child, lifeline, port = None, None, None
+    """The life of the daemon. start_child(guardian) returns (child process, its port), or is None."""
+    child, guardian, port = None, None, None
     server = serving.Server(listeners, token, lifetime)
     try:
         if start_child is not None:
-            child, port = start_child()
-            lifeline = _guard(child.pid)
-            server.keep_private(lifeline)
+            # It holds no listening sockets, so that a killed server refuses its clients at once.
+            guardian = releasing.Guardian()
+            child, port = start_child(guardian)
         say_ready({"pid": os.getpid(), "start_time": processes.start_time(os.getpid()), "port": port})
         server.run(child.pid if child else None)
     finally:
         if child is not None:
             _end_child(child)
-        if lifeline is not None:
-            os.close(lifeline)
+        if guardian is not None:
+            guardian.close()
 
 
 def _end_child(child):
     processes.end_group(child.pid, processes.start_time(child.pid), 2.0)
     with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the kernel: init takes it over
         child.wait(1.0)
-
-
-def _guard(pid):
-    """Let pid end with this process; returns a descriptor that has to stay open until then.
-
-    The guard holds no listening sockets, so that a killed server refuses its clients at once.
-    """
-    began = processes.start_time(pid)
-    return daemon.guard(lambda: processes.end_group(pid, began, 2.0))[1]
 
 
 @contextlib.contextmanager
@@ -83,16 +74,18 @@ def _one_at_a_time():
         os.close(folder)
 
 
-def _start_program(argv_of, address, port, avoid):
+@_one_at_a_time()
+def _start_program(argv_of, address, port, avoid, guardian):
     """Start a server program on port, or on the first free one; return (Popen, port) once it accepts connections.
 
-    argv_of(address, port): its command line; address is a number, or None for all of them.
+    argv_of(address, port): its command line; address is a number, or None for all of them. guardian: ends the program
+    if this process cannot.
     """
-    with _one_at_a_time():
-        return _start_on_port(argv_of, address, port, avoid)
 
+    def begin():
+        guardian.started()
+        _limit_files()
 
-def _start_on_port(argv_of, address, port, avoid):
     # The port has to be free on every address: some programs listen on all of them.
     listeners, number = serving.listen(serving.ALL, port, avoid)
     for listener in listeners:
@@ -104,7 +97,7 @@ def _start_on_port(argv_of, address, port, avoid):
             stdout=output,
             stderr=subprocess.STDOUT,
             env=programs.environment(argv[0], os.environ),
-            begin=_limit_files,
+            begin=begin,
         )
         if _accepts(child, address, number):
             return child, number
@@ -231,22 +224,25 @@ class LocalServer:
 
     def __init__(self, lifetime):
         self._lifetime = lifetime
-        self._pid = self._guard = self._lifeline = None
+        self._pid = self._guardian = None
         self.target = None
 
     def __enter__(self):
         listeners = [serving.bind_loopback()]
         token = secrets.token_hex(16)
         self.target = wire.Target("127.0.0.1", listeners[0].getsockname()[1], token)
-        self._pid = daemon.fork(lambda: serving.Server(listeners, token, self._lifetime).run())
-        listeners[0].close()
-        pid, began = self._pid, processes.start_time(self._pid)
         # Ansible waits for the end of the module's output, which the server holds open.
-        self._guard, self._lifeline = daemon.guard(lambda: processes.end(pid, began, 2.0))
+        self._guardian = releasing.Guardian()
+
+        def serve():
+            self._guardian.started()
+            serving.Server(listeners, token, self._lifetime).run()
+
+        self._pid = daemon.fork(serve)
+        listeners[0].close()
         return self
 
     def __exit__(self, *_details):
         os.kill(self._pid, signal.SIGTERM)
         os.waitpid(self._pid, 0)
-        os.close(self._lifeline)
-        os.waitpid(self._guard, 0)
+        self._guardian.close()

@@ -157,14 +157,7 @@ class Connection:
 
     def _answer_hello(self, _request):
         here, there = self._sock.getsockname()[0], self._sock.getpeername()[0]
-        self._lines.write_object(
-            {
-                "ok": True,
-                "protocol": wire.PROTOCOL,
-                "version": pingpong.VERSION,
-                "fingerprint": fingerprint(here, there),
-            }
-        )
+        self._lines.write_object({"ok": True, "fingerprint": fingerprint(here, there)})
 
     def _answer_sample(self, _request):
         # The meter ends with this process, which ends with the connection.
@@ -214,7 +207,6 @@ class Server:
         self._strangers = admission.Admission(token, self._selector)
         self._ends = time.monotonic() + lifetime
         self._children = set()
-        self._private = []
         self._wake, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
         os.set_blocking(self._wake, False)
@@ -222,10 +214,6 @@ class Server:
         signal.set_wakeup_fd(self._wake_write)
         signal.signal(signal.SIGTERM, self._on_term)
         signal.signal(signal.SIGCHLD, lambda *_details: None)
-
-    def keep_private(self, descriptor):
-        """The processes of the connections close this descriptor."""
-        self._private.append(descriptor)
 
     def _on_term(self, *_details):
         self._stopping = True
@@ -291,8 +279,6 @@ class Server:
             for listener in self._listeners:
                 listener.close()
             self._strangers.close()
-            for descriptor in self._private:
-                os.close(descriptor)
             left = max(1.0, self._ends - time.monotonic())
             # Ends this process with the server's lifetime, even if the server itself was killed.
             signal.alarm(int(left) + 1)

@@ -47,10 +47,9 @@ def find(name, path, search_path, folders=(), root="/"):
         if is_program(path):
             return path
         raise MeasureError("%s is no executable file: set path to %s, or leave it out" % (path, name))
-    for candidate in candidates(name, search_path, folders, root):
-        if is_program(candidate):
-            return candidate
-    return None
+    found = [one for pattern in folders for one in sorted(glob.glob(os.path.join(root, pattern.lstrip("/"), name)))]
+    found += [os.path.join(folder, name) for folder in folders_of(search_path)]
+    return next((one for one in found if is_program(one)), None)
 
 
 def require(name, path, search_path, else_take=""):
@@ -60,14 +59,6 @@ def require(name, path, search_path, else_take=""):
         where = ", ".join(folders_of(search_path))
         raise MeasureError("%s was not found in %s: install it, or set path%s" % (name, where, else_take))
     return binary
-
-
-def candidates(name, search_path, folders=(), root="/"):
-    """Every possible path of a program, in the order of preference."""
-    found = []
-    for pattern in folders:
-        found += sorted(glob.glob(os.path.join(root, pattern.lstrip("/"), name)))
-    return found + [os.path.join(folder, name) for folder in folders_of(search_path)]
 
 
 def is_program(path):
@@ -96,6 +87,12 @@ def ask(argv, timeout=_ASK_TIMEOUT):
             raise MeasureError(str(stopped)) from stopped
         (output,) = stopped.printed
     return output.decode("utf-8", "replace")
+
+
+def version(binary, option, pattern):
+    """What the group of a pattern finds in what a program prints with this option, or "unknown"."""
+    match = re.search(pattern, ask([binary, option]))
+    return match.group(1) if match else "unknown"
 
 
 # Programs that ran together: their texts, their exit codes, and the seconds until the last had ended.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A guardian of a measurement: it ends programs and releases locks if the measurement is killed.
+"""A guardian of a measurement or its server: it ends programs and releases locks if the process is killed.
 
 It is a process and a session of its own, forked before the first program or lock. It imports nothing after the fork,
 because Ansible removes a module's files when the module has ended.
@@ -20,7 +20,7 @@ _TRIES, _BETWEEN_TRIES_S = 3, 2.0
 
 
 class Guardian:
-    """Knows the programs that run for a measurement and whether it has something to release (owed).
+    """Knows the programs that run for a process and whether it has something to release (owed).
 
     release(): releases it; it may raise anything and must not need further imports. None if there is never anything.
     """

@@ -113,7 +113,7 @@ def test_commands():
 
 @pytest.mark.parametrize("load", LOADS)
 def test_every_load_brings_the_response_time_and_leaves_nothing(server, session, load):
-    record = record_of(workload(server, load, processes=2, seconds=0.2), session, runs=1)
+    record = record_of(workload(server, load, processes=2, run_seconds=0.2), session, runs=1)
     assert errors(record) == [None] * 2 and "left_behind" not in record
     assert record["workload"]["name"] == "enq_admin-%s-x2" % load and record["workload"]["version"] == "789.100"
     assert record["workload"]["metric"] == {"name": "response_us", "unit": "\u00b5s", "better": "lower"}
@@ -135,13 +135,13 @@ def test_the_response_is_the_median_of_the_footers():
 
 def test_locks_of_others_are_respected_and_never_released(server, session):
     server.lock_of_another()
-    record = record_of(workload(server, "sd_benchmark", seconds=0.1), session)
+    record = record_of(workload(server, "sd_benchmark", run_seconds=0.1), session)
     assert all("the lock table holds 1 locks that this measurement has not made" in one for one in errors(record))
     for load in LOADS[:3]:
-        allowed = workload(server, load, seconds=0.1, allow_foreign_locks=True)
+        allowed = workload(server, load, run_seconds=0.1, allow_foreign_locks=True)
         assert errors(record_of(allowed, session, runs=1)) == [None] * 2
         assert server.count() == 1
-    assert errors(record_of(workload(server, "live_statistics", seconds=0.1), session)) == [None] * 3
+    assert errors(record_of(workload(server, "live_statistics", run_seconds=0.1), session)) == [None] * 3
 
 
 def test_a_table_that_is_too_small_fails_the_run_and_is_emptied(tmp_path, monkeypatch, session):

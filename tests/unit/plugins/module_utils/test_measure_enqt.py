@@ -126,7 +126,7 @@ def test_the_longest_average_that_lies_in_a_run_decides(seconds, name):
 
 
 def test_the_benchmarks_load(server, session):
-    load = {"processes": 2, "seconds": 3}
+    load = {"processes": 2, "run_seconds": 3}
     (record,) = measured(lambda: [record_of(workload(server, "sd_benchmark", **load), session, warmup=0)])
     assert errors(record) == [None] * 2 and "left_behind" not in record
     assert record["workload"]["name"] == "enqt-sd_benchmark-x2" and record["workload"]["connections"] == 2
@@ -167,7 +167,7 @@ def test_watching_makes_no_locks_and_minds_none(server, session):
     others = threading.Thread(target=work)
     others.start()
     try:
-        watched = functools.partial(workload, server, "live_statistics", seconds=3)
+        watched = functools.partial(workload, server, "live_statistics", run_seconds=3)
         (record,) = measured(lambda: [record_of(watched(), session, runs=1, warmup=0)])
     finally:
         over.set()
@@ -178,7 +178,7 @@ def test_watching_makes_no_locks_and_minds_none(server, session):
 
 
 def test_a_rate_of_nothing_is_no_figure():
-    one = enqt.Enqt(asked("live_statistics", seconds=3), ENQT, "/profile", Runner())
+    one = enqt.Enqt(asked("live_statistics", run_seconds=3), ENQT, "/profile", Runner())
     with pytest.raises(MeasureError, match="a rate of 0: nobody worked with the enqueue server"):
         one._rated(enqt.parse_rates("Ops/min actual 10 s\n 0 17\n"), "", 3.0)
     with pytest.raises(MeasureError, match="enqt printed no ops_per_min_actual: Ops/min"):
@@ -187,7 +187,7 @@ def test_a_rate_of_nothing_is_no_figure():
 
 def test_an_output_that_nobody_can_read_fails_the_run_with_it(server, session):
     server.order(no_rates=True)
-    record = record_of(workload(server, "sd_benchmark", seconds=3), session, runs=1, warmup=0)
+    record = record_of(workload(server, "sd_benchmark", run_seconds=3), session, runs=1, warmup=0)
     assert "no rates that can be read" in errors(record)[0] and "everything is fine" in errors(record)[0]
     assert record["runs"][0]["metrics"] == {} and server.count() == 0
 
@@ -274,8 +274,8 @@ def words_of(pid):
     "load, options, words",
     [
         ("create_locks", {"processes": 2}, "enqt takes create_locks with one process"),
-        ("sd_benchmark", {"seconds": 2}, "run_seconds is 2; enqt takes whole seconds, .* at least 3"),
-        ("live_statistics", {"seconds": 3.5}, "run_seconds is 3.5; enqt takes whole seconds"),
+        ("sd_benchmark", {"run_seconds": 2}, "run_seconds is 2; enqt takes whole seconds, .* at least 3"),
+        ("live_statistics", {"run_seconds": 3.5}, "run_seconds is 3.5; enqt takes whole seconds"),
     ],
 )
 def test_what_enqt_does_not_take(load, options, words):

@@ -35,7 +35,7 @@ def text_of(name):
 def workload(tool, kind, connections=1):
     """A workload of a tool as it would run against 10.0.0.2."""
     where = ("10.0.0.2", 3298)
-    return tool.Workload("/opt/" + tool.TOOL, "1.0", where, network.kind_named(kind), connections)
+    return tool.Workload("/opt/" + tool.TOOL, "1.0", where, network.KINDS[kind], connections)
 
 
 def figures(tool, kind, *names):
