@@ -87,11 +87,11 @@ def measure_workload(workload, plan, ends):
     started, runs, counted = utc_now(), [], []
     try:
         problem = ends.gone or _problem(workload.prepare, plan)
-        if problem:
+        if problem is not None:
             ends.check()
         for number in range(plan.warmup + plan.runs):
             run, round_trips = _no_result("not begun: %s" % problem), None
-            if not problem:
+            if problem is None:
                 run, round_trips = _one_run(workload, plan, ends)
             run.update(run=number, warmup=number < plan.warmup)
             runs.append(run)
