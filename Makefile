@@ -79,7 +79,7 @@ simulate: ## how often verdicts are right, simulated: about 25 minutes; SHARE=4 
 	@tests/setup.sh test
 	@.venv/bin/python tests/simulate/run.py $(if $(SHARE),--share $(SHARE),--write) $(CASES)
 
-faults: ## kills, errors, full disks, cut connections in every tuning: about 30 minutes; CASES='rps kill' for some, reboot by name
+faults: ## kills, errors, full disks, cut connections in every tuning: about 90 minutes; CASES='rps kill' for some, reboot by name
 	@tests/setup.sh $(if $(filter reboot,$(CASES)),kernels,demo)
 	@.venv/bin/python tests/faults/run.py $(if $(SEED),--seed $(SEED)) $(CASES)
 
