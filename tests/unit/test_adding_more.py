@@ -68,7 +68,7 @@ def test_every_tool_has_what_the_page_says(tool: str) -> None:
     program = request.NETWORK_TOOLS[tool]
     step = TOOLS.partition("It has:")[2].partition("\n2. ")[0]
     names = set(re.findall(r"`(\w+)(?:\([\w, ]*\))?`", step)) - {"unknown", "MeasureError"}
-    own = {"TOOL", "SERVER", "version", "server_argv", "Workload"}
+    own = {"TOOL", "SERVER", "VERSION", "server_argv", "Workload"}
     assert names == own | {"tool", "kinds", "parallel", "argv", "read"}
     assert [name for name in own if not hasattr(program, name)] == []
     assert issubclass(program.Workload, network.Program)

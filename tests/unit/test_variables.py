@@ -22,6 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variabl
     known,
     misspelt,
     mistakes,
+    option_names,
     refusal,
     role_values,
     wrong,
@@ -234,7 +235,7 @@ def test_the_common_variables_are_those_of_the_page() -> None:
     ],
 )
 def test_an_option_at_the_beginning_of_a_sentence_becomes_its_variable(said: str, words: str) -> None:
-    assert in_variables("rps", said) == words
+    assert in_variables(option_names("rps"), said) == words
 
 
 def test_many_mistakes_are_one_short_text() -> None:
