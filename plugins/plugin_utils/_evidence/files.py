@@ -50,7 +50,7 @@ def stamp(begun: str) -> str:
     return begun[:19].replace("-", "").replace(":", "") + "Z"
 
 
-def write(document: Document, folder: Path, formats: Collection[str] = FORMATS, check: bool = False) -> Written:
+def write(document: Document, folder: Path, formats: Collection[str] = tuple(FORMATS), check: bool = False) -> Written:
     """Write ``<kind>.<format>`` into the folder, each file as a whole. Check and errors as :func:`write_formats`."""
     return write_formats(FORMATS, (document,), (folder, document["run"]["kind"]), formats, check)
 
