@@ -110,17 +110,21 @@ def test_only_tunings_checks_and_leftovers_become_root() -> None:
     assert found == {*known_tunings(), "platform", "tune", "verify"}
 
 
+def called(text: str) -> set[str]:
+    """The roles of the collection that tasks or a playbook name."""
+    return {*re.findall(r"(?m)^ +(?:name|- role): zpower\.sap_tuning\.(\w+)$", text)}
+
+
 def test_only_playbooks_that_say_so_set_values() -> None:
     """Values are set by the role tune; verify calls it in check mode."""
     assert re.search(r"(?m)^  check_mode: true$", (TOP / "roles" / "verify" / "tasks" / "main.yml").read_text("utf-8"))
     imported = {
-        path.name: {*re.findall(r"(?m)^ +(?:name|- role): zpower\.sap_tuning\.(\w+)$", text)}
+        path.name: called("\n".join(one.read_text("utf-8") for one in path.glob("tasks/*.yml")))
         for path in TOP.glob("roles/*")
-        for text in ["\n".join(one.read_text("utf-8") for one in path.glob("tasks/*.yml"))]
     }
 
     def reached(text: str) -> set[str]:
-        found, todo = set[str](), {*re.findall(r"(?m)^ +(?:name|- role): zpower\.sap_tuning\.(\w+)$", text)}
+        found, todo = set[str](), called(text)
         while todo:
             found |= todo
             todo = {name for role in todo - {"verify"} for name in imported[role]} - found
