@@ -26,6 +26,8 @@ from ..plugin_utils._pages.text import one_line, shorten
 
 MODULE = "zpower.sap_tuning.tunings"
 LONGEST_SENTENCE, LONGEST_DAYS = 300, 36_500
+SHOWN = {"ansible_facts", "changed", "failed", "failing", "msg", "warnings", "_ansible_verbose_override"}
+"""What a brief task shows when it fails."""
 TUNINGS = known_tunings()
 WITH_ROWS = [*TUNINGS, "platform"]
 ARGUMENTS = documented(DOCUMENTATION)
@@ -86,6 +88,8 @@ class ActionModule(HonestAction):
             }
             fields = {"tunings": by_tuning(called), "tuning": rows_of, "platform": structure, "preflight": sentences}
             answer = self.ask(MODULE, module_args, variables, fields)
+            if "invocation" in answer:
+                answer["invocation"] = {"module_args": module_args}  # as the controller knows it: see brief()
             if "tunings" not in answer:  # the host could not be reached, or the module did not start
                 return result | answer | of_host
         elif not mistakes and not deferred:
@@ -100,7 +104,8 @@ class ActionModule(HonestAction):
         failing = result["errors"] + (found if arguments["drift"] == "fail" else demanded)
         failing += arguments["failing"] or []
         result["msg"] = "; ".join(failing) or result["msg"]
-        return {**result, "drift": found, "failing": failing, "failed": bool(failing) and not arguments["defer"]}
+        result |= {"drift": found, "failing": failing, "failed": bool(failing) and not arguments["defer"]}
+        return brief(result) if arguments["brief"] and result["failed"] else result
 
     def _check_tags(self, known: Iterable[str], variables: Mapping[str, Any]) -> None:
         asked = set(variables.get("ansible_run_tags", ("all",)))
@@ -162,6 +167,13 @@ def dated(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
+def brief(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result of which Ansible prints only the sentences; the callback C(tunings) finds the rest where it is kept."""
+    shown = {name: value for name, value in result.items() if name in SHOWN}
+    hidden = {name: value for name, value in result.items() if name not in {*SHOWN, "invocation"}}
+    return {**shown, "invocation": {**result.get("invocation", {}), "result": hidden}}
+
+
 def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) -> dict[str, Any]:
     """The module's answer with the tunings that were not called because of a mistake, and all records and diffs."""
     wrong = {name: Answer(failed=True, msg=text) for name, text in mistakes.items()}
@@ -172,6 +184,8 @@ def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) 
         one["msg"] = in_variables(option_names(name), one.get("msg", ""))
     errors = [f"{name}: {one['msg']}" for name, one in results.items() if one.get("failed")]
     errors += [f"{row['subject']}: {row['reason']}" for row in checked if row["verdict"] == "failed"]
+    records = [record for one in results.values() for record in one.pop("tuning", [])]
+    diffs = {name: one.pop("diff", {}) for name, one in results.items()}
     return {
         **{name: value for name, value in answer.items() if name != "preflight"},
         "changed": bool(answer.get("changed")),
@@ -179,11 +193,9 @@ def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) 
         "msg": "; ".join(errors) or answer.get("msg", ""),
         "errors": errors,
         "tunings": results,
-        "tuning": checked + [record for one in results.values() for record in one.get("tuning", [])],
+        "tuning": checked + records,
         "diff": [
-            {**one["diff"], "before_header": name, "after_header": name}
-            for name, one in results.items()
-            if any(one.get("diff", {}).values())
+            {**diff, "before_header": name, "after_header": name} for name, diff in diffs.items() if any(diff.values())
         ],
     }
 

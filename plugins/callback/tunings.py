@@ -102,6 +102,13 @@ def part(outcome: Any, name: str) -> Any:
     return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
 
 
+def whole(result: object) -> object:
+    """The result of a task of the action tunings, with what a brief one does not show."""
+    invocation = result.get("invocation") if isinstance(result, Mapping) else None
+    hidden = invocation.get("result") if isinstance(invocation, Mapping) else None
+    return {**result, **hidden} if isinstance(result, Mapping) and isinstance(hidden, Mapping) else result
+
+
 def own_words(text: str) -> str:
     """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
     found = LOOKUP_SAID.search(text)
@@ -377,7 +384,8 @@ class CallbackModule(CallbackBase):
             self._rollout = part(outcome, "result").get("rollout") or self._rollout
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
-        if self._current.keep(host, part(outcome, "result")) and self._current is self._plain:
+        found = part(outcome, "result")
+        if self._current.keep(host, whole(found) if name == "tunings" else found) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
         return host

@@ -79,6 +79,12 @@ options:
       - Do not fail for RV(failing) either; the second task does, with O(failing).
     type: bool
     default: false
+  brief:
+    description:
+      - If the task fails, show its sentences alone. All else is then in RV(invocation), which Ansible prints from
+        C(-vvv) on.
+    type: bool
+    default: false
   failing:
     description:
       - For a second task after one with O(defer), its RV(failing). This task fails with them, after it has run the
@@ -125,11 +131,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 tunings:
-  description: The result of each tuning's module, under the name of the tuning. One that was not run has C(skipped).
+  description:
+    - The result of each tuning's module, under the name of the tuning, without its records and its diff, which are in
+      RV(tuning) and RV(diff). One that was not run has C(skipped).
   returned: success or failure after the input was accepted
   type: dict
   sample:
-    rps: {changed: true, failed: false, msg: 1 changed, tuning: [], diff: {before: '', after: ''}}
+    rps: {changed: true, failed: false, msg: 1 changed}
 deferred:
   description: The tunings that wait for a second task. See O(defer).
   returned: always
@@ -163,6 +171,10 @@ preflight:
   type: list
   elements: str
   sample: ['/var/lib/zpower_sap_tuning: the file system is read-only']
+invocation:
+  description: How the module was called; with O(brief), all other values of a failing task under C(result).
+  returned: always
+  type: dict
 failing:
   description: The reasons to fail. RV(errors), with O(drift=fail) also RV(drift), and those of O(failing). Values
     with a verdict in RV(strict) fail also without O(drift=fail).
@@ -347,6 +359,7 @@ def main():
             # the controller knows the waivers and the other hosts, so it does these
             drift=dict(type="str", choices=["fail", "warn"], default="warn"),
             defer=dict(type="bool", default=False),
+            brief=dict(type="bool", default=False),
             failing=dict(type="list", elements="str"),
         ),
         supports_check_mode=True,

@@ -229,7 +229,7 @@ def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
         "__session": BEGUN,
     }
     hosts = {
-        f"app{at}": {**known, "__tunings_result": {"tunings": {"rps": {"tuning": rows}}}}
+        f"app{at}": {**known, "__tunings_result": {"tunings": {"sap_profile": {}}, "tuning": rows}}
         for at, rows in enumerate(restarts)
     }
     tasks = [

@@ -60,7 +60,7 @@ def play(folder: Path, hosts: dict[str, Entry], tasks: list[Entry], *arguments: 
 ROLE = {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.sap_profile", "tasks_from": "shared.yml"}}
 # the role tune needs one task for all hosts
 TUNE = {
-    **yaml.safe_load((CHECKOUT / "roles" / "tune" / "tasks" / "call.yml").read_text("utf-8"))[0],
+    **yaml.safe_load((CHECKOUT / "roles" / "tune" / "tasks" / "ask.yml").read_text("utf-8"))[0],
     "vars": {"__tune_names": "{{ query('zpower.sap_tuning.tunings', zpower_tunings) }}"},
 }
 

@@ -6,6 +6,7 @@ Lines outside the blocks are left unchanged.
 """
 
 import errno
+import functools
 import os
 
 from .host import TEMPORARY, HostError
@@ -106,15 +107,22 @@ def effective_files(host, kind, suffix):
 
 def numbered_lines(host, path):
     """(line number, text) of all lines but comments and empty ones; a backslash at the end joins the next line."""
-    pieces, start = [], 0
-    for number, line in enumerate(map(str.strip, (host.read(path) or "").splitlines()), 1):
+    return _numbered(host.read(path) or "")
+
+
+# many searches go through the same files
+@functools.lru_cache(maxsize=None)
+def _numbered(text):
+    found, pieces, start = [], [], 0
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         start = start if pieces else number
         joined = line.endswith("\\")
         pieces += filter(None, [line[:-1] if joined else line])
         if pieces and not joined:
-            text, pieces = "".join(pieces), []
-            if text[0] not in "#;":
-                yield start, text
+            whole, pieces = "".join(pieces), []
+            if whole[0] not in "#;":
+                found.append((start, whole))
+    return found
 
 
 def assignments(host, path):

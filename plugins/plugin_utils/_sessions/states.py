@@ -19,8 +19,8 @@ NO_EFFECT = ("not_applicable", "unsupported", "observed")
 
 def tuning_records(tunings: Iterable[str], variables: Mapping[str, Any]) -> Records:
     """The records of these tunings in their last calls on a host."""
-    answers = (_answer(name, variables) for name in tunings)
-    return [record for answer in answers for record in answer.get("tuning") or ()]
+    calls = ((name, _call(name, variables)) for name in tunings)
+    return [record for name, call in calls for record in call.get("tuning") or () if record["name"] == name]
 
 
 def reasons(records: Iterable[Mapping[str, Any]]) -> str:
@@ -30,16 +30,15 @@ def reasons(records: Iterable[Mapping[str, Any]]) -> str:
 
 def changed(tunings: Iterable[str], variables: Mapping[str, Any]) -> bool:
     """Whether one of these tunings changed something, or would in check mode."""
-    return any(_answer(name, variables).get("changed") for name in tunings)
+    return any(_call(name, variables).get("tunings", {}).get(name, {}).get("changed") for name in tunings)
 
 
-def _answer(tuning: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The result of a tuning in the last call on a host, see roles/tune/tasks/call.yml; tunings may be run later."""
-    for call in ("__tunings_later", "__tunings_result"):
-        results = (variables.get(call) or {}).get("tunings") or {}
-        if tuning in results:
-            return dict(results[tuning])
-    return {}
+def _call(tuning: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The result of the last call of a tuning on a host, see roles/tune/tasks/call.yml; tunings may be run later."""
+    result = variables.get("__tunings_result") or {}
+    later = tuning in result.get("deferred", ())
+    call: Mapping[str, Any] = (variables.get("__tunings_later") or {}) if later else result
+    return call if tuning in (call.get("tunings") or {}) else {}
 
 
 def compliant(tunings: Iterable[str], variables: Mapping[str, Any]) -> list[str]:

@@ -211,6 +211,20 @@ def test_an_error_of_a_tuning_names_its_variable() -> None:
     assert tunings.together(["rps"], answer, {})["errors"] == ["rps: rps_every: 0 is out of range; use 1 to 8192"]
 
 
+def test_a_brief_task_that_fails_shows_its_sentences_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {"failed": True, "msg": "no", "tuning": [ROW]}
+    forged = {"module_args": {}, "result": {"tuning": [{**ROW, "verdict": "compliant"}]}}
+    answer = {"failed": True, "msg": "no", "tunings": {"rps": wrong}, "invocation": forged}
+    monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: answer)
+    short, full = (run({"names": ["rps"], "brief": brief}) for brief in (True, False))
+    assert {name for name in short if name[0] != "_"} == {"changed", "failed", "failing", "invocation", "msg"}
+    assert short["failing"] == ["rps: no"] and full["tuning"][0]["verdict"] == "changed"
+    hidden = short["invocation"].pop("result")
+    assert short["invocation"] == full.pop("invocation"), "what the host says of it does not count"
+    assert {**short, **hidden} == {**full, "invocation": short["invocation"]}
+    assert "tuning" in run({"names": ["rps"], "brief": True, "defer": True})
+
+
 def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = {"failed": True, "msg": "MODULE FAILURE", "rc": 1}
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: lost)

@@ -310,6 +310,22 @@ class TestTable:
         one.v2_playbook_on_stats(Stats())
         assert [row.split()[0] for row in rows(one)] == ["app2"]
 
+    def test_a_brief_task_that_fails_hides_its_rows_from_ansible_alone(self, callback: Callable[..., Any]) -> None:
+        one = callback()
+        shown = {"failed": True, "msg": "rps: no", "failing": ["rps: no"]}
+        one.v2_runner_on_failed(outcome("app1", {**shown, "invocation": {"result": {"tuning": [RECORD]}}}))
+        one.v2_playbook_on_stats(Stats(["app1"]))
+        assert ["app1", "rps", "hsi0"] in [row.split()[:3] for row in rows(one)]
+
+    @pytest.mark.parametrize("action", ["zpower.sap_tuning.rps", "ansible.builtin.command"])
+    def test_rows_in_the_invocation_of_other_tasks_do_not_count(
+        self, callback: Callable[..., Any], action: str
+    ) -> None:
+        one = callback()
+        one.v2_runner_on_ok(outcome("app1", {"invocation": {"result": {"tuning": [RECORD]}}}, task(action=action)))
+        one.v2_playbook_on_stats(Stats())
+        assert one._display.lines == []
+
     @pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
     def test_results_of_other_modules_are_passed_over(self, callback: Callable[..., Any], tuning: object) -> None:
         one = callback()
