@@ -105,6 +105,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure_workloads", "nipping", "measure_workloads has 'nipping'; one of niping, network, enqueue, fio, openssl,"),
     ("measure_bytes", [1, "1k"], "measure_bytes has '1k'; a whole number belongs there"),
     ("measure_commands", ["ls"], "measure_commands has 'ls'; a dictionary belongs there"),
+    ("rollout_leave_out", "app1", "rollout_leave_out has 'app1'; a dictionary with host, owner, reason belongs there"),
     ("measure_control", "maybe", "measure_control is 'maybe'; true or false belongs there"),
     ("experiment_final", "winer", "experiment_final is 'winer'; one of winner, restored belongs there (did you mean"),
     ("experiment_factors", [{"levels": []}], "experiment_factors has {'levels': []}: missing required arguments: name"),

@@ -232,7 +232,7 @@ def wrong(name: str, spec: Mapping[str, Any], value: Any) -> str:
 def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
     choices = [str(choice) for choice in spec.get("choices", ())]
     # YAML reads off as false
-    found = _converted(has, "raw" if choices and isinstance(value, bool) else spec["type"], value)
+    found = _converted(has, "raw" if choices and isinstance(value, bool) else spec["type"], value, spec.get("options"))
     if choices and {str(found), "off" if found is False else ""}.isdisjoint(choices):
         near = get_close_matches(str(found).lower(), choices, n=1)
         meant = f" (did you mean {near[0]}?)" if near else ""
@@ -245,8 +245,9 @@ def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
         raise ValueError(f"{has} {_shown(value)}; {belongs} belongs there")
 
 
-def _converted(has: str, kind: str, value: Any) -> Any:
+def _converted(has: str, kind: str, value: Any, fields: Iterable[str] | None = None) -> Any:
     convert, belongs = KINDS[kind]
+    belongs += f" with {', '.join(fields)}" if fields else ""
     try:
         return convert(value)
     except (TypeError, ValueError, OverflowError):
