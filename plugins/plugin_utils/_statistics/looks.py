@@ -32,6 +32,14 @@ class Look(NamedTuple):
         """The same look for several changes that are judged together: each gets its share of the level."""
         return self._replace(change=self.change / contrasts)
 
+    def halved(self) -> Look:
+        """The same look after one more thing was estimated from the rounds: what they share with their control.
+
+        Simulated (limit of 1 %, 2,000 experiments a cell, correlation of .5 to .9): 0.4 to 3.2 % are wrong, at most a
+        point more than without that estimate; at full levels 3.0 to 3.7 %.
+        """
+        return self._replace(change=self.change / 2.0, same=self.same / 2.0)
+
     @property
     def confidence(self) -> float:
         """Level of the interval to print."""
