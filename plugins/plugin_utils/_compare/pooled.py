@@ -199,7 +199,7 @@ def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: floa
         return found._replace(word=NO_DATA)
     explained = max(item.explained for item in lines)
     look = _look(rounds, contrasts)
-    effect = series.effect(before, after, look.halved() if explained else look)
+    effect = series.effect(before, after, look.stricter() if explained else look)
     enough = rounds >= LOOKS[0].rounds
     word = series.word(effect, material, step) if enough else INCONCLUSIVE
     return found._replace(effect=effect, explained=explained, word=word)

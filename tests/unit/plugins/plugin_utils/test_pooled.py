@@ -193,10 +193,10 @@ def alone(item):
     return item._replace(control=())
 
 
-def test_noise_that_is_shared_with_the_control_is_taken_out_at_half_the_levels():
+def test_noise_that_is_shared_with_the_control_is_taken_out_at_stricter_levels():
     found = pooled.of_host(beside(), MATERIAL)
     assert pooled.of_host(alone(beside()), MATERIAL).word == "INCONCLUSIVE"
-    assert (found.word, found.effect.confidence) == ("UNCHANGED", 1.0 - looks.look_at(16).change / 2.0)
+    assert (found.word, found.effect.confidence) == ("UNCHANGED", 1.0 - 0.4 * looks.look_at(16).change)
     assert 0.8 < found.explained < 1.0
 
 
