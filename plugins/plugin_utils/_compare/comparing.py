@@ -88,7 +88,10 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
     absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
-    rows = [row for contrast in contrasts for row in site.rows(contrast.label, comparisons, absent, len(contrasts))]
+    rows = []
+    for contrast in contrasts:
+        spared = tunings[contrast].spare_controls and not options.expected_change
+        rows += site.rows(contrast.label, comparisons, absent, len(contrasts), spared=spared)
     total = sum(len(item.values) for item in rounds)
     keep_runs = options.max_runs is None or total <= options.max_runs
     _count_rounds(comparisons, rows)

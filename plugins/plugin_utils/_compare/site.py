@@ -28,6 +28,8 @@ from .wording import control_text, figures, gain, more_rounds, verdict_on
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
 """With two series nobody can say which of them differs."""
+FINE = 0.1
+"""Steps of the control's figures up to this part of the material limit say nothing that the noise does not blur."""
 MOST_NAMED = 0.25
 """If more of the hosts differ from the site, the site is two groups."""
 
@@ -60,12 +62,19 @@ class Host(NamedTuple):
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
-def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1) -> list[dict[str, Any]]:
+def rows(
+    contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1, *, spared: bool = False
+) -> list[dict[str, Any]]:
     """The rows of one contrast, the deciding one first; empty without comparisons.
 
-    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate.
+    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate;
+    ``spared``: the change cannot reach the controls.
     """
-    hosts = _hosts([item for item in comparisons if item.entry["contrast"] == contrast])
+    ours = [item for item in comparisons if item.entry["contrast"] == contrast]
+    hosts = _hosts(ours)
+    if spared and len(hosts) == 1:
+        # a precise host among others would make those look far away
+        hosts = [hosts[0]._replace(line=_beside(hosts[0].line, [item for item in ours if item.control]))]
     of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
     if len(hosts) < 2:
         return of_hosts
@@ -97,6 +106,16 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
     return found
 
 
+def _beside(line: Line, controls: Sequence[Comparison]) -> Line:
+    """The line with what the host's control measured in the same rounds, if that is known of each of them."""
+    usable = [item for item in controls if item.cause not in TURNED_AWAY and item.step <= FINE * item.material]
+    known = pooled.line(line.host, [item for found in usable for item in found.rounds])
+    values = {slot: value for slot, (_state, value) in zip(known.slots, known.readings, strict=True)}
+    if not values.keys() >= set(line.slots):
+        return line
+    return line._replace(control=tuple(values[slot] for slot in line.slots))
+
+
 def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[str, Any]:
     found = pooled.of_host(host.line, host.material, contrasts, host.step)
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
@@ -114,7 +133,7 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
         verdict,
         host.material,
         guards=[*stalls, *errors, *side_effects.dearer({host.name: host.usable}, contrasts, host.material), *guards],
-        flags=[*seen, *told, *_order_flags([host]), *_control_flags([host])],
+        flags=[*seen, *told, *_explained(found), *_order_flags([host]), *_control_flags([host])],
         named=named,
         comparisons=host.comparisons,
         control=host.control,
@@ -337,6 +356,12 @@ def _order_flags(hosts: Sequence[Host]) -> list[str]:
         for flag in order_flags(host.line.alternates, [item for found in host.usable for item in found.rounds])
     }
     return list(known)
+
+
+def _explained(found: Pooled) -> list[str]:
+    share = 100.0 * found.explained
+    text = f"the control explains {share:.0f} % of the noise between rounds, so that part was taken out first."
+    return [text] if share else []
 
 
 def _control_flags(hosts: Sequence[Host]) -> list[str]:

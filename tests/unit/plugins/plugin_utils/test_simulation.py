@@ -244,6 +244,8 @@ def test_shared_noise_keeps_the_variance():
         (rules.harm, (10, 0.05, False, 0.0), "false", 2.0),
         (rules.stalls, (1, "rounds 2 %", 0.0, 0.25), "silent", 0.0),
         (rules.drawn, (10,), "blocks", 0.0),
+        (rules.beside, ("normal", 0.0, trials.MATERIAL), "used", 2.0),
+        (rules.beside, ("square wave of 4 rounds", 0.0, 0.01), "more", 3.0),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -263,6 +265,7 @@ def test_a_rule_beside_the_verdict_keeps_its_goal(trial, arguments, word, most):
         (rules.bends, ((1.0, 2.0, 4.0, 4.0, 4.0), 3, 0.05), "knee"),
         (rules.harm, (10, 0.02, False, 0.2), "harmed"),
         (rules.guessed, (math.log(1.05),), "nearer"),
+        (rules.beside, ("normal", 0.9, trials.MATERIAL), "UNCHANGED"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
