@@ -212,8 +212,8 @@ def test_a_library_that_setuid_programs_ignore_is_a_remark(host):
     found = of(run(host, check=True))
     assert found["verdict"] == "compliant"
     assert (
-        "%s lacks the set-user-ID bit, so programs that change their user, such as icmbnd, ignore it and use TCP; set it "
-        "as smc-tools does: chmod 4755 %s" % (LIBRARY, LIBRARY)
+        "%s lacks the set-user-ID bit, so programs that change their user, such as icmbnd, ignore it and use TCP; set "
+        "it as smc-tools does: chmod 4755 %s" % (LIBRARY, LIBRARY)
     ) in found["remarks"]
     back = of(run(host, state="restored", instances=[]))
     assert not [text for text in back["remarks"] if "set-user-ID" in text]
