@@ -14,7 +14,9 @@ from . import smc_sockets
 _FAMILY = "SMC_GEN_NETLINK"
 # command and attribute of each question
 _DEVICES = {"SMCD": (5, 5), "SMCR": (6, 6)}
-_STATS, _FALLBACKS, _UEIDS = (7, 7), (8, 8), (9, 1)
+_SYSTEM, _STATS, _FALLBACKS, _UEIDS = (1, 1), (7, 7), (8, 8), (9, 1)
+# SMC_NLA_SYS_IS_ISM_V2
+_ISM_V2 = 3
 # SMC_NLA_DEV_*, one or two ports in each
 _USE_COUNT, _PCI_ID, _PORTS, _IB_NAME = 1, 7, (8, 9), 10
 # SMC_NLA_DEV_PORT_*
@@ -31,6 +33,8 @@ _COUNTERS = {
 }
 # SMC_NLA_FBACK_STATS_*
 _END, _SERVER_COUNT, _CLIENT_COUNT, _REASON, _REASON_COUNT = 1, 2, 3, 4, 5
+# the name of the entry of SMC-D's loopback device
+LOOPBACK = "loopback"
 
 
 def smc(host):
@@ -57,8 +61,10 @@ def sentences(found):
         numbers = counted.get(kind) or {}
         versions = [_sum(numbers.get(end + version) for end in ("client_", "server_")) for version in ("v1", "v2")]
         if any(versions):
-            words = "%s since the module smc was loaded: %s connections of version 1, %s of version 2"
-            said.append(words % (name, versions[0], versions[1]))
+            said.append(
+                "%s in this network namespace, since the module smc was loaded: %s connections of version 1, %s of "
+                "version 2" % (name, versions[0], versions[1])
+            )
     if counted.get("fallbacks"):
         known = [(entry["count"], entry["reason"]) for entry in counted["fallback_reasons"]]
         reasons = [reason if count is None else "%d %s" % (count, reason) for count, reason in known]
@@ -69,6 +75,8 @@ def sentences(found):
 def _device_words(device):
     """SMCR device mlx5_0 port 1 of eno1, active, PNET id SAPNET"""
     words = "%s device %s" % (device["type"], device["name"] or device["pci_id"])
+    if device["name"] == LOOPBACK:
+        return words + ", for connections inside this host only"
     words += " port %d" % device["port"] if device["port"] else ""
     words += " of %s" % device["interface"] if device["interface"] else ""
     state = {True: ", active", False: ", not active", None: ""}[device["active"]]
@@ -92,10 +100,22 @@ def _generic():
         return [answer[attribute] for answer in answers if attribute in answer]
 
     return {
-        "devices": _answer_or(None, lambda: sum((devices(kind, ask(*_DEVICES[kind])) for kind in _DEVICES), [])),
+        "devices": _answer_or(None, lambda: _all_devices(ask)),
         "ueids": _answer_or(None, lambda: [netlink.text(entry) for entry in ask(*_UEIDS)]),
         "stats": _answer_or(None, lambda: stats(ask(*_STATS), ask(*_FALLBACKS))),
     }
+
+
+def _all_devices(ask):
+    """The devices of both kinds. The kernel leaves its loopback device for SMC-D out of its list (net/smc/smc_ism.c).
+
+    If it is able of ISM version 2 and lists no ISM device, it has loopback; or an ISM device that has been removed.
+    """
+    found = sum((devices(kind, ask(*_DEVICES[kind])) for kind in _DEVICES), [])
+    able = any(_number(netlink.attributes(answer), _ISM_V2) for answer in _answer_or([], lambda: ask(*_SYSTEM)))
+    if able and not any(device["type"] == "SMCD" for device in found):
+        found.append(_device("SMCD", {_IB_NAME: LOOPBACK.encode()}, {}, 1))
+    return found
 
 
 def devices(kind, answers):
@@ -137,7 +157,7 @@ def _number(attributes, kind):
 
 
 def stats(answers, fallbacks):
-    """{SMCD, SMCR: counters, handshake_errors, fallbacks, fallback_reasons} since the module smc was loaded."""
+    """{SMCD, SMCR: counters, handshake_errors, fallbacks, fallback_reasons} of this network namespace."""
     counters = netlink.attributes(answers[0]) if answers else {}
     found = {}
     for kind, kept in _KINDS.items():

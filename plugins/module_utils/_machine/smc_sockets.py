@@ -129,7 +129,9 @@ def parse(message):
     # older kernels do not report them
     codes = netlink.attributes(message[_MESSAGE.size :]).get(_FALLBACK, b"")
     reason, peer_reason = _REASON_CODES.unpack_from(codes) if len(codes) >= _REASON_CODES.size else (None, None)
-    mode = None if state in _UNCONNECTED else _MODES.get(values[2])
+    # after a fallback by a socket option (TCP fast open), a connected socket stays in INIT
+    connected = state not in _UNCONNECTED or (state == "INIT" and reason and numbers[1])
+    mode = _MODES.get(values[2]) if connected else None
     return SmcSocket(state, mode, reason, peer_reason, names[0], numbers[0], names[1], numbers[1], values[9])
 
 

@@ -46,7 +46,8 @@ _ENABLED = "enabled"
 # units of SAP's start service: their connections need the entries
 _UNITS_OF_SAP = re.compile(r"^SAP[A-Z0-9]{3}_[0-9]{2}\.service\Z")
 # What can start instances at boot: on the nodes of a cluster their own units are disabled, and pacemaker starts them.
-_BEFORE = ["sapinit.service", "saphostagent.service", "pacemaker.service"]
+# systemd.resource-control(5): a unit comes after its slice, so SAP.slice makes instances installed later wait too.
+_BEFORE = ["sapinit.service", "saphostagent.service", "pacemaker.service", "SAP.slice"]
 _TIMEOUT_S = 60
 
 

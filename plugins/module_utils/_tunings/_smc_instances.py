@@ -10,8 +10,10 @@ smc-tools, smc-preload.c: the library replaces socket() alone, and has no fallba
 TCP socket fails with EAFNOSUPPORT. ld.so(8): a setuid program loads only libraries that are named without a slash.
 """
 
+import os
 import posixpath
 import re
+import stat
 
 from .._engine.tuning import InputError, Subject
 from .._host.host import HostError
@@ -43,6 +45,20 @@ def library(host):
 def is_missing(host):
     """Whether no folder has the library; not if a capture lacks one of the folders."""
     return library(host) is None and not any(host.lacking(folder) for folder in _FOLDERS)
+
+
+def not_for_setuid(host):
+    """[a sentence] if the library lacks the set-user-ID bit. ld.so(8): programs that change users then ignore it."""
+    path = None if host.capture else library(host)
+    try:
+        if path is None or os.stat(host.path(path)).st_mode & stat.S_ISUID:
+            return []
+    except OSError:  # removed meanwhile
+        return []
+    return [
+        "%s lacks the set-user-ID bit, so programs that change their user, such as icmbnd, ignore it and use TCP; set "
+        "it as smc-tools does: chmod 4755 %s" % (path, path)
+    ]
 
 
 def chosen(host, names, known, users):

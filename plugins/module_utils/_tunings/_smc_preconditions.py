@@ -26,13 +26,16 @@ class Preconditions:
         """Add notes and remarks to the subject. table: the kernel's PNET IDs, in the form of entries."""
         ism, roce, listed = self._devices()
         unknown = any(self.host.lacking(path) for path in (smc_hardware.PCI, smc_hardware.ROCE))
-        if not ism and not roce and not listed and not unknown:
+        others = [device for device in listed if device["name"] != smc_facts.LOOPBACK]
+        if not ism and not roce and not others and not unknown:
             subject.notes.append(
-                "this host has no device for SMC, neither ISM nor RoCE, so every connection falls back to TCP"
+                "this host has no device for SMC but loopback, so every connection to another host falls back to TCP"
+                if listed
+                else "this host has no device for SMC, neither ISM nor RoCE, so every connection falls back to TCP"
             )
         self._tell_missing(subject)
         interfaces, devices = self._ids(table, ism, roce, listed)
-        self._tell_ids(subject, interfaces, devices, bool(ism or roce or listed))
+        self._tell_ids(subject, interfaces, devices, bool(ism or roce or others))
         self._tell_version_2(subject, ism)
         self._tell_mtu(subject, roce)
         self._tell_memory(subject)

@@ -160,7 +160,7 @@ class Smc(ProfileTuning):
             knob.due = title(knob.instance) in self.params["restart"] and not (wanted and subject.ignored)
             if not self.same(knob, knob.now, knob.wanted) and not knob.due:
                 subject.remarks.append(self._how_to_restart(knob.instance))
-        subject.remarks += subject.told
+        subject.remarks += subject.told + ([] if self.restoring else preload.not_for_setuid(self.host))
 
     @staticmethod
     def _how_to_restart(instance):

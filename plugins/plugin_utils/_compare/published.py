@@ -135,7 +135,7 @@ BY_SET: dict[str, tuple[Published, ...]] = {
         Published(
             Z14,
             "The published workloads (1 to 250 connections, request and response, streams) on z14 against z13 with"
-            " HiperSockets, and between guests of KVM. Throughput.",
+            " HiperSockets, and between guests of KVM. Throughput; the study gives some numbers as limits (up to).",
             "40 % more with HiperSockets; in KVM 10 % more transactions, between two guests 15 % more transactions and"
             " 20 % more in streams",
         ),
@@ -143,7 +143,8 @@ BY_SET: dict[str, tuple[Published, ...]] = {
     "fio": (
         Published(
             Z14,
-            "Sequential records of 128 KiB and random ones of 8 KiB, by 1 to 64 processes. Throughput.",
+            "Sequential records of 128 KiB and random ones of 8 KiB, by 1 to 64 processes. Throughput;"
+            " the study gives some numbers as limits (up to).",
             "FCP 20 to 40 % more sequential and 10 % more random; FICON 15 to 20 % more random",
         ),
     ),

@@ -228,7 +228,7 @@ def z14():
         [workload, after["figures"]["printed_gain_pct"], rounded(100 * (after["median"] / before["median"] - 1), 0)]
         for _change, workload, before, after in pairs("z14")
     ]
-    return table(["workload", "gain % printed", "here"], rows)
+    return table(["workload", "gain %, number printed", "here"], rows)
 
 
 TABLES = {

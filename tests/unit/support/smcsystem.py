@@ -37,6 +37,7 @@ class SmcSapHost(SapHost):
         )
         self.write_text("/proc/net/tcp", TCP)
         self.write_text(LIBRARY, "")
+        os.chmod(self.path(LIBRARY), 0o4755)
         super().__init__(root)
 
     def write_text(self, path, text):

@@ -69,6 +69,13 @@ def test_a_connection_that_fell_back_is_named_with_the_reason(check):
     assert "smc_run" not in found["reason"]
 
 
+def test_a_fallback_that_left_the_socket_in_its_first_state_is_no_plain_connection(check):
+    found = check(line(PEER, 40001), [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")])
+    assert found["before"]["running"] == {
+        PEER: "1 TCP instead of SMC, 0x03060000 (a socket option that SMC does not know was set (TCP fast open))"
+    }
+
+
 def test_plain_connections_alone_are_not_as_wanted(check):
     found = check(line(PEER, 40001) + line(PEER, 40002), [])
     assert found["verdict"] == "drifted"
@@ -127,7 +134,7 @@ def test_devices_and_counters_are_remarks(check, monkeypatch):
         "SMCD device 0009:00:00.0, PNET id NET25",
         "SMCR device mlx5_0 port 1 of %s, active, PNET id SAPNET" % socket.if_indextoname(1),
         "SMCR device mlx5_0 port 1, not active, no PNET id",
-        "SMC-R since the module smc was loaded: 4 connections of version 1, 2 of version 2",
+        "SMC-R in this network namespace, since the module smc was loaded: 4 connections of version 1, 2 of version 2",
         "fallbacks to TCP since then: 6; reasons: 6 " + NO_SMC,
     ]
 
@@ -141,6 +148,18 @@ def test_a_reason_without_a_count_is_shown_without_one():
 def test_a_kernel_without_devices_says_so(check):
     found = check(line(PEER, 40001), [], generic={5: [], 6: []})
     assert found["remarks"] == ["the kernel has no device for SMC-R or SMC-D"]
+
+
+def test_the_loopback_device_that_the_kernel_does_not_list_is_named(check):
+    """As kernel 6.12 with CONFIG_SMC_LO answers."""
+    found = check(line(PEER, 40001), [], generic={1: [{1: smckernel.number(3, 1, "B")}], 5: [], 6: []})
+    assert found["remarks"] == ["SMCD device loopback, for connections inside this host only"]
+
+
+@pytest.mark.parametrize("able, devices", [(0, []), (1, [{5: smckernel.ism_device()}])])
+def test_an_ism_device_or_a_kernel_without_loopback_is_not_taken_for_it(check, able, devices):
+    found = check(line(PEER, 40001), [], generic={1: [{1: smckernel.number(3, able, "B")}], 5: devices, 6: []})
+    assert found["remarks"] and "loopback" not in found["remarks"][0]
 
 
 def test_smc_that_is_not_loaded_is_used_by_nobody(check):

@@ -121,6 +121,13 @@ def test_a_socket_without_a_connection_has_no_mode(state):
     assert (found.state, found.mode) == (state, None)
 
 
+@pytest.mark.parametrize("peer_port, mode", [(3298, "TCP"), (0, None)])
+def test_a_socket_that_fell_back_before_it_connected_stays_in_init(peer_port, mode):
+    """As kernel 6.12 shows a client with TCP_FASTOPEN_CONNECT."""
+    told = smckernel.smc_socket("TCP", ports=(40000, peer_port), state="INIT", why=(0x03060000, 0))
+    assert smc_sockets.parse(told).mode == mode
+
+
 @pytest.mark.parametrize(
     "why, words",
     [

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SAP instances on SMC: the line in the profile, the library in the processes, their connections, and the way back."""
 
+import os
+
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
@@ -202,6 +204,19 @@ def test_a_missing_library_is_refused_and_told_if_it_goes_later(host):
     host.remove(debian)
     found = of(run(host, check=True))
     assert found["verdict"] == "drifted" and "so PRD_00 uses TCP from its next start on" in found["reason"]
+
+
+def test_a_library_that_setuid_programs_ignore_is_a_remark(host):
+    assert not [text for text in of(run(host, restart=["PRD_00"]))["remarks"] if "set-user-ID" in text]
+    os.chmod(host.path(LIBRARY), 0o755)
+    found = of(run(host, check=True))
+    assert found["verdict"] == "compliant"
+    assert (
+        "%s lacks the set-user-ID bit, so programs that change their user, such as icmbnd, ignore it and use TCP; set "
+        "it as smc-tools does: chmod 4755 %s" % (LIBRARY, LIBRARY)
+    ) in found["remarks"]
+    back = of(run(host, state="restored", instances=[]))
+    assert not [text for text in back["remarks"] if "set-user-ID" in text]
 
 
 def test_the_module_is_loaded_before_the_profile_is_written(host):

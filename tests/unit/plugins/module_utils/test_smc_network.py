@@ -104,7 +104,7 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert record(result, "UEIDs")["after"]["next_boot"] == {"SAP.UEID-1": "present"}
     start = record(result, "kernel")["after"]["stored"]["start"]
     before_what, program = start.split(": ", 1)
-    assert before_what == "before sapinit.service saphostagent.service pacemaker.service"
+    assert before_what == "before sapinit.service saphostagent.service pacemaker.service SAP.slice"
     # in quotes if there is a blank in the path
     assert program.startswith(("/", '"/'))
     assert "\nsmc\n" in host.read(MODULES) and "\nsmc_diag\n" in host.read(MODULES)
@@ -135,7 +135,7 @@ def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
     for line in lines:
         section = line if line.startswith("[") else section
         seen.setdefault(line, section)
-    assert seen["Before=sapinit.service saphostagent.service pacemaker.service SAPABC_01.service"] == "[Unit]"
+    assert seen["Before=sapinit.service saphostagent.service pacemaker.service SAP.slice SAPABC_01.service"] == "[Unit]"
     assert {seen[line] for line in lines if line.startswith(("ExecStart=", "X-SMC="))} == {"[Service]"}
 
 
@@ -364,6 +364,15 @@ def test_no_device_is_told(host, tables):
     os.rmdir(host.path("/sys/class/infiniband/mlx5_0"))
     found = kernel_row(host, pnet_ids=[], ueids=[])
     assert found["verdict"] == "drifted" and "neither ISM nor RoCE" in found["reason"]
+
+
+def test_loopback_alone_serves_no_other_host(host, tables, monkeypatch):
+    loopback = {"type": "SMCD", "name": "loopback", "pci_id": None, "pnet_id": None}
+    monkeypatch.setattr(_smc_network.Preconditions, "_devices", lambda self: ([], [], [loopback]))
+    found = kernel_row(host, pnet_ids=[], ueids=[])
+    told = "this host has no device for SMC but loopback, so every connection to another host falls back to TCP"
+    assert found["verdict"] == "drifted" and told in found["reason"]
+    assert not any("SMC-D version 1 is impossible" in remark for remark in found["remarks"])
 
 
 def test_both_sides_need_the_same_id(host, tables):
