@@ -7,6 +7,7 @@ at a time (async); 1 to 64 jobs, each with a file of its own. The files lie in a
 user names. They are written once before the runs and removed after them in every case.
 """
 
+import itertools
 import json
 import os
 import re
@@ -61,20 +62,14 @@ def check(options):
 
 
 def names(options, _tool):
-    """The names of the workloads of checked options, in their order."""
     return [_name(*shape) for shape in _shapes(options)]
 
 
 def _shapes(options):
-    return [
-        (pattern, mode, jobs)
-        for jobs in options["jobs"]
-        for mode in options["modes"]
-        for pattern in options["patterns"]
-    ]
+    return itertools.product(options["jobs"], options["modes"], options["patterns"])
 
 
-def _name(pattern, mode, jobs):
+def _name(jobs, mode, pattern):
     return workload_name(TOOL, "%s-%s" % (pattern, mode), jobs)
 
 
@@ -200,8 +195,8 @@ class Fio(Workload):
 
     tool, family = TOOL, "fio"
 
-    def __init__(self, binary, number, options, pattern, mode, jobs):
-        self.name = _name(pattern, mode, jobs)
+    def __init__(self, binary, number, options, jobs, mode, pattern):
+        self.name = _name(jobs, mode, pattern)
         self.version, self.connections = number, jobs
         self._pattern, self._mode = PATTERNS[pattern], mode
         self._writes = self._pattern.rw.endswith("write")

@@ -36,7 +36,7 @@ def options(**changed):
 
 
 def shape(pattern, mode, jobs=1, **changed):
-    return fio.Fio("/usr/bin/fio", "3.33", options(**changed), pattern, mode, jobs)
+    return fio.Fio("/usr/bin/fio", "3.33", options(**changed), jobs, mode, pattern)
 
 
 def test_figures_of_two_jobs_that_read():
