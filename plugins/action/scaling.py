@@ -32,4 +32,5 @@ class ActionModule(ControllerAction):
         folder = record_files.change_folder(options["results"], change)
         stem = f"scaling-{record_files.file_slug(x)}"
         result = reporting.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
+        self.say(reporting.lines(result["headline"], result["paths"]))
         return {**result, "curves": len(report["curves"])}

@@ -42,6 +42,7 @@ class ActionModule(ControllerAction):
         report = trend(name, steps, options["workload"], options["metric"])
         report["problems"] = report["problems"] + [problem for _step, problems in found for problem in problems]
         result = reporting.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        self.say(reporting.lines(result["headline"], result["paths"]))
         return {**result, "changes": [step.change for step in steps]}
 
 

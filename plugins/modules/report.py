@@ -16,6 +16,7 @@ description:
   - The same records give the same report, byte by byte. A second run changes nothing.
   - The report names each record that cannot be read, and each expected host without a measurement, with the reason.
     Neither counts as a success.
+  - Prints the headline and the path of the page.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller

@@ -20,6 +20,7 @@ description:
     measured in its own phase, the phases are the points of one curve.
   - Writes C(scaling-<x>.json), C(.html), C(.md) and C(.csv) into the folder of the change. The same records
     give the same bytes.
+  - Prints the headline and the path of the page.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
