@@ -56,6 +56,7 @@ def loaded_runs(loaded: record_files.Loaded) -> Runs:
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"report_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         argv = command.parse(options["results_command"])

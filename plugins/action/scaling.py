@@ -17,6 +17,7 @@ from ..plugin_utils._series.scaling import reader, scaling
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"scaling_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         x, change, phases = options["x"], options["change"], options["phases"]

@@ -23,6 +23,7 @@ CHANGE: dict[str, str | None] = {"change": None, "label": "", "before": "before"
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"trend_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         name = check_slug("name", options["name"])
