@@ -20,9 +20,8 @@ from ..module_utils._measure.round import entry_point
 from ..module_utils._measure.round.tools import SETS
 from ..module_utils._measure.workloads.options import check_limits, check_lists
 from ..modules.measurement_check import DOCUMENTATION
-from ..plugin_utils._actions.commands import encoded
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.measuring import check_writable
+from ..plugin_utils._actions.measuring import check_writable, encoded
 from ..plugin_utils._actions.tags import check_tags
 from ..plugin_utils._actions.variables import role_specs
 from ..plugin_utils._pages.text import shorten

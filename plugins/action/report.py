@@ -18,7 +18,7 @@ from ansible import context
 
 from ..modules.report import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.reporting import reading, report_result, writing
+from ..plugin_utils._actions.reporting import lines, reading, report_result, writing
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED
 from ..plugin_utils._compare.shapes import Report
@@ -56,6 +56,7 @@ def loaded_runs(loaded: record_files.Loaded) -> Runs:
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"report_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         argv = command.parse(options["results_command"])
@@ -79,11 +80,13 @@ class ActionModule(ControllerAction):
             result["warnings"] = [failure]
         if not loaded.records:
             result["msg"] = no_records(folder, options["change"])
-        if not loaded.records and self._task.check_mode:
-            return result  # a play in check mode measures nothing, so this proves nothing about the change
-        if report["verdict"] in FAILING[options["fail_on"]]:
+        # a play in check mode measures nothing, which proves nothing about the change
+        proves = loaded.records or not self._task.check_mode
+        if proves and report["verdict"] in FAILING[options["fail_on"]]:
             result["failed"] = True
             result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
+        else:
+            self.say(lines(f"{result['verdict_text']}: {result['msg']}", written.paths))
         return result
 
 

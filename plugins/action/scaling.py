@@ -17,6 +17,7 @@ from ..plugin_utils._series.scaling import reader, scaling
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"scaling_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         x, change, phases = options["x"], options["change"], options["phases"]
@@ -32,4 +33,5 @@ class ActionModule(ControllerAction):
         folder = record_files.change_folder(options["results"], change)
         stem = f"scaling-{record_files.file_slug(x)}"
         result = reporting.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
+        self.say(reporting.lines(result["headline"], result["paths"]))
         return {**result, "curves": len(report["curves"])}

@@ -23,6 +23,7 @@ CHANGE: dict[str, str | None] = {"change": None, "label": "", "before": "before"
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    VARIABLES = {option: f"trend_{option}" for option in ARGUMENTS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         name = check_slug("name", options["name"])
@@ -42,6 +43,7 @@ class ActionModule(ControllerAction):
         report = trend(name, steps, options["workload"], options["metric"])
         report["problems"] = report["problems"] + [problem for _step, problems in found for problem in problems]
         result = reporting.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        self.say(reporting.lines(result["headline"], result["paths"]))
         return {**result, "changes": [step.change for step in steps]}
 
 

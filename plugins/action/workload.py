@@ -12,12 +12,12 @@ from typing import Any
 
 from ..module_utils._measure.round import entry_point, rounds
 from ..modules import enqt, niping, workload
-from ..plugin_utils._actions.commands import encoded
 from ..plugin_utils._actions.controller import HonestAction
 from ..plugin_utils._actions.measuring import (
     calibrated_loops,
     check_writable,
     collector,
+    encoded,
     lost,
     summarize,
     without_raw,

@@ -16,6 +16,8 @@ description:
   - The same records give the same report, byte by byte. A second run changes nothing.
   - The report names each record that cannot be read, and each expected host without a measurement, with the reason.
     Neither counts as a success.
+  - Prints the headline and the path of the page.
+  - An option that is not given has the value of its variable, such as C(report_formats), if that is set.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -25,7 +27,7 @@ options:
       - The change to report on, the name of its folder below O(results).
       - At most 64 letters, digits, C(.), C(_) and C(-), a letter or digit first.
     type: str
-    required: true
+    default: ""
   formats:
     description:
       - The files to write, each as C(report.<format>).

@@ -20,6 +20,8 @@ description:
     measured in its own phase, the phases are the points of one curve.
   - Writes C(scaling-<x>.json), C(.html), C(.md) and C(.csv) into the folder of the change. The same records
     give the same bytes.
+  - Prints the headline and the path of the page.
+  - An option that is not given has the value of its variable, such as C(scaling_x), if that is set.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -27,7 +29,7 @@ options:
   change:
     description: The change to read, the name of its folder below O(results).
     type: str
-    required: true
+    default: ""
   x:
     description:
       - The x axis of the curve, V(connections), C(params.<name>) for a parameter of the workload, or

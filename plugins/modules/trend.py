@@ -15,6 +15,8 @@ description:
   - Each change keeps the gain, interval and verdict of its own report. States of different changes were not measured
     together, so movement between two changes is shown as a gap and credited to neither.
   - Writes C(<name>.json), C(.html), C(.md) and C(.csv) into the results folder. The same records give the same bytes.
+  - Prints the headline and the path of the page.
+  - An option that is not given has the value of its variable, such as C(trend_workload), if that is set.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller

@@ -58,7 +58,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host im
     figures,
     fio,
     openssl,
-    scratch,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin, enq_statistics, enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
@@ -376,7 +375,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("counters process", of_text(counters.parse_process, strings("module_utils/test_measure_counters"), 100), ()),
     ("routes", of_text(routes.parse_routes4, strings("module_utils/test_measure_ends")), ()),
     ("routes of IPv6", of_text(routes.parse_routes6, strings("module_utils/test_measure_ends")), ()),
-    ("mounts", of_text(scratch.parse_mount, strings("module_utils/test_measure_scratch"), "8:1"), ()),
+    ("mounts", of_text(fio.parse_mount, strings("module_utils/test_measure_scratch"), "8:1"), ()),
     ("ps etime", of_text(processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "]), ()),
     ("control protocol", of_bytes(wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}']), (*OWN, EOFError)),
     ("nmon", of_text(nmon_snapshots, files("nmon/*.nmon")), (CpuFileError,)),

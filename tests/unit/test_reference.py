@@ -16,7 +16,10 @@ from ansible_collections.zpower.sap_tuning.plugins.action import (
     calibrate,
     experiment,
     measurement_check,
+    report,
     rollout,
+    scaling,
+    trend,
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -66,7 +69,7 @@ def read_by_code() -> dict[str, set[str]]:
 def read_by_options() -> set[str]:
     """The variables of roles that their actions read by the names of options, such as ``options["rounds"]``."""
     found = set()
-    for action in (before_after, calibrate, experiment, measurement_check, rollout):
+    for action in (before_after, calibrate, experiment, measurement_check, report, rollout, scaling, trend):
         tree = ast.parse(inspect.getsource(action))
         words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         found |= {name for option, name in action.ActionModule.VARIABLES.items() if option in words}

@@ -46,10 +46,9 @@ class CapturedHost(Host):
         if path not in self._missed and self.lacking(path):
             self._missed[path] = None
 
-    def _refuse(self, action, path):
-        raise HostError(
-            "cannot %s %s: %s is a capture, not a running machine" % (action, path, self.capture.path), errno.EROFS
-        )
+    def _refuse(self, action, what, number=errno.EROFS):
+        sentence = "cannot %s %s: %s is a capture, not a running machine" % (action, what, self.capture.path)
+        raise HostError(sentence, number)
 
     def twin(self):
         return self
@@ -136,6 +135,4 @@ class CapturedHost(Host):
         self._refuse("remove", path)
 
     def run(self, argv, timeout=30, user=None, env=None):
-        raise HostError(
-            "cannot run %s: %s is a capture, not a running machine" % (argv[0], self.capture.path), errno.ENOENT
-        )
+        self._refuse("run", argv[0], errno.ENOENT)

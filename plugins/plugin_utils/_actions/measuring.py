@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What actions need around a measurement: folders, calibration, and what is said about records."""
+"""What actions need around a measurement: programs to send, folders, calibration, and what is said about records."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +25,22 @@ from .variables import COLLECTION, collection_version
 def collector() -> dict[str, str]:
     """The item ``collector`` of a record: what wrote it."""
     return {"collection": collection_version(COLLECTION), "ansible_core": ansible_core_version}
+
+
+def encoded(command: Any) -> Any:
+    """A program's options with its environment as one text, in base64.
+
+    Ansible removes each secret value from logs and results, also from numbers. Single values, such as the 4 of a number
+    of threads, would take figures with them.
+    """
+    given = command.get("environment") if isinstance(command, Mapping) else None
+    if not isinstance(given, Mapping):
+        return command
+    # str() also decrypts a vaulted value of ansible-core 2.16
+    kept = (Mapping, list, type(None))
+    values = {str(name): value if isinstance(value, kept) else str(value) for name, value in given.items()}
+    text = json.dumps(values, default=str).encode("utf-8")
+    return {**command, "environment": base64.b64encode(text).decode("ascii")}
 
 
 def calibrated_loops(folder: Path, peer: str) -> dict[str, int]:

@@ -58,6 +58,11 @@ def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]
     return {**result, **({"warnings": shown} if shown else {})}
 
 
+def lines(headline: str, paths: Mapping[str, str]) -> list[str]:
+    """What a terminal shows of a report: the headline, and the page or else the first file."""
+    return [headline, paths.get("html") or next(iter(paths.values()))] if paths else []
+
+
 def load(results: str, change: str) -> record_files.Loaded:
     """The records of a change; ValueError if there are none."""
     loaded = read(results, change)

@@ -19,7 +19,7 @@ from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, cpu_cost
 from .flags import States, flags, guards
 from .pooled import Line, Slot
-from .wording import control_text, figures, verdict_on
+from .wording import figures, on_control, verdict_on
 
 OF_WORKLOAD = ("tool", "bytes", "connections", "loops", "control", "metric", "better")
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
@@ -169,9 +169,7 @@ def _doubts(
             return Verdict(INCONCLUSIVE, reason, "failed")
     if verdict.cause == "rounds":
         return verdict
-    if control is not None and control.moved:
-        return Verdict(INCONCLUSIVE, control_text(control), "control")
-    return verdict
+    return on_control(control) or verdict
 
 
 def _side(rounds: Sequence[Round]) -> dict[str, Any]:

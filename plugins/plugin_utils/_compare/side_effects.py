@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics import gates
 from .._statistics.looks import AFTER, BEFORE, LOOKS, PHASES
 from .._statistics.ranks import hodges_lehmann_ratio, mann_whitney, median
 from .._statistics.verdict import INCONCLUSIVE, UNCHANGED, Verdict, beyond
 from . import pooled
-from .flags import retransmits
+from .flags import retransmits, retransmitted
 from .pair import Comparison
 from .pooled import Line, Slot
 from .wording import gain
@@ -149,11 +150,9 @@ def _resent_p(rounds: Sequence[Round]) -> float:
     known = [item for item in rounds if item.retransmits is not None and item.retransmit_runs]
     if not any(retransmits(_by_state(known))):
         return 1.0
-    sums: dict[Slot, tuple[float, int]] = {}
-    for item in known:
-        count, runs = sums.get((item.phase, item.number), (0.0, 0))
-        sums[item.phase, item.number] = count + (item.retransmits or 0.0), runs + item.retransmit_runs
-    before, after = ([count / runs for (state, _n), (count, runs) in sums.items() if state == side] for side in PHASES)
+    slots = by_key(((item.phase, item.number), item) for item in known)
+    sums = [(state, *retransmitted(found)) for (state, _number), found in slots.items()]
+    before, after = ([count / runs for state, count, runs in sums if state == side] for side in PHASES)
     more, p = mann_whitney(before, after)
     return p / 2.0 if 2.0 * more > len(before) * len(after) else 1.0
 

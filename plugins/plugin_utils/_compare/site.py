@@ -23,7 +23,7 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABL
 from . import pooled, side_effects
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
-from .wording import control_text, figures, gain, more_rounds, verdict_on
+from .wording import figures, gain, more_rounds, on_control, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
@@ -120,7 +120,7 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     found = pooled.of_host(host.line, host.material, contrasts, host.step)
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
-    verdict = _turned_away([host]) or _control_verdict(host) or decided
+    verdict = _turned_away([host]) or on_control(host.control) or decided
     named = [_named("workload", item) for item in _workloads([host])]
     guards = []
     if host.longer is not None and host.longer.sure:
@@ -266,12 +266,6 @@ def _turned_away(hosts: Sequence[Host]) -> Verdict | None:
             number = "" if len(same) == 1 else f" ({len(same)} of {len(known)} comparisons; this is the first reason)"
             return Verdict(word, same[0].entry["reason"].rstrip(".") + number, same[0].cause)
     raise AssertionError("a comparison that was turned away has one of these verdicts")
-
-
-def _control_verdict(host: Host) -> Verdict | None:
-    if host.control is None or not host.control.moved:
-        return None
-    return Verdict(INCONCLUSIVE, control_text(host.control), "control")
 
 
 def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Collection[str] = ()) -> Verdict:

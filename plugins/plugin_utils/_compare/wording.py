@@ -139,12 +139,15 @@ def signed(ratio: float) -> str:
     return f"{100.0 * (short(ratio) - 1.0):+.1f} %".replace("-0.0 %", "+0.0 %")
 
 
-def control_text(control: Control) -> str:
-    """Why a control that moved blocks the verdict."""
-    return (
+def on_control(control: Control | None) -> Verdict | None:
+    """The verdict if the control of a host moved, so that nothing may be concluded."""
+    if control is None or not control.moved:
+        return None
+    text = (
         f"the control workload, which the change cannot affect, changed by {signed(control.ratio)} (99 % interval"
         f" {signed(control.low)} to {signed(control.high)}; above 0 is better)"
     )
+    return Verdict(INCONCLUSIVE, text, "control")
 
 
 def _few_starts(starts: int) -> str:

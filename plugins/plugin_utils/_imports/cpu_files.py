@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
-from . import nmon_samples, sysstat
-from .nmon import Reader
+from . import nmon, sysstat
 
 FORMATS = ("nmon", "sadf", "mpstat", "sar")
 LONGEST_LINE = 1_000_000
@@ -44,8 +43,8 @@ def window_of(path: str, kind: str, options: WindowOptions, day: str | None = No
         if kind == "auto":
             kind = _kind(begin)
         if kind == "nmon":
-            reader = Reader(lines_of(path, packed))
-            return CpuWindow(reader.about, nmon_samples.samples_of(reader, options.cpus), options)
+            reader = nmon.Reader(lines_of(path, packed))
+            return CpuWindow(reader.about, nmon.samples_of(reader, options.cpus), options)
     except _DAMAGED as error:
         raise CpuFileError(f"this compressed file is damaged or incomplete ({error})") from error
     if packed:

@@ -62,28 +62,21 @@ def number(value: Any) -> int | float:
     return int(value) if isinstance(value, int) else float(value)
 
 
-def positive(value: Any) -> int | float:
-    """A number above 0: unknown figures are left empty, not 0."""
-    found = number(value)
-    if found <= 0:
-        raise FieldError(f"is {show(value)}; a number above 0 belongs there (leave unknown values empty)")
-    return found
+def bounded(base: Check, holds: Callable[[Any], object], wanted: str) -> Check:
+    """A check for the values that ``base`` accepts and that hold."""
+
+    def check(value: Any) -> Any:
+        found = base(value)
+        if not holds(found):
+            raise FieldError(f"is {show(value)}; {wanted}")
+        return found
+
+    return check
 
 
-def not_negative(value: Any) -> int | float:
-    """A number from 0 on."""
-    found = number(value)
-    if found < 0:
-        raise FieldError(f"is {show(value)}; a number from 0 on belongs there")
-    return found
-
-
-def percent(value: Any) -> int | float:
-    """Above 0 and at most 100."""
-    found = positive(value)
-    if found > 100:
-        raise FieldError(f"is {show(value)}; percent of all processors, at most 100, belongs there")
-    return found
+positive = bounded(number, lambda found: found > 0, "a number above 0 belongs there (leave unknown values empty)")
+not_negative = bounded(number, lambda found: found >= 0, "a number from 0 on belongs there")
+percent = bounded(positive, lambda found: found <= 100, "percent of all processors, at most 100, belongs there")
 
 
 def whole_number(least: int, most: int) -> Check:
@@ -151,14 +144,10 @@ def choice(*words: str) -> Check:
     return check
 
 
-def metric_name(value: Any) -> str:
-    """The name of a figure as records have it."""
-    found = text(value)
-    if not METRIC_NAME.fullmatch(found):
-        raise FieldError(
-            f"is {show(value)}; small letters, digits and _ belong there, a letter first and the unit last"
-        )
-    return found
+metric_name = bounded(
+    text, METRIC_NAME.fullmatch, "small letters, digits and _ belong there, a letter first and the unit last"
+)
+"""The name of a figure as records have it."""
 
 
 def show_name(name: Any) -> str:

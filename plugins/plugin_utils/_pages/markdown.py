@@ -41,7 +41,7 @@ def section(title: str, body: Sequence[str]) -> Iterator[str]:
         yield from body
 
 
-def bullets(sentences: Sequence[str], rest: str = "report.json") -> list[str]:
+def bullets(sentences: Sequence[str], rest: str = "the JSON file") -> list[str]:
     """A list of sentences, cut at :data:`ROWS`; ``rest`` holds all of them."""
     more = len(sentences) - ROWS
     told = [f"- {more:,} more in {rest}.\n"] if more > 0 else []

@@ -90,6 +90,14 @@ class Axis:
         """The ticks of a vertical axis as places and texts."""
         return [(self.at(tick), f"{tick:,.6g}") for tick in self.ticks(6)]
 
+    def spaced(self, values: Iterable[float], gap: float) -> list[tuple[float, str]]:
+        """The places and texts of values on a horizontal axis, without those closer than ``gap`` to the one before."""
+        found: list[tuple[float, str]] = []
+        for value in values:
+            if not found or self.at(value) - found[-1][0] >= gap:
+                found.append((self.at(value), f"{value:,.6g}"))
+        return found
+
     def ticks(self, most: int) -> list[float]:
         """Round values within the axis."""
         if self.log:

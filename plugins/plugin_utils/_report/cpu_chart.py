@@ -68,13 +68,9 @@ def _name(row: Part) -> str:
 def _grid(axis: Axis, top: float, bottom: float) -> list[Markup]:
     words = f"\u00b5s per unit of work, less is better{', logarithmic' if axis.log else ''}"
     parts = [el("text", words, x=axis.start, y=top - 24, cls="tick")]
-    shown: list[float] = []
-    for tick in axis.ticks(6):
-        x = axis.at(tick)
-        if not shown or x - shown[-1] >= 40:
-            shown.append(x)
-            parts.append(el("path", d=f"M{x:.1f} {top:.1f}V{bottom:.1f}", cls="grid"))
-            parts.append(el("text", f"{tick:,.6g}", x=x, y=top - 6, cls="tick middle"))
+    for x, label in axis.spaced(axis.ticks(6), 40):
+        parts.append(el("path", d=f"M{x:.1f} {top:.1f}V{bottom:.1f}", cls="grid"))
+        parts.append(el("text", label, x=x, y=top - 6, cls="tick middle"))
     return parts
 
 

@@ -114,11 +114,8 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Curve]) -> Markup:
     reach = min(perfect, max(speeds) * 1.6)
     up = Axis([*speeds, 1.0, reach], bottom, top, log=log)
     body = horizontal_grid(up.labels(), left, right, 6)
-    shown: list[float] = []
-    for place in sorted(set(places)):
-        if not shown or across.at(place) - across.at(shown[-1]) >= 26:
-            shown.append(place)
-            body.append(el("text", f"{place:,.6g}", x=across.at(place), y=bottom + 18, cls="tick middle"))
+    for at, label in across.spaced(sorted(set(places)), 26):
+        body.append(el("text", label, x=at, y=bottom + 18, cls="tick middle"))
     across_words = one_line(x.rpartition(".")[2]) + (", both axes logarithmic" if log else "")
     body.append(el("text", across_words, x=(left + right) / 2, y=bottom + 38, cls="tick middle"))
     first = min(places)

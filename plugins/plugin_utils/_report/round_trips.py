@@ -68,13 +68,9 @@ def _y(share: float) -> float:
 
 def _ticks(across: Axis, unit: str) -> list[Markup]:
     parts = []
-    shown = LEFT - 40
-    for tick in across.ticks(6):
-        x = across.at(tick)
-        if x - shown >= 40:
-            shown = x
-            parts.append(el("path", d=f"M{x:.1f} {BOTTOM}v4", cls="grid"))
-            parts.append(el("text", f"{tick:,.6g}", x=x, y=BOTTOM + 18, cls="tick middle"))
+    for x, label in across.spaced(across.ticks(6), 40):
+        parts.append(el("path", d=f"M{x:.1f} {BOTTOM}v4", cls="grid"))
+        parts.append(el("text", label, x=x, y=BOTTOM + 18, cls="tick middle"))
     words = f"{unit}{', logarithmic' if across.log else ''}"
     parts.append(el("text", words, x=(LEFT + RIGHT) / 2, y=BOTTOM + 38, cls="tick middle"))
     return parts

@@ -276,42 +276,42 @@ def lines(plan: Mapping[str, Any], state: Mapping[str, Any] | None, now: datetim
         found.append(f"{head}, {size}: {listed(map(one_line, batch['hosts']), MOST_NAMES)}{progress}")
         for host, one in (states.get(batch["number"]) or {"hosts": {}})["hosts"].items():
             found += [f"    {one_line(host)}: {one_line(one['reasons'][0])}"] if one["outcome"] == "left out" else []
-    found += _tunings(plan)
+    found += [f"{name}: {text}" for name, text in tunings(plan)]
     window = plan.get("window") or {}
     open_hours = parse(window.get("not_before"), window.get("not_after"), window.get("time_zone"), now)
-    found.append(f"Window: {open_hours}")
     closed = open_hours.closed(now)
-    if closed:
-        found.append(f"  {closed}")
-    guard = plan.get("guard")
-    found.append(f"Soak: {duration(plan['soak_s'])}")
-    found.append(f"Guard: {_setting('guard', guard)}")
-    if plan["confirm_within_s"]:
-        found.append(
-            f"Probation: a host takes its batch's values back by itself after {duration(plan['confirm_within_s'])},"
-            " unless the batch is confirmed"
-        )
-    else:
-        found.append("Probation: without a time limit; a host does not take values back by itself")
-    found.append(
-        "On failure: the batch is taken back, later batches stay untouched"
-        if plan["on_failure"] == "back"
-        else "On failure: the batch keeps its values, later batches stay untouched"
-    )
-    return found
+    found += [f"Window: {open_hours}", *([f"  {closed}"] if closed else [])]
+    return [*found, *(f"{name}: {text}" for name, text in conditions(plan))]
 
 
-def _tunings(plan: Mapping[str, Any]) -> list[str]:
-    """Which tunings the hosts get, the most frequent choice first."""
+def tunings(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Which tunings the hosts get, the most frequent choice first: pairs of a term and its text."""
     choices = Counter(tuple(sorted(plan["tunings"].get(host, ()))) for host in _hosts(plan)).most_common()
-    if len(choices) == 1:
-        return [f"Tunings: {listed(map(one_line, choices[0][0]), 20) or 'none'}"]
+    one = len(choices) == 1
     found = [
-        f"Tunings on {plural(count, 'host')}: {listed(map(one_line, names), 20) or 'none'}" for names, count in choices
+        ("Tunings" if one else f"Tunings on {plural(count, 'host')}", listed(map(one_line, names), 20) or "none")
+        for names, count in choices
     ]
     if len(found) > MOST_CHOICES:
-        found[MOST_CHOICES:] = [f"and {plural(len(found) - MOST_CHOICES, 'other choice')} of tunings"]
+        found[MOST_CHOICES:] = [("Other hosts", f"{plural(len(found) - MOST_CHOICES, 'other choice')} of tunings")]
     return found
+
+
+def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the plan says beside hosts, tunings and window: pairs of a term and its text."""
+    guard, lease, measures = plan.get("guard"), duration(plan["confirm_within_s"]), "off"
+    if guard:
+        workloads = f": {', '.join(map(str, guard['workloads']))}" if guard.get("workloads") else ""
+        measures = f"measures before and after each batch{workloads}; at most {guard['cpu_pct']:g} % more CPU time"
+    limited = f"a host takes its batch's values back by itself after {lease}, unless the batch is confirmed"
+    unlimited = "without a time limit; a host does not take values back by itself"
+    fate = "is taken back" if plan["on_failure"] == "back" else "keeps its values"
+    return [
+        ("Soak", duration(plan["soak_s"])),
+        ("Guard", measures),
+        ("Probation", limited if plan["confirm_within_s"] else unlimited),
+        ("On failure", f"the batch {fate}, later batches stay untouched"),
+    ]
 
 
 def _progress(batch: Mapping[str, Any] | None) -> str:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from .._pages.text import DASH, Style, gain, listed, measured, moment, one_line, plural, verdict_of
 from .._records.grouping import Group, grouped
 from . import checking
+from . import plan as plans
 from .checking import BatchState, Document, HostState, PlannedBatch, Times
 from .plan import duration
 from .windows import Window
@@ -173,35 +174,13 @@ def window(times: Times) -> str:
 
 
 def conditions(document: Document) -> list[tuple[str, str]]:
-    """What the plan says beside its batches."""
+    """What the plan says beside its batches and its window."""
     plan = document["plan"]
-    guard, lease = plan["guard"], plan["confirm_within_s"]
-    workloads = f": {', '.join(map(str, guard['workloads']))}" if guard and guard.get("workloads") else ""
-    back = plan["on_failure"] == "back"
-    return [
-        ("Tunings", _tunings(plan["tunings"])),
-        ("Soak", f"{duration(plan['soak_s'])} between setting and checking" if plan["soak_s"] else "none"),
-        (
-            "Guard",
-            f"measures before and after each batch{workloads}; at most {guard['cpu_pct']:g} % more CPU time"
-            if guard
-            else "none",
-        ),
-        (
-            "Probation",
-            f"{duration(lease)}; then a host takes its values back by itself" if lease else "without a limit",
-        ),
-        ("A stopped batch", "is taken back" if back else "keeps the new values"),
+    about = (
         ("Fingerprint of the plan", plan["fingerprint"]),
         ("Collection", f"zpower.sap_tuning {document['collection']}"),
-    ]
-
-
-def _tunings(by_host: Mapping[str, Sequence[str]]) -> str:
-    """The tunings, each with the number of its hosts if not all have it."""
-    counts = Counter(name for names in by_host.values() for name in names)
-    said = [name if count == len(by_host) else f"{name} ({plural(count, 'host')})" for name, count in counts.items()]
-    return ", ".join(said) or "none"
+    )
+    return [*plans.tunings(plan), *plans.conditions(plan), *about]
 
 
 def runs(document: Document) -> list[list[str]]:

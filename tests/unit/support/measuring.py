@@ -13,7 +13,7 @@ import time
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, sockperf
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round.ends import Ends
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round.rounds import Ends
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads.workload import (
     Outcome,

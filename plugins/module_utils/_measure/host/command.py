@@ -142,7 +142,6 @@ def _is_variable(name, value):
 
 
 def names(options, _tool):
-    """The names of the workloads of checked options, in their order."""
     return [_name(command) for command in options]
 
 

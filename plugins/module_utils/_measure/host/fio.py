@@ -7,16 +7,17 @@ at a time (async); 1 to 64 jobs, each with a file of its own. The files lie in a
 user names. They are written once before the runs and removed after them in every case.
 """
 
+import itertools
 import json
 import os
 import re
 from collections import namedtuple
 
+from ..._host import temporary
 from ..errors import MeasureError
 from ..workloads import programs
 from ..workloads.options import check_limits, check_lists
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
-from . import scratch
 
 TOOL = "fio"
 PREFIX = "zpower-fio-"
@@ -61,20 +62,14 @@ def check(options):
 
 
 def names(options, _tool):
-    """The names of the workloads of checked options, in their order."""
     return [_name(*shape) for shape in _shapes(options)]
 
 
 def _shapes(options):
-    return [
-        (pattern, mode, jobs)
-        for jobs in options["jobs"]
-        for mode in options["modes"]
-        for pattern in options["patterns"]
-    ]
+    return itertools.product(options["jobs"], options["modes"], options["patterns"])
 
 
-def _name(pattern, mode, jobs):
+def _name(jobs, mode, pattern):
     return workload_name(TOOL, "%s-%s" % (pattern, mode), jobs)
 
 
@@ -141,13 +136,67 @@ def shortened(text, job, writes):
     return json.dumps({"fio version": whole.get("fio version"), "jobs": [kept]}, sort_keys=True)
 
 
+def free_bytes(directory):
+    """The bytes that a user without privileges may still write to the file system of a directory."""
+    system = os.statvfs(directory)
+    return system.f_bavail * system.f_frsize
+
+
+def check_room(directory, needed, free):
+    """MeasureError if the needed bytes are more than half of the free ones: other files need room, too."""
+    if needed * 2 > free:
+        raise MeasureError(
+            "%d MiB of files in %s would be more than half of the %d MiB that are free there: take fewer or smaller "
+            "files, or another directory" % (-(-needed // MIB), directory, free // MIB)
+        )
+
+
+def parse_mount(mountinfo, device):
+    """Type and source, as in "ext4 /dev/dasdb1", of the mount of a device (major:minor); else "unknown"."""
+    for line in mountinfo.splitlines():
+        fields = line.split()
+        if len(fields) > 6 and fields[2] == device and "-" in fields:
+            return " ".join(fields[fields.index("-") + 1 :][:2])
+    return "unknown"
+
+
+def file_system(directory):
+    """Type and device of the file system of a directory, or "unknown"."""
+    try:
+        number = os.stat(directory).st_dev
+        with open("/proc/self/mountinfo") as stream:
+            return parse_mount(stream.read(), "%d:%d" % (os.major(number), os.minor(number)))
+    except OSError:
+        return "unknown"
+
+
+class Scratch:
+    """A new folder below directory, for at most the needed bytes. prefix: the begin of its name, one per use."""
+
+    def __init__(self, directory, prefix, needed):
+        if not os.path.isdir(directory):
+            raise MeasureError("%s is no directory on this host" % directory)
+        temporary.remove_leftovers(directory, prefix)
+        check_room(directory, needed, free_bytes(directory))
+        try:
+            self._folder = temporary.TemporaryFolder(directory, prefix)
+        except OSError as error:
+            raise MeasureError("no folder can be made in %s: %s" % (directory, error.strerror)) from error
+        self.path = self._folder.path
+
+    def remove(self):
+        """Remove the folder; MeasureError if it stays."""
+        if not self._folder.remove():
+            raise MeasureError("%s could not be removed: please remove it" % self.path)
+
+
 class Fio(Workload):
     """One shape: a pattern in a mode with a number of jobs."""
 
     tool, family = TOOL, "fio"
 
-    def __init__(self, binary, number, options, pattern, mode, jobs):
-        self.name = _name(pattern, mode, jobs)
+    def __init__(self, binary, number, options, jobs, mode, pattern):
+        self.name = _name(jobs, mode, pattern)
         self.version, self.connections = number, jobs
         self._pattern, self._mode = PATTERNS[pattern], mode
         self._writes = self._pattern.rw.endswith("write")
@@ -207,8 +256,8 @@ class Fio(Workload):
         """Write the files, in full: reading a hole in a file reads nothing from the disk."""
         self._seconds = setting.run_seconds
         total = self._size * self.connections
-        self._scratch = scratch.Scratch(self._directory, PREFIX, total)
-        self.params = dict(self.params, file_system=scratch.file_system(self._directory))
+        self._scratch = Scratch(self._directory, PREFIX, total)
+        self.params = dict(self.params, file_system=file_system(self._directory))
         command = self._files(self._scratch.path) + ["--rw=read", "--create_only=1", "--eta=never"]
         seconds = _START_SECONDS + total / (_SLOWEST_MIB_PER_S * MIB)
         ran = programs.run_together([command], seconds)

@@ -6,6 +6,7 @@ AES in the modes GCM, XTS and CBC with keys of 128 and 256 bits, messages of 256
 processes. Rates are those of wall-clock time (-elapsed): the default, CPU time, hides the time that others got.
 """
 
+import itertools
 import re
 
 from ..errors import MeasureError
@@ -35,20 +36,14 @@ def check(options):
 
 
 def names(options, _tool):
-    """The names of the workloads of checked options, in their order."""
     return [_name(*shape) for shape in _shapes(options)]
 
 
 def _shapes(options):
-    return [
-        (cipher, size, processes)
-        for processes in options["processes"]
-        for cipher in options["ciphers"]
-        for size in options["bytes"]
-    ]
+    return itertools.product(options["processes"], options["ciphers"], options["bytes"])
 
 
-def _name(cipher, size, processes):
+def _name(processes, cipher, size):
     return workload_name(TOOL, "%s-%dB" % (cipher, size), processes)
 
 
@@ -105,8 +100,8 @@ class Speed(Workload):
     tool, family = TOOL, "openssl"
     metric = Metric("kib_per_s", "KiB/s", "higher")
 
-    def __init__(self, binary, number, cipher, size, processes):
-        self.name = _name(cipher, size, processes)
+    def __init__(self, binary, number, processes, cipher, size):
+        self.name = _name(processes, cipher, size)
         self.version, self.bytes, self.connections = number, size, processes
         self.unit = "encryption of %d B" % size
         self.params = {"cipher": cipher}

@@ -14,17 +14,10 @@ from ..errors import MeasureError
 from ..workloads import programs
 
 TIMEOUT = 15.0
+_TIMES = ("lock_time", "lock_wait_time", "server_time")
+_EVENTS = ("enqueue_requests", "enqueue_rejects", "enqueue_errors", "dequeue_requests", "dequeue_errors")
 # {field of the web service: metric}; they count from the start of the server.
-COUNTERS = {
-    "enqueue_requests": "enqueue_requests",
-    "enqueue_rejects": "enqueue_rejects",
-    "enqueue_errors": "enqueue_errors",
-    "dequeue_requests": "dequeue_requests",
-    "dequeue_errors": "dequeue_errors",
-    "lock_time": "lock_time_s",
-    "lock_wait_time": "lock_wait_time_s",
-    "server_time": "server_time_s",
-}
+COUNTERS = dict({name: name + "_s" for name in _TIMES}, **{name: name for name in _EVENTS})
 _PAIR = re.compile(r"^(?:\d+ )?([A-Za-z][A-Za-z_ \t-]*)[:=,]\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*$")
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?\Z")
 

@@ -30,10 +30,7 @@ _NAME = re.compile(r"A?SCS[0-9]{2}\Z")
 
 
 def find_server(host, sid=None, instance=None, profile=None):
-    """The Server of this host, or of the system whose profiles it has; None if there is none and none was named.
-
-    MeasureError if the named one is missing, or if several fit.
-    """
+    """The Server of this host, or of the system whose profiles it has; MeasureError unless one fits."""
     try:
         found = _candidates(host, sid, instance, profile)
         return _only_one(host, found, sid, instance, profile)
@@ -72,7 +69,10 @@ def _only_one(host, found, sid, instance, profile):
         raise MeasureError("%s starts no lock server, neither enserver nor enq_server, and none runs" % found[0])
     if named:
         raise MeasureError("this host has no profile of an ASCS or SCS instance of %s: name it as profile" % named)
-    return None
+    raise MeasureError(
+        "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
+        "has the profile of an ASCS or SCS instance that starts one; name its profile, or take a host of the SAP system"
+    )
 
 
 def _server(host, path):
@@ -108,7 +108,7 @@ def _running_kind(host, sid, instance):
 
 def folders(server):
     """Where the programs for a server may lie on this host, as patterns."""
-    if server is None or server.sid is None:
+    if server.sid is None:
         return ()
     own = "/usr/sap/%s" % server.sid
     first = ["%s/%s/exe" % (own, server.instance)] if server.instance else []
@@ -117,7 +117,7 @@ def folders(server):
 
 def user_of(server):
     """<sid>adm, who runs SAP's programs; None if this process is that user or cannot become it."""
-    if server is None or server.sid is None or os.geteuid() != 0:
+    if server.sid is None or os.geteuid() != 0:
         return None
     user = server.sid.lower() + "adm"
     return None if uid_of(user) is None else user

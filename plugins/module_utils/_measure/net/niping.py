@@ -17,16 +17,9 @@ TOOL = "niping"
 # Figures of one run: times in microseconds, throughput in KiB/s.
 Figures = namedtuple("Figures", "avg_us max_us min_us av2_us tr_kib_per_s tr2_kib_per_s")
 
+# Microseconds of the unit, which is written in one of three ways.
 _TIME_UNITS = {
-    "ms": 1e3,
-    "msec": 1e3,
-    "msecs": 1e3,
-    "us": 1.0,
-    "usec": 1.0,
-    "usecs": 1.0,
-    "s": 1e6,
-    "sec": 1e6,
-    "secs": 1e6,
+    unit + ending: factor for unit, factor in (("us", 1.0), ("ms", 1e3), ("s", 1e6)) for ending in ("", "ec", "ecs")
 }
 # Bytes of the unit: published figures fit 1024; some programs mean 1000, which the check against av2 shows.
 _RATE_UNITS = {

@@ -25,7 +25,6 @@ LIMITS = {
 
 
 def names(options, tool):
-    """The names of the workloads of checked options, in their order."""
     return [engines.workload_name(tool, size, options["connections"]) for size in options["bytes"]]
 
 

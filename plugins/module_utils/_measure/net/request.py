@@ -6,6 +6,7 @@ pingpong needs nothing installed, every other tool is a program, and a client ta
 """
 
 import functools
+import itertools
 import os
 
 from .. import transport, wire
@@ -42,12 +43,11 @@ def target(params, kind):
 
 
 def names(options, tool):
-    """The names of the workloads of checked options, in their order."""
-    return [workload_name(tool, kind, number) for kind, number in _shapes(options)]
+    return [workload_name(tool, kind, number) for number, kind in _shapes(options)]
 
 
 def _shapes(options):
-    return [(kind, number) for number in options["connections"] for kind in options["kinds"]]
+    return itertools.product(options["connections"], options["kinds"])
 
 
 def _binary(program, path, search_path, server):
@@ -81,7 +81,7 @@ def workloads(options, params, search_path):
     check_lists(options, ("kinds", "connections"), "network.")
     check_limits(options, {"connections": (1, MOST_CONNECTIONS)}, "network.")
     check_transport(tool, options["transport"])
-    shapes = [(network.KINDS[kind], number) for kind, number in _shapes(options)]
+    shapes = [(network.KINDS[kind], number) for number, kind in _shapes(options)]
     if tool == pingpong.TOOL:
         where = target(params, options["transport"])
         return [network.Pingpong(where, kind, number) for kind, number in shapes]

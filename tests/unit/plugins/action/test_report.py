@@ -53,6 +53,13 @@ def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
     json.dumps(result)
 
 
+def test_a_terminal_shows_the_verdict_and_the_page(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(action.ActionModule, "say", lambda _self, lines: said.extend(lines))
+    result = run({"results": str(results), "change": CHANGE})
+    assert said == [f"IMPROVED: {result['msg']}", str(results / CHANGE / "report.html")]
+
+
 def test_the_users_command_gets_the_folder(results: Path) -> None:
     program = [sys.executable, "-c", "import pathlib, sys; pathlib.Path(sys.argv[1], 'seen').touch()"]
     arguments = {"results": str(results), "change": CHANGE, "results_command": json.dumps(program)}

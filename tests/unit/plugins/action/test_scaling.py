@@ -41,6 +41,18 @@ def test_the_virtualization_study_from_records_on_disk(results: Path) -> None:
     assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; no curve has a proven knee."
 
 
+def test_a_terminal_shows_the_headline_and_the_page_or_else_the_first_file(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(action.ActionModule, "say", lambda _self, lines: said.extend(lines))
+    arguments = {"results": str(results), "change": CHANGE, "x": "context.guests"}
+    first = run(arguments)
+    assert said == [first["headline"], first["paths"]["html"]]
+    run({**arguments, "formats": ["csv", "md"]})
+    assert said[2:] == [first["headline"], first["paths"]["md"]]
+
+
 def test_the_files_of_a_scaling_are_no_problem_of_the_change(results: Path) -> None:
     run({"results": str(results), "change": CHANGE, "x": "context.guests"})
     result = run({"results": str(results), "change": CHANGE, "x": "context.guests"})

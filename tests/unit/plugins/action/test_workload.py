@@ -7,7 +7,7 @@ import json
 
 import pytest
 from action_options import names_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.commands import encoded
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.measuring import encoded
 
 SESSION = {"tool": "netperf", "port": 3298, "control_port": 3299, "token": "t"}
 

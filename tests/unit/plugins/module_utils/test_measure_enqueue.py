@@ -60,7 +60,8 @@ def test_a_tool_of_another_server_is_refused(tmp_path):
 
 
 def test_no_sap_system(tmp_path):
-    assert find(tmp_path) is None
+    with pytest.raises(MeasureError, match="no SAP enqueue server was found"):
+        find(tmp_path)
 
 
 @pytest.mark.parametrize("program, kind", [("en.sapPRD_ASCS01", "ENSA1"), ("enq.sapPRD_ASCS01", "ENSA2")])
@@ -76,7 +77,8 @@ def test_the_server_program_of_another_system_does_not_count(tmp_path):
     profile(tmp_path, "none")
     fill(tmp_path, "proc/4711/cmdline", "enq.sapQAS_ASCS01\0pf=/x\0")
     fill(tmp_path, "proc/4711/stat", "4711 (x) S 1 " + " ".join(["0"] * 48))
-    assert find(tmp_path) is None
+    with pytest.raises(MeasureError, match="no SAP enqueue server was found"):
+        find(tmp_path)
 
 
 def test_what_is_named_has_to_be_there(tmp_path):

@@ -10,7 +10,7 @@ import signal
 import pytest
 from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio, scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from measuring import ALONE, UNIT, errors, plan, wait_until
 
@@ -36,7 +36,7 @@ def options(**changed):
 
 
 def shape(pattern, mode, jobs=1, **changed):
-    return fio.Fio("/usr/bin/fio", "3.33", options(**changed), pattern, mode, jobs)
+    return fio.Fio("/usr/bin/fio", "3.33", options(**changed), jobs, mode, pattern)
 
 
 def test_figures_of_two_jobs_that_read():
@@ -214,7 +214,7 @@ def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, 
 
 @needs_fio
 def test_without_room_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(scratch, "free_bytes", lambda directory: 2 * fio.MIB - 1)
+    monkeypatch.setattr(fio, "free_bytes", lambda directory: 2 * fio.MIB - 1)
     record = measured(tmp_path)[0]
     assert all(error.startswith("not begun: 1 MiB of files in ") for error in errors(record))
     assert os.listdir(str(tmp_path)) == [] and all(run["metrics"] == {} for run in record["runs"])

@@ -77,13 +77,13 @@ def test_names_are_the_published_shapes():
 
 def test_commands():
     begin = ["/o", "speed", "-mr", "-elapsed", "-seconds", "1", "-bytes", "256"]
-    assert openssl.Speed("/o", "v", "aes-128-cbc", 256, 1).argv == begin + ["-evp", "aes-128-cbc"]
-    assert openssl.Speed("/o", "v", "aes-128-cbc", 256, 3).argv == begin + ["-multi", "3", "-evp", "aes-128-cbc"]
+    assert openssl.Speed("/o", "v", 1, "aes-128-cbc", 256).argv == begin + ["-evp", "aes-128-cbc"]
+    assert openssl.Speed("/o", "v", 3, "aes-128-cbc", 256).argv == begin + ["-multi", "3", "-evp", "aes-128-cbc"]
 
 
 @pytest.mark.parametrize("wanted, seconds", [(0.1, "1"), (1.0, "1"), (2.6, "3"), (10.0, "10")])
 def test_whole_seconds(wanted, seconds):
-    speed = openssl.Speed("/o", "v", "aes-128-cbc", 256, 1)
+    speed = openssl.Speed("/o", "v", 1, "aes-128-cbc", 256)
     speed.prepare(plan(run_seconds=wanted))
     assert speed.argv[speed.argv.index("-seconds") + 1] == seconds
 
@@ -144,5 +144,5 @@ def test_the_real_openssl():
 
 @needs_openssl
 def test_a_refusal_of_the_real_openssl_is_its_sentence():
-    record = measured(openssl.Speed(shutil.which("openssl"), "v", "aes-128-nosuch", 1024, 1))
+    record = measured(openssl.Speed(shutil.which("openssl"), "v", 1, "aes-128-nosuch", 1024))
     assert "openssl ended with 1: " in errors(record)[0] and "aes-128-nosuch" in errors(record)[0]

@@ -8,7 +8,7 @@ import signal
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import temporary
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import scratch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from measuring import wait_until
 
 MOUNTS = """\
@@ -30,7 +30,7 @@ def names(folder):
 
 def test_the_folder_is_new_and_goes_with_all_that_is_in_it(tmp_path):
     write(tmp_path / "work-mine")
-    made = scratch.Scratch(str(tmp_path), "work-", 1000)
+    made = fio.Scratch(str(tmp_path), "work-", 1000)
     assert os.path.dirname(made.path) == str(tmp_path) and os.listdir(made.path) == []
     assert os.stat(made.path).st_mode & 0o077 == 0
     os.mkdir(os.path.join(made.path, "deep"))
@@ -43,7 +43,7 @@ def test_killed_without_a_word_it_goes_all_the_same(tmp_path):
     pid = os.fork()
     if pid == 0:
         try:
-            write(os.path.join(scratch.Scratch(str(tmp_path), "work-", 1000).path, "file"))
+            write(os.path.join(fio.Scratch(str(tmp_path), "work-", 1000).path, "file"))
             os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)
@@ -52,13 +52,13 @@ def test_killed_without_a_word_it_goes_all_the_same(tmp_path):
 
 
 def test_what_an_earlier_one_left_goes_and_what_is_in_use_stays(tmp_path):
-    used = scratch.Scratch(str(tmp_path), "work-", 1000)
+    used = fio.Scratch(str(tmp_path), "work-", 1000)
     (tmp_path / "work-left").mkdir()
     write(tmp_path / "work-left" / "file")
     (tmp_path / "other-left").mkdir()
     write(tmp_path / "work-a-file")
     (tmp_path / "work-link").symlink_to(tmp_path / "other-left")
-    later = scratch.Scratch(str(tmp_path), "work-", 1000)
+    later = fio.Scratch(str(tmp_path), "work-", 1000)
     stays = ["other-left", "work-a-file", "work-link"]
     assert names(tmp_path) == sorted(stays + [os.path.basename(made.path) for made in (used, later)])
     later.remove()
@@ -69,21 +69,21 @@ def test_what_an_earlier_one_left_goes_and_what_is_in_use_stays(tmp_path):
 def test_a_folder_that_stays_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(temporary.shutil, "rmtree", lambda path, ignore_errors: None)
     monkeypatch.setattr(temporary, "_REMOVE_SECONDS", 0)
-    made = scratch.Scratch(str(tmp_path), "work-", 1000)
+    made = fio.Scratch(str(tmp_path), "work-", 1000)
     with pytest.raises(MeasureError, match="%s could not be removed" % made.path):
         made.remove()
 
 
 def test_half_of_what_is_free_is_the_most():
-    scratch.check_room("/data", 500, 1000)
+    fio.check_room("/data", 500, 1000)
     with pytest.raises(MeasureError, match="512 MiB of files in /data .*half of the 1023 MiB"):
-        scratch.check_room("/data", 512 * scratch.MIB, 1023 * scratch.MIB)
+        fio.check_room("/data", 512 * fio.MIB, 1023 * fio.MIB)
 
 
 def test_too_little_room_is_said_before_anything_is_made(tmp_path, monkeypatch):
-    monkeypatch.setattr(scratch, "free_bytes", lambda directory: 999)
+    monkeypatch.setattr(fio, "free_bytes", lambda directory: 999)
     with pytest.raises(MeasureError, match="more than half"):
-        scratch.Scratch(str(tmp_path), "work-", 500)
+        fio.Scratch(str(tmp_path), "work-", 500)
     assert names(tmp_path) == []
 
 
@@ -91,7 +91,7 @@ def test_too_little_room_is_said_before_anything_is_made(tmp_path, monkeypatch):
 def test_no_directory_no_folder(tmp_path, name):
     write(tmp_path / "file")
     with pytest.raises(MeasureError, match="%s is no directory" % name):
-        scratch.Scratch(str(tmp_path / name), "work-", 1)
+        fio.Scratch(str(tmp_path / name), "work-", 1)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_no_directory_no_folder(tmp_path, name):
     [("94:5", "ext4 /dev/dasdb1"), ("0:41", "tmpfs tmpfs"), ("94:1", "btrfs /dev/dasda1"), ("8:1", "unknown")],
 )
 def test_what_is_mounted(device, mount):
-    assert scratch.parse_mount(MOUNTS, device) == mount
+    assert fio.parse_mount(MOUNTS, device) == mount
 
 
 def test_where_a_directory_lies(tmp_path):
     if os.path.exists("/proc/self/mountinfo"):
-        assert scratch.file_system("/proc").startswith("proc ")
-    assert scratch.file_system(str(tmp_path / "nowhere")) == "unknown"
+        assert fio.file_system("/proc").startswith("proc ")
+    assert fio.file_system(str(tmp_path / "nowhere")) == "unknown"

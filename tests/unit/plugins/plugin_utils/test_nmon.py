@@ -6,8 +6,12 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader, parse_date, parse_time
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon_samples import samples_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import (
+    Reader,
+    parse_date,
+    parse_time,
+    samples_of,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
     ALL_CPUS,
     ENTITLED,

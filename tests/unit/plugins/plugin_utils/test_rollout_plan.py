@@ -268,7 +268,7 @@ class TestLines:
             "Window: from 2026-11-28 22:00 CET (21:00 UTC) until 2026-11-29 04:00 CET (03:00 UTC)",
             "  The change window opens 2026-11-28 22:00 CET (21:00 UTC); it is 2026-11-28 21:00 CET (20:00 UTC) now.",
             "Soak: 10 min",
-            "Guard: on (5 % CPU; rr)",
+            "Guard: measures before and after each batch: rr; at most 5 % more CPU time",
             "Probation: a host takes its batch's values back by itself after 1 h 10 min, unless the batch is confirmed",
             "On failure: the batch is taken back, later batches stay untouched",
         ]
@@ -307,4 +307,4 @@ class TestLines:
         )
         told = plans.lines(plan, None, NOW)
         assert told[1].endswith("app9, app10 and 90 more")
-        assert told[6] == "and 3 other choices of tunings"
+        assert told[6] == "Other hosts: 3 other choices of tunings"

@@ -196,7 +196,9 @@ class TestSteps:
         made = samples.running()
         made["plan"]["confirm_within_s"] = 0
         assert "by itself" not in " ".join(summary.steps(made)) and "by themselves" not in " ".join(summary.steps(made))
-        assert ("Probation", "without a limit") in summary.conditions(made)
+        assert ("Probation", "without a time limit; a host does not take values back by itself") in summary.conditions(
+            made
+        )
 
     def test_many_hosts_are_not_all_named(self) -> None:
         (step,) = (step for step in summary.steps(samples.fleet()) if "unknown" in step)
@@ -226,9 +228,13 @@ def test_the_window_is_told_in_its_time_zone() -> None:
 
 def test_plan_without_options() -> None:
     made = samples.bare()
-    assert dict(summary.conditions(made))["Guard"] == dict(summary.conditions(made))["Soak"] == "none"
+    assert dict(summary.conditions(made))["Guard"] == "off"
+    assert dict(summary.conditions(made))["Soak"] == "none"
     assert dict(summary.facts(made))["Change window"] == "always open"
-    assert dict(summary.conditions(made))["Tunings"] == "rps, cpu_polarization (1 host)"
+    assert summary.conditions(made)[:2] == [
+        ("Tunings on 11 hosts", "rps"),
+        ("Tunings on 1 host", "cpu_polarization, rps"),
+    ]
 
 
 def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

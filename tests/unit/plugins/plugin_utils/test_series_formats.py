@@ -107,6 +107,13 @@ def test_the_text_of_a_trend_names_what_moved_between_changes() -> None:
     assert not any("chart" in line for line in lines)
 
 
+@pytest.mark.parametrize("formats, make", EVERYTHING)
+def test_many_problems_are_counted_and_no_other_report_is_named(formats: Made, make: Callable[[], Made]) -> None:
+    text = "".join(formats["md"]({**make(), "problems": [f"problem {number}" for number in range(53)]}))
+    assert "- problem 49\n- 3 more in the JSON file.\n" in text
+    assert "report.json" not in text
+
+
 def test_csv_has_a_row_a_change_and_a_row_a_point() -> None:
     rows = list(csv.DictReader(io.StringIO("".join(of_trend.csv(banking())))))
     assert [row["label"] for row in rows][:2] == ["HiperSockets", "z14"]
