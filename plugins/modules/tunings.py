@@ -133,7 +133,7 @@ RETURN = r"""
 tunings:
   description:
     - The result of each tuning's module, under the name of the tuning, without its records and its diff, which are in
-      RV(tuning) and RV(diff). One that was not run has C(skipped).
+      RV(tuning) and C(diff). One that was not run has C(skipped).
   returned: success or failure after the input was accepted
   type: dict
   sample:
