@@ -116,6 +116,9 @@ class CapturedHost(Host):
     def changed(self, path):
         """None: a capture does not hold when a file was changed, only when it was copied."""
 
+    def mode(self, path):
+        """None: not every kind of capture holds the permissions of the machine."""
+
     def listdir(self, path):
         real, entry = self._tree.resolve(path)
         if entry is None:

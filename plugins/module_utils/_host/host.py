@@ -188,6 +188,14 @@ class Host:
             return None
 
     @as_owner
+    def mode(self, path):
+        """Type and permissions of a file as st_mode has them, with links followed; None if absent."""
+        try:
+            return os.stat(self.path(path)).st_mode
+        except OSError:
+            return None
+
+    @as_owner
     def user_of(self, path):
         """The id of the user to whom a file or link belongs; None if absent."""
         try:

@@ -237,7 +237,7 @@ def _numbered_lines_of_script(host, file):
     """numbered_lines(); empty if the file is not a script, or cannot be read, as on a network file system."""
     try:
         size = host.size(file)
-        return list(numbered_lines(host, file)) if size is not None and size <= _LARGEST_SCRIPT else []
+        return numbered_lines(host, file) if size is not None and size <= _LARGEST_SCRIPT else []
     except HostError:
         return []
 

@@ -10,7 +10,6 @@ smc-tools, smc-preload.c: the library replaces socket() alone, and has no fallba
 TCP socket fails with EAFNOSUPPORT. ld.so(8): a setuid program loads only libraries that are named without a slash.
 """
 
-import os
 import posixpath
 import re
 import stat
@@ -49,11 +48,9 @@ def is_missing(host):
 
 def not_for_setuid(host):
     """[a sentence] if the library lacks the set-user-ID bit. ld.so(8): programs that change users then ignore it."""
-    path = None if host.capture else library(host)
-    try:
-        if path is None or os.stat(host.path(path)).st_mode & stat.S_ISUID:
-            return []
-    except OSError:  # removed meanwhile
+    path = library(host)
+    mode = host.mode(path) if path else None
+    if mode is None or mode & stat.S_ISUID:
         return []
     return [
         "%s lacks the set-user-ID bit, so programs that change their user, such as icmbnd, ignore it and use TCP; set "

@@ -144,6 +144,7 @@ def test_a_capture_is_only_read(opened):
     assert host.owner("/etc/sysctl.conf") is None
     assert host.work("/etc/sysctl.conf", Host.read, "/etc/sysctl.conf") == machine()["/etc/sysctl.conf"]
     assert host.changed("/etc/sysctl.conf") is None
+    assert host.mode("/etc/sysctl.conf") is None
 
 
 def test_missed_names_each_path_once(opened):

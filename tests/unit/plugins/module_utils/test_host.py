@@ -161,6 +161,14 @@ def test_only_a_regular_file_has_a_size(tmp_path):
     assert [host.size(path) for path in ("/text", "/pipe", "/", "/gone")] == [4, None, None, None]
 
 
+def test_the_mode_is_that_of_the_file_behind_a_link(tmp_path):
+    (tmp_path / "program").write_text("")
+    (tmp_path / "program").chmod(0o4755)
+    (tmp_path / "link").symlink_to("program")
+    host = Host(str(tmp_path))
+    assert [host.mode(path) for path in ("/program", "/link", "/gone")] == [0o104755, 0o104755, None]
+
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
 
