@@ -5,7 +5,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-due test-all test-fast release-check core unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
-        test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down
+        test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down lab-smcd lab-smcd-down
 
 HOSTS ?= 2
 SCENARIO ?= all
@@ -51,8 +51,8 @@ test-all: ## every test, set-up included
 	@tests/setup.sh kernels
 	@$(NOX) $(TESTS) $(HEAVY)
 
-test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R
-	@tests/setup.sh $(if $(filter smc,$(SCENARIO)),smc,kernels)
+test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R, smcd for SMC-D
+	@tests/setup.sh $(if $(filter smc smcd,$(SCENARIO)),smc,kernels)
 	@.venv/bin/python tests/sessions.py $(if $(filter all,$(SCENARIO)),"kernels(lpar)" "kernels(guest)","kernels($(SCENARIO))")
 
 unit: ## unit tests: all on the newest ansible-core, parts on the oldest and on Python 3.6 and 3.9
@@ -138,6 +138,14 @@ lab-smc: ## start two emulated guests with a cable between them for SMC-R, and s
 lab-smc-down: ## take these guests away
 	@molecule/shared/smc down
 
+lab-smcd: ## start an emulated guest whose kernel has the loopback device for SMC-D, and say how to log in
+	@tests/setup.sh kernels
+	@molecule/shared/smcd up
+	$(STANDS) 'molecule/shared/smcd login' smcd smcd
+
+lab-smcd-down: ## take this guest away
+	@molecule/shared/smcd down
+
 env: ## eval "$(make -s env)": a shell in which ansible and this collection's names work
 	@quoted=$$(pwd | sed "s/'/'\\\\''/g"); \
 	printf "export PATH='%s/.venv/bin':\"\$$PATH\"\n" "$$quoted"; \
@@ -145,5 +153,5 @@ env: ## eval "$(make -s env)": a shell in which ansible and this collection's na
 	test -e .venv/.python || echo "env: there is no .venv yet; run 'make setup' first" >&2
 
 clean: ## remove what these targets made, except results/
-	@for lab in lab lpar guest smc; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
+	@for lab in lab lpar guest smc smcd; do molecule/shared/$$lab down >/dev/null 2>&1 || true; done
 	rm -rf .venv .nox .cache build bench.json evidence.json .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/output

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -53,7 +52,7 @@ SLOW_TESTS = [
 ]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 # Scenarios on s390x kernels: the session kernels runs them, not molecule.
-EMULATED = ["lpar", "guest", "smc"]
+EMULATED = ["lpar", "guest", "smc", "smcd"]
 SCENARIOS = sorted({path.parent.name for path in HERE.glob("molecule/*/molecule.yml")} - set(EMULATED))
 CORES = ["newest", "oldest"]
 # (core, scenario): on the oldest core only those with most modules and roles
@@ -231,19 +230,20 @@ if any(not argument.startswith("-") for argument in packages):
 @nox.parametrize("core", CORES, ids=CORES)
 def sanity(session: nox.Session, core: str) -> None:
     """ansible-test sanity: all of it on the newest core, with every Python, and OLDEST_SANITY on the oldest."""
-    folder = controller(session, core)
-    if core == "newest":
-        sanity_with(session, core, folder)
-    else:
+    versions, options = ALL_PYTHONS, session.posargs
+    if core == "oldest":
         chosen = [option for test in OLDEST_SANITY for option in ("--test", test)]
-        sanity_with(session, core, folder, OLDEST_SANITY_PYTHONS, [*chosen, "plugins/"])
+        versions, options = OLDEST_SANITY_PYTHONS, [*chosen, "plugins/", *options]
+    copy = tree(session, CACHE / f"sanity-{core}")
+    ansible_test(session, core, controller(session, core), versions, copy, ["sanity", *options])
 
 
 @nox.session
 @nox.parametrize("on", BETWEEN, ids=BETWEEN)
 def sanity_between(session: nox.Session, on: str) -> None:
     """The same as on the newest core, on each core before it; part of a release, not of the tests."""
-    sanity_with(session, on, release_core(session, on))
+    copy = tree(session, CACHE / f"sanity-{on}")
+    ansible_test(session, on, release_core(session, on), ALL_PYTHONS, copy, ["sanity", *session.posargs])
 
 
 @nox.session
@@ -255,30 +255,15 @@ def archive_sanity(session: nox.Session, core: str) -> None:
     with tarfile.open(HERE / "build" / checks.archive_name()) as content:
         content.extractall(copy, filter="data")
     session.run("git", "init", "--quiet", str(copy), silent=True, log=False)
-    left_out = [option for test in NOT_ON_THE_HUB for option in ("--skip-test", test)]
-    sanity_with(session, f"archive-{core}", controller(session, core), options=left_out, copy=copy)
-
-
-def sanity_with(
-    session: nox.Session,
-    name: str,
-    folder: Path,
-    versions: list[str] = ALL_PYTHONS,
-    options: Sequence[str] = (),
-    copy: Path | None = None,
-) -> None:
-    """ansible-test sanity of the ansible-core in this bin folder, with these Pythons, if the machine has them.
-
-    copy: the collection, otherwise the files of the checkout.
-    """
-    copy = copy or tree(session, CACHE / f"sanity-{name}")
-    ansible_test(session, name, folder, versions, copy, ["sanity", *options, *session.posargs])
+    command = ["sanity", *(option for test in NOT_ON_THE_HUB for option in ("--skip-test", test)), *session.posargs]
+    ansible_test(session, f"archive-{core}", controller(session, core), ALL_PYTHONS, copy, command)
 
 
 def ansible_test(
     session: nox.Session, name: str, folder: Path, versions: list[str], copy: Path, command: list[str]
 ) -> None:
-    """Run ansible-test in a copy of the collection, with a home of its own, and print what it complains about."""
+    """Run ansible-test of the ansible-core in this bin folder in a copy of the collection, with a home of its own and
+    those of these Pythons that the machine has, and print what it complains about."""
     home = CACHE / f"sanity-home-{name}"
     links = home / "pythons"
     shutil.rmtree(links, ignore_errors=True)

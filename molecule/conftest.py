@@ -19,6 +19,19 @@ STORED = (
     " | sort | xargs -r sha256sum"
 )
 
+# {process id of each process of the instance: whether it has loaded the library}
+LOADED = """
+import glob, json
+found = {}
+for folder in glob.glob("/proc/[0-9]*"):
+    try:
+        if open(folder + "/cmdline").read().startswith("dw.sapPRD_D00"):
+            found[folder[6:]] = "libsmc-preload.so" in open(folder + "/maps").read()
+    except OSError:
+        pass
+print(json.dumps(found))
+"""
+
 SAID = {}  # what the playbooks of this stage have said
 
 
@@ -145,3 +158,33 @@ def platform(host, module):
     assert facts["dispatching"] == said["Dispatching mode:"]
     assert facts["kernel"] == host.check_output("uname -r")
     return facts
+
+
+@pytest.fixture
+def sysctls(host):
+    """{name: value} of net.smc; empty without the module."""
+    text = host.run("cd /proc/sys/net/smc && grep . *").stdout
+    return dict(line.split(":") for line in text.splitlines())
+
+
+@pytest.fixture
+def profile(host):
+    """The profile of the instance with SMC when asked."""
+    return lambda: host.check_output("cat /usr/sap/PRD/SYS/profile/PRD_D00_*")
+
+
+@pytest.fixture
+def preloaded(host):
+    """Whether the processes of the instance with SMC have loaded the library, all in one set."""
+    return set(json.loads(host.check_output("python3 -c %s", LOADED)).values())
+
+
+@pytest.fixture
+def record(play, name):
+    """The lines of verify about the instance with SMC, and the status of the playbook."""
+
+    def look():
+        status, text, _changed = play("verify", "--limit", name, "--tags", "smc")
+        return status, "\n".join(re.findall(r"^.*/profile/PRD_D00_.*$", text, re.MULTILINE)) or text
+
+    return look

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the variables of a tuning's role from the documentation of its module.
 
-`make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into the
-role's README.md and docs/tunings/<name>.md. A test compares these files with the documentation. A tuning that has no
-role yet gets one. It also writes the pages of tests/reference.py and tests/catalogue.py.
+`make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into
+docs/tunings/<name>.md. A test compares these files with the documentation. A tuning that has no role yet gets one. It
+also writes the pages of tests/reference.py and tests/catalogue.py and, for a new version, the file of tests/surface.py.
 
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
@@ -33,7 +33,7 @@ MODULES, ROLES, PAGES = HERE / "plugins" / "modules", HERE / "roles", HERE / "do
 FRAGMENT = HERE / "plugins" / "doc_fragments" / "tuning.py"
 FOLDER = HERE / "plugins" / "module_utils" / "_tunings"
 TUNINGS = [path.stem for path in FOLDER.glob("[!_]*.py")]
-MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_check"}
+MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_settings_info"}
 # The roles set these themselves.
 INTERNAL = ("checkpoint", "lease", "confirm_within", "confirm_runs", "confirmed_state", "complete", "root", "left_to")
 LAST = ("state", "force")
@@ -45,7 +45,7 @@ ROUTING = HERE / "meta" / "runtime.yml"
 ROUTING_BEGIN, ROUTING_END = "    # begin: modules whose answers one action parses, by make generate\n", "    # end\n"
 GROUP_BEGIN, GROUP_END = "  # begin: the modules of the tunings, by make generate\n", "  # end\n"
 # Modules of hosts that need nothing of the controller. platform_info, of which the action has its name, is another.
-PLAIN = sorted([*MODULE_OF.values(), "leftovers"])
+PLAIN = sorted([*MODULE_OF.values(), "leftovers_info"])
 WIDTH = 124
 # A new file has the licence of this one.
 LICENCE = "".join(f"{line[2:]}\n" for line in Path(__file__).read_text("utf-8").splitlines()[:2])
@@ -87,7 +87,7 @@ argument_specs:
 
 {{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
 
-{BEGIN}{END}
+Variables: [docs/variables.md](../../docs/variables.md#{{role}}), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
 
 ```yaml
 - hosts: sap_app_servers
@@ -183,6 +183,13 @@ def documentation(path: Path) -> dict[str, Any]:
     raise ValueError(f"{path} has no DOCUMENTATION")
 
 
+def redirects(top: Path = HERE) -> dict[str, str]:
+    """The new name of each module that has an old one, by that."""
+    routing = yaml.safe_load((top / "meta" / "runtime.yml").read_text("utf-8")).get("plugin_routing", {})
+    routes = routing.get("modules", {})
+    return {old: route["redirect"].rpartition(".")[2] for old, route in routes.items() if "redirect" in route}
+
+
 def options_of(module: str) -> dict[str, dict[str, Any]]:
     """The options that users set, in the order of the tables."""
     found = documentation(MODULES / f"{module}.py")
@@ -250,8 +257,8 @@ def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable
     return by_hand + MARK + "".join(made(name) for name in names if name not in given)
 
 
-def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any], full: bool) -> str:
-    """The variables of a role as a Markdown table, with the first paragraph of each description or with all."""
+def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any]) -> str:
+    """The variables of a role as a Markdown table, with all paragraphs of their descriptions."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     order = [f"{role}_{name}" for name in options]
     last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
@@ -263,7 +270,7 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
         )
         shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
         option = options.get(variable.removeprefix(f"{role}_"), {})
-        texts = paragraphs(spec) + (paragraphs(option)[1:] if full and option else [])
+        texts = paragraphs(spec) + (paragraphs(option)[1:] if option else [])
         lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
     return "\n".join(lines) + "\n"
 
@@ -298,9 +305,9 @@ def files(role: str) -> Iterator[tuple[Path, str]]:
     text = below_mark(path, lambda given: given["argument_specs"]["main"]["options"], spec, names)
     yield path, text
     specs = yaml.safe_load(text)["argument_specs"]["main"]["options"]
-    for path, full in ((folder / "README.md", False), (PAGES / f"{role}.md", True)):
-        if path.exists():
-            yield path, between_marks(path, table(role, defaults, specs, options, full))
+    path = PAGES / f"{role}.md"
+    if path.exists():
+        yield path, between_marks(path, table(role, defaults, specs, options))
 
 
 def class_of(tuning: str) -> str:
@@ -428,8 +435,11 @@ if __name__ == "__main__":
             new_role(name)
         for place, content in files(name):
             place.write_text(content, "utf-8")
-    import catalogue  # these two use this module
+    import catalogue  # these three use this module
     import reference
+    import surface
 
     for place, content in (*reference.files(), *catalogue.files()):
         place.write_text(content, "utf-8")
+    if surface.recorded()[0] != surface.version():
+        surface.write(HERE)

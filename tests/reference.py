@@ -78,7 +78,9 @@ def default_text(value: Any) -> str:
         return "empty"
     if not (isinstance(value, str) and "{{" in value):
         return code(generate.flow(value).replace("|", "\\|"))
-    simple = re.fullmatch(r"\{\{ (\w+)(?: \| default\(([^(){}]*?)(?:, true)?\))? \}\}", value.strip())
+    simple = re.fullmatch(
+        r"\{\{ (\w+)(?: \| default\(([^(){}]*?)(?: \| default\(none\))?(?:, true)?\))? \}\}", value.strip()
+    )
     if simple is None:
         return "computed"
     name, other = simple.groups()
@@ -90,8 +92,8 @@ def type_text(spec: Mapping[str, Any]) -> str:
 
 
 def meaning(spec: Mapping[str, Any], role: str) -> str:
-    """The first paragraph, the choices, and the keys of a dictionary."""
-    text = generate.as_markdown(generate.paragraphs(dict(spec))[0], role, {})
+    """The description, the choices, and the keys of a dictionary."""
+    text = "<br>".join(generate.as_markdown(text, role, {}) for text in generate.paragraphs(dict(spec)))
     text = re.sub(r"\b[MP]\(zpower\.sap_tuning\.(\w+)(?:#\w+)?\)", r"`\1`", text)
     text = re.sub(r"`zpower\.sap_tuning\.(\w+)#module:(\w+)`", r"`\2`", text)
     if any(code(choice) not in text for choice in spec.get("choices", ())):

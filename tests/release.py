@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import generate
 import signing
 import yaml
 from packaging.version import Version
@@ -45,6 +46,10 @@ LISTED = {
     "playbook": "playbooks/*.yml",
 }
 NEEDS = ["runtime.yml", "ee-requirements.txt", "ee-bindep.txt"]
+# How Galaxy's importer calls ansible-lint, as in its source; it has no .ansible-lint, and no other collection.
+LINT = ["--profile", "production", "--exclude", "tests/integration/", "--exclude", "tests/unit/", "--format=pep8"]
+LINT += ["--nocolor", "-x", "yaml,var-naming,avoid-dot-notation,import-task-no-when,single-entry-point,use-loop"]
+LINT += ["--offline"]
 # Exits with what the schema of CycloneDX says against a file.
 VALID = """\
 import sys
@@ -63,7 +68,7 @@ EXPLAINED = {
     ("B104", "plugins/module_utils/_measure/server/serving.py"): "all addresses only if the user asks for them",
     ("B106", "plugins/module_utils/_measure/round/entry_point.py"): "check mode starts no server, so there is no token",
     ("B108", "plugins/module_utils/_machine/other_settings.py"): "a part of paths such as /etc/tmpfiles.d",
-    ("B108", "plugins/module_utils/_machine/in_charge.py"): "the mount point /dev/shm, of which the size is read",
+    ("B108", "plugins/module_utils/_tunings/_base_others.py"): "the mount point /dev/shm, of which the size is read",
     ("B108", "plugins/module_utils/_tunings/_base_shared_memory.py"): "the mount point, whose size is set",
     ("B108", "plugins/module_utils/_sap/start_times.py"): "only the time of SAP's own file is read",
     ("B311", "plugins/plugin_utils/_statistics/looks.py"): "a drawn order that can be repeated, no secret",
@@ -156,6 +161,11 @@ def version_problems(
     problems = []
     if wanted != newest:
         problems.append(f"galaxy.yml has version {wanted}, the newest entry of the changelog is {newest}")
+    number = Version(newest)
+    breaks = {"breaking_changes", "removed_features"} & releases[newest].get("changes", {}).keys()
+    if breaks and (number.micro or (number.major and number.minor)):
+        needed = "major" if number.major else "minor"
+        problems.append(f"{newest} has {' and '.join(sorted(breaks))}, which need a new {needed} version")
     known = {fragment for release in releases.values() for fragment in release.get("fragments", [])}
     if unreleased := sorted(fragments - known):
         problems.append(f"not in the changelog yet (antsibull-changelog release): {', '.join(unreleased)}")
@@ -167,8 +177,10 @@ def version_problems(
 
 
 def contents(top: Path) -> set[str]:
-    """The modules, plugins, roles and playbooks of a tree, such as module/rps."""
-    return {f"{kind}/{path.stem}" for kind, pattern in LISTED.items() for path in top.glob(pattern)}
+    """The modules, plugins, roles and playbooks of a tree, such as module/rps; renamed modules by their first names."""
+    new = generate.redirects(top)
+    found = {f"{kind}/{path.stem}" for kind, pattern in LISTED.items() for path in top.glob(pattern)}
+    return found - {f"module/{name}" for name in new.values()} | {f"module/{old}" for old in new}
 
 
 def announced(changelog: dict[str, Any]) -> set[str]:
@@ -233,23 +245,35 @@ def check_installed(archive: Path) -> None:
 def check_importer(archive: Path, importer: Path) -> None:
     """Galaxy's own import; what it logs as an error or a warning would be on the page of the collection.
 
-    ansible-lint and ansible-test are left to their own sessions: here they have a short time limit.
+    ansible-lint and ansible-test are left to checks of their own: here they have a short time limit.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = ["RUN_ANSIBLE_TEST = False", "RUN_ANSIBLE_LINT = False", "CHECK_REQUIRED_TAGS = True"]
         config = Path(folder, "galaxy-importer.cfg")
         config.write_text("\n".join(["[galaxy-importer]", *options, ""]))
-        env = {
-            "GALAXY_IMPORTER_CONFIG": str(config),
-            "PATH": f"{importer}{os.pathsep}{os.environ['PATH']}",
-            "ANSIBLE_HOME": folder,
-        }
+        env = {"GALAXY_IMPORTER_CONFIG": str(config), **of_importer(importer, folder)}
         done = run([importer / "python", "-m", "galaxy_importer.main", archive], cwd=folder, env=env)
     said = done.stdout + done.stderr
     if done.returncode or "Importer processing completed successfully" not in said:
         raise Failed(said.rstrip())
     if lines := [line for line in said.splitlines() if re.match(r"(ERROR|WARNING)\b", line)]:
         raise Failed("\n".join(lines))
+
+
+def of_importer(importer: Path, folder: str) -> dict[str, str]:
+    """The environment of a program beside galaxy-importer, which keeps its files in this folder."""
+    return {"PATH": f"{importer}{os.pathsep}{os.environ['PATH']}", "ANSIBLE_HOME": folder}
+
+
+def check_lint(archive: Path, importer: Path) -> None:
+    """The ansible-lint of the import, on the extracted archive: each line that it prints would be on the page, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        collection = Path(folder, "ansible_collections", *NAME.split("."))
+        with tarfile.open(archive) as content:
+            content.extractall(collection, filter="data")
+        env = {"ANSIBLE_COLLECTIONS_PATH": folder, **of_importer(importer, folder)}
+        if said := must([importer / "ansible-lint", *LINT], cwd=collection, env=env):
+            raise Failed(said.rstrip())
 
 
 def found_by_audit(document: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -413,6 +437,7 @@ def main() -> int:
         ("reproducible", lambda: check_reproducible(archive, said.twin)),
         ("installed", lambda: check_installed(archive)),
         ("galaxy-importer", lambda: check_importer(archive, said.importer)),
+        ("ansible-lint", lambda: check_lint(archive, said.importer)),
         ("licences", lambda: check_licences(said.tools)),
         ("vulnerabilities", lambda: check_vulnerabilities(said.tools)),
         ("bandit", lambda: check_bandit(said.tools)),

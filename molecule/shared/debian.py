@@ -50,8 +50,11 @@ def source(suite):
     return f"deb [signed-by={KEYRING}] {mirror()} {suite} main"
 
 
-def packages(suite, architecture, names, folder):
-    """Fetch packages of a suite, with all that they depend on, into a folder; returns them as Package records."""
+def packages(suite, architecture, names, folder, alone=False):
+    """Fetch packages of a suite, with all that they depend on, into a folder; returns them as Package records.
+
+    alone: without what they depend on.
+    """
     for part in ("lists/partial", "archives/partial", "log", "preferences.d"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
@@ -79,6 +82,8 @@ def packages(suite, architecture, names, folder):
     configuration.write_text("".join(f'{key} "{value}";\n' for key, value in options.items()))
     apt = ["apt-get", "-qq", f"--config-file={configuration}"]
     install = [*apt, "install", "--yes", "--download-only", *names]
+    if alone:
+        install = ["env", f"--chdir={folder / 'archives'}", *apt, "download", *names]
     try:
         update(apt, suite, folder)
         try:

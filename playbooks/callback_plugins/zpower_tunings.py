@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Loads the table of tunings in the playbooks of this collection, without the user's doing."""
 
-from __future__ import annotations
-
 from ansible_collections.zpower.sap_tuning.plugins.callback.tunings import DOCUMENTATION as _DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.callback.tunings import CallbackModule as _Tunings
 

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plan a session of two states, and decide how it leaves a host; documented in plugins/modules/before_after.py."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Mapping
 from itertools import pairwise
@@ -32,18 +30,14 @@ class ActionModule(ControllerAction):
     VARIABLES["tunings"] = "__session_mine"
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        return {"changed": False, **self.decide(options["state"], options, variables)}
-
-    def decide(self, state: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of the state; OSError or ValueError in one sentence."""
-        host, hosts = str(variables["inventory_hostname"]), variables["hostvars"]
+        event, host, hosts = options["event"], str(variables["inventory_hostname"]), variables["hostvars"]
         batch = [str(name) for name in variables["ansible_play_batch"]]
-        if state == "begun":
+        if event == "begun":
             return begun(options, {name: hosts[name]["__measure_ready"] for name in batch})
-        if state == "found":
+        if event == "found":
             kept = {name: options[name] for name in ("tunings", "design")}
             return {**kept, "untouched": states.compliant(options["tunings"], variables)}
-        if state == "planned":
+        if event == "planned":
             session = planned(options, variables["__session"], host, batch, hosts)
             self.say(session["lines"])
             return session

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plan a calibration, and write what its rounds say; documented in plugins/modules/calibrate.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..modules.calibrate import DOCUMENTATION
@@ -33,7 +31,7 @@ class ActionModule(ControllerAction):
                 f"change {change} holds records of other phases than {PHASE}: calibrate under another name"
                 " (calibrate_change)"
             )
-        if options["state"] == "planned":
+        if options["event"] == "planned":
             tags.check_tags(variables.get("ansible_run_tags") or ["all"])
             if rounds < FEWEST_ROUNDS:
                 raise ValueError(

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU seconds of a window from a file of nmon or sysstat; documented in plugins/modules/cpu_import.py."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plan an experiment, do steps, and say which level won; documented in plugins/modules/experiment.py."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Collection, Mapping
@@ -49,27 +47,27 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         # ansible-core 2.19 and later hand over subclasses of str and int; a plan holds plain JSON
         options = json.loads(json.dumps(options))
-        result = self.decide(options["state"], options, variables)
+        result = self.decide(options["event"], options, variables)
         self.say(result.pop("say", ()))
         return result
 
-    def decide(self, state: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of the state, with the lines to ``say``; OSError or ValueError in one sentence."""
+    def decide(self, event: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of the event, with the lines to ``say``; OSError or ValueError in one sentence."""
         check = bool(self._task.check_mode)
-        if state == "planned":
+        if event == "planned":
             alive = [str(host) for host in variables.get("ansible_play_batch") or ()]
             return planned(options, options["hosts"] or alive, check)
-        if state in ("set", "held", "measured"):
+        if event in ("set", "held", "measured"):
             return {"changed": False, **at_step(options, variables, check)}
-        if state == "looked" and variables.get("__session", {}).get("kind") == "state":
+        if event == "looked" and variables.get("__session", {}).get("kind") == "state":
             return look_at_states(options["part"], variables)
         plan = plan_files.read(options["results"], options["change"])
         if plan is None:
             where = f"the change {options['change']} below {options['results']}"
             raise ValueError(f"{where} has no plan of an experiment")
-        if state == "decided":
+        if event == "decided":
             return decided(plan, options)
-        if state == "looked":
+        if event == "looked":
             return looked(plan, options, check)
         return ended(plan, options, variables, check)
 
@@ -258,10 +256,10 @@ def look_at_states(part: session.Part, variables: Mapping[str, Any]) -> dict[str
 
 def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
     """What the role asks before and after the round of a step."""
-    state, step, number, tunings = (options[name] for name in ("state", "level", "step", "tunings"))
-    if state == "measured":
+    event, step, number, tunings = (options[name] for name in ("event", "level", "step", "tunings"))
+    if event == "measured":
         return session.keep(step, number, variables, check)
-    if state == "held":
+    if event == "held":
         return {"step": number, **session.held(step, tunings, variables)}
     said = [] if check or not options["part"] else announced(options["part"], number, variables)
     return {"step": number, **session.records_of(step, tunings, variables, check), "say": said}

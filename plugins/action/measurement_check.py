@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Check what a measurement needs before anything is changed; documented in plugins/modules/measurement_check.py."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -31,22 +29,15 @@ from ..plugin_utils._sessions.continuing import declared
 from ..plugin_utils._sessions.schedules import check_added, check_most
 from ..plugin_utils._statistics.looks import PHASES
 
-PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer"}
-"""The workloads that need a peer, and the option that names it."""
-
-MAY_HAVE = {"command": "command_peer"}
-"""The workloads that are measured with or without a peer."""
+PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer", "command": "command_peer"}
+"""The option that names the peer of a workload. It is not measured without one, except ``command``."""
 
 RUN_SECONDS = {"enqueue": "enqueue_run_seconds", "command": "command_run_seconds"}
 """The option with the length of a run, if it is not ``run_seconds``."""
 
 SERIES = {
-    "niping": ("bytes",),
-    "network": ("network_kinds", "network_connections"),
-    "enqueue": ("enqueue_loads",),
-    "fio": ("fio_patterns", "fio_modes", "fio_jobs"),
-    "openssl": ("openssl_ciphers", "openssl_bytes", "openssl_processes"),
-    "command": ("commands",),
+    **{kind: [f"{kind}_{name}" for name in SETS[kind].LISTS] for kind in SETS if kind != "command"},
+    **{"niping": ["bytes"], "enqueue": ["enqueue_loads"], "command": ["commands"]},
 }
 """The lists of which each combination is one workload in a round."""
 
@@ -54,7 +45,8 @@ LIMITS = {
     "niping": niping_request.LIMITS,
     **{
         kind: {f"{kind}_{name}": limits for name, limits in found.LIMITS.items()}
-        for kind, found in {"enqueue": enq_request, "fio": SETS["fio"], "openssl": SETS["openssl"]}.items()
+        for kind, found in {**SETS, "enqueue": enq_request}.items()
+        if kind != "command"
     },
 }
 """The lowest and the highest value of numbers of each workload."""
@@ -103,11 +95,10 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Servers that would share a fixed port start for one round each.
     """
-    names = [name for name in options["workloads"] if name not in PEERS or options[PEERS[name]]]
-    named = {**PEERS, **MAY_HAVE}
-    servers = [name for name in names if name in named and options[named[name]]]
-    staying = servers if not options["port"] or len(servers) < 2 else []
-    alone = set(servers).difference(staying)
+    with_peer = [name for name in options["workloads"] if name in PEERS and options[PEERS[name]]]
+    names = [name for name in options["workloads"] if name in with_peer or name not in PEERS or name == "command"]
+    staying = with_peer if not options["port"] or len(with_peer) < 2 else []
+    alone = set(with_peer).difference(staying)
     workloads = [{"name": name, "tasks": "own_server" if name in alone else "measure"} for name in names]
     return {"workloads": workloads, "servers": staying}
 
@@ -152,8 +143,8 @@ def check_numbers(options: Mapping[str, Any]) -> None:
         entry_point.check(common)  # type: ignore[no-untyped-call]
         for kind in options["workloads"]:
             check_limits(options, LIMITS.get(kind, {}))  # type: ignore[no-untyped-call]
-            lists = SERIES[kind] if kind != "command" else ()
-            check_lists(options, lists)  # type: ignore[no-untyped-call]
+            check_lists(options, SERIES[kind] if kind != "command" else ())  # type: ignore[no-untyped-call]
+        niping_request.check_rate(options["tool"], options["rate"], "measure_")  # type: ignore[no-untyped-call]
     except MeasureError as error:
         raise ValueError(f"measure_{error}") from None
 
@@ -175,8 +166,7 @@ def check_commands(given: Sequence[Any]) -> None:
 def peers_of(options: Mapping[str, Any], host: str, known: set[str]) -> list[str]:
     """The hosts that the chosen workloads measure against; ValueError if one of them cannot be a peer of this host."""
     found = []
-    named = {**PEERS, **MAY_HAVE}
-    for name in dict.fromkeys(named[workload] for workload in options["workloads"] if workload in named):
+    for name in dict.fromkeys(PEERS[kind] for kind in options["workloads"] if kind in PEERS):
         peer = options[name]
         if peer and (peer not in known or peer == host):
             raise ValueError(f"measure_{name} is {shorten(peer, 60)}; it takes the inventory name of another host")

@@ -3,16 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the module of the task on the host and parse its answer. Modules that need no more share this action."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..plugin_utils._actions.controller import HonestAction
-from ..plugin_utils._answers.answers import OF_HOST, OF_TUNING, Answer
+from ..plugin_utils._answers.answers import OF_HOST, OF_TUNING, RENAMED, Answer
 
 
 class ActionModule(HonestAction):
     def perform(self, given: dict[str, Any]) -> Answer:
         name = self._task.action.rpartition(".")[2]
+        name = RENAMED.get(name, name)
         module, fields = f"zpower.sap_tuning.{name}", OF_HOST.get(name, OF_TUNING)
         return self.ask(module, self._task.args, given, fields)

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Store the tuning records of a host beside its measurements; documented in plugins/modules/record_tunings.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..modules.record_tunings import DOCUMENTATION

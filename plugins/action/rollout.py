@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Decide the batches of a rollout, and whether it goes on; documented in plugins/modules/rollout.py."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
@@ -42,7 +40,7 @@ class ActionModule(ControllerAction):
     VARIABLES = {name: f"rollout_{name}" for name in OF_ROLE} | {name: f"report_{name}" for name in LIMITS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        result = getattr(self, options["state"])(options, variables)
+        result = getattr(self, options["event"])(options, variables)
         first = result.get("ansible_facts", {}).get(FACT) or decided(variables)
         ids = {"change": first["asked"]["change"], "run": first["runs"][-1]}
         left_out = {"left_out": first["left_out"]} if first["left_out"] else {}

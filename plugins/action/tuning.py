@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the module of a tuning with the variables of its role; documented in plugins/modules/tuning.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..lookup.tunings import known_tunings

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The output of Ansible without the tasks that succeed."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 ---
 name: quiet

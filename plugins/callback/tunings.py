@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The table of tunings at the end of a run, and the evidence of the playbooks that set and check tunings."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 ---
 name: tunings
@@ -21,6 +19,7 @@ description:
   - Plays with the variable C(zpower_evidence), as those of C(verify), C(site), C(rollback), C(rollout) and C(confirm),
     also write their evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown,
     HTML, JUnit XML and metrics. From the start of the play there is the JSON, which calls the run unfinished.
+    Their checksums are written last, and signed with the key in C(zpower_evidence_key).
   - Runs with the same C(zpower_run), such as the slices of a job of AWX, are united in
     C(<zpower_results>/<kind>/run-<name>/).
   - The command C(zpower_results_command) is called on the controller with the folder of the evidence.
@@ -60,18 +59,21 @@ from ..lookup.tunings import choose, known_tunings
 from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION, collection_version, mistakes, refusal
 from ..plugin_utils._answers import facts
-from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
+from ..plugin_utils._answers.answers import RENAMED
+from ..plugin_utils._evidence import command, files, refusals, signing, slices, table, waiving
 from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
 from ..plugin_utils._rollout import keeping
 
 VARIABLE = "zpower_evidence"
-HELP = "docs/troubleshooting.md of the collection"
+HELP = COLLECTION / "docs" / "troubleshooting.md"
+HELP_ONLINE = "https://github.com/zpower/sap_tuning/blob/main/docs/troubleshooting.md"
+"""For archives that packagers took the documentation out of."""
 PLAYBOOKS = COLLECTION / "playbooks"
 NO_EVIDENCE = "site"
 """As which kind plays without evidence are shown."""
-SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_check", "leftovers", "rollout"}
+SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
 COLOURS = {
     "compliant": "green",
@@ -195,9 +197,12 @@ def put_in_front(play: Any, message: str) -> None:
     play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
 
 
+def path(named: object) -> str:
+    return os.path.expanduser(os.path.expandvars(str(named)))
+
+
 def results_folder(play: Any, host: Any) -> Path:
-    named = variable(play, host, "zpower_results")
-    return Path(os.path.expanduser(os.path.expandvars(str(named or "results"))))
+    return Path(path(variable(play, host, "zpower_results") or "results"))
 
 
 def sources_of(inventory: Any) -> list[str]:
@@ -212,7 +217,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     # a user may enable it in a playbook of the collection, which loads it too: only one of them prints and writes
-    _owner: CallbackModule | None = None
+    _owner: "CallbackModule | None" = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -232,6 +237,7 @@ class CallbackModule(CallbackBase):
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
         self._slices: dict[str, slices.Slice] = {}
         self._commands: dict[str, list[str]] = {}
+        self._keys: dict[str, str] = {}
         self._ours = False  # a play of the collection has begun
         self._refused: list[str] = []
 
@@ -330,6 +336,9 @@ class CallbackModule(CallbackBase):
         host = hosts[0] if hosts else None
         try:
             results = results_folder(play, host)
+            if key := path(variable(play, host, signing.VARIABLE) or ""):
+                signing.sign(os.devnull, key)
+            self._keys[kind] = key
             if run := slices.run_name(variable(play, host, slices.VARIABLE)):
                 self._slices[kind] = slices.new_slice(results, kind, run, self._current.begun)
                 self._folders[kind] = self._slices[kind].folder
@@ -378,7 +387,8 @@ class CallbackModule(CallbackBase):
 
     def _keep(self, outcome: Any) -> str:
         host, (where, _dot, name) = str(part(outcome, "host")), part(outcome, "task").action.rpartition(".")
-        if where not in ("", "zpower.sap_tuning") or name not in SPEAKING:  # answers that nobody has parsed
+        # answers that nobody has parsed
+        if where not in ("", "zpower.sap_tuning") or RENAMED.get(name, name) not in SPEAKING:
             return host
         if name == "rollout":
             self._rollout = part(outcome, "result").get("rollout") or self._rollout
@@ -461,9 +471,9 @@ class CallbackModule(CallbackBase):
             return ""
         try:
             if kind in self._slices:
-                return slices.write(document, self._slices[kind]).paths["html"]
+                return slices.write(document, self._slices[kind], self._keys[kind]).paths["html"]
             formats = files.FORMATS if document["run"]["ended"] else ("json",)
-            return files.write(document, self._folders[kind], formats).paths.get("html", "")
+            return files.write(document, self._folders[kind], formats, key=self._keys[kind]).paths.get("html", "")
         except slices.NotUnitedError as error:
             folder = self._folders[kind]
             self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")
@@ -490,6 +500,6 @@ class CallbackModule(CallbackBase):
         for line in table.lines(document, self._display.verbosity > 0):
             self._display.display(line.text, color=COLOURS.get(line.tone))
         if page and document["result"] in ("drift", "error"):
-            self._display.display(f"Messages explained: {HELP}")
+            self._display.display(f"Messages explained: {HELP if HELP.is_file() else HELP_ONLINE}")
         if page:
             self._display.display(f"Evidence: {page}")

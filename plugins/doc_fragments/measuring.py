@@ -183,6 +183,7 @@ attributes:
     support: full
     platforms: posix
 notes:
+  - Needs Python 3.6 or later on the host.
   - With O(change) the records are stored on the controller, one file each, as
     C(<results>/<change>/<host>/<phase>-<round>-<workload>-<peer>.json). A round that is stored already is refused
     before anything is measured.

@@ -102,6 +102,7 @@ attributes:
     support: full
     platforms: linux
 notes:
+  - Needs Python 3.6 or later on the host.
   - The host keeps the first values in C(/var/lib/zpower_sap_tuning) (AIX C(/var/adm/zpower_sap_tuning)), readable by
     root only, and those of a checkpoint in the folder C(checkpoint-<name>) below.
 """

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures in the place of hosts; the playbook captures makes hosts of them."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 ---
 name: captures

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The progress of a measurement in words."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 ---
 name: progress

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which host changes an SAP profile that several hosts share, and which hosts come second."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 ---
 name: sap_profiles

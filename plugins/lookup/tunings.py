@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tunings of this collection by name."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 ---
 name: tunings

@@ -17,8 +17,9 @@ description:
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
-  state:
+  event:
     description:
+      - The point that the role has reached. The old name C(state) is deprecated.
       - V(begun) returns what all hosts of the play have in common, such as the number of the session. It fails if the
         hosts ask for different plans, if the change cannot be continued, or if measuring is pointless according to a
         calibration.
@@ -27,10 +28,12 @@ options:
         does its steps and looks.
       - V(ended) returns whether both states were measured, and which tunings are to be taken back and set then.
     type: str
+    version_added: 1.0.0
+    aliases: [state]
     choices: [begun, found, planned, ended]
     required: true
   tunings:
-    description: The tunings of this host, for O(state=found).
+    description: The tunings of this host, for O(event=found).
     type: list
     elements: str
     default: []
@@ -39,14 +42,14 @@ options:
 EXAMPLES = r"""
 - name: Plan the order of the states
   zpower.sap_tuning.before_after:
-    state: planned
+    event: planned
     change: rps-2026-11
 """
 
 RETURN = r"""
 steps:
   description: Each round in its turn, with the tunings that are set or taken back before it.
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: dict
   sample:
@@ -54,35 +57,35 @@ steps:
     - {phase: before, round: 1, session: 1, label: round 2, hosts: [app1], set: [rps], found: [], vars: {}, probe: {}}
 parts:
   description: The steps up to each look, and the rounds per state then, as in M(zpower.sap_tuning.experiment).
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: dict
   sample: [{rounds: 6, begin: 0, end: 12, next: 4}, {rounds: 8, begin: 12, end: 16, next: 0}]
 lines:
   description: The plan of the play in sentences.
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: str
   sample: ["At most 8 rounds of each state; it ends after 6 if the verdict is certain then."]
 succeeded:
   description: Whether both states were measured.
-  returned: state=ended
+  returned: event=ended
   type: bool
   sample: true
 back:
   description: The tunings to take back first, to the values of RV(checkpoint), or to the first ones if that is empty.
-  returned: state=ended
+  returned: event=ended
   type: list
   elements: str
   sample: [rps]
 checkpoint:
   description: The name of the change, if the host was not found in one of both states; else empty.
-  returned: state=ended
+  returned: event=ended
   type: str
   sample: rps-2026-11
 set:
   description: The tunings to set then.
-  returned: state=ended
+  returned: event=ended
   type: list
   elements: str
   sample: [rps]

@@ -22,21 +22,24 @@ description:
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
-  state:
+  event:
     description:
+      - The point that the role has reached. The old name C(state) is deprecated.
       - V(planned) returns the number of the first round and of the session, before the rounds are measured.
       - V(written) writes the calibration from all rounds so far.
     type: str
+    version_added: 1.0.0
+    aliases: [state]
     choices: [planned, written]
     default: written
   rounds:
     description:
-      - With O(state=planned) the rounds to measure, at least 8.
-      - With O(state=written) the rounds per state of the measurements that are planned.
+      - With O(event=planned) the rounds to measure, at least 8.
+      - With O(event=written) the rounds per state of the measurements that are planned.
     type: int
     default: 6
 seealso:
-  - module: zpower.sap_tuning.report
+  - module: zpower.sap_tuning.measurement_report
 """
 
 EXAMPLES = r"""
@@ -49,28 +52,28 @@ EXAMPLES = r"""
 RETURN = r"""
 first_round:
   description: The number of the first round to measure.
-  returned: state=planned
+  returned: event=planned
   type: int
   sample: 1
 session:
   description: The number of this session of the calibration, from 1.
-  returned: state=planned
+  returned: event=planned
   type: int
   sample: 1
 headline:
   description: The calibration in one or two sentences.
-  returned: state=written
+  returned: event=written
   type: str
   sample: '2 hosts calibrated. 6 rounds per state can show a change of 8.3 %, about 12 min.'
 lines:
   description: The headline, the table and all sentences, for a terminal.
-  returned: state=written
+  returned: event=written
   type: list
   elements: str
   sample: ['2 hosts calibrated. 6 rounds per state can show a change of 8.3 %, about 12 min.']
 paths:
   description: The file of each format, also in check mode.
-  returned: state=written
+  returned: event=written
   type: dict
   sample: {"json": "results/calibration/calibration.json", "md": "results/calibration/calibration.md"}
 """

@@ -193,16 +193,12 @@ summary:
 from ..module_utils._measure.locks import enq_request
 from ..module_utils._measure.round import entry_point
 
-ARGUMENTS = enq_request.OPTIONS
-
-
-def chosen(params):
-    """The set of workloads, and its options, which are those of the module."""
-    return enq_request, params
+TOOLS = enq_request
+ARGUMENTS = TOOLS.OPTIONS
 
 
 def main():
-    entry_point.run_module(ARGUMENTS, chosen)
+    entry_point.run_module(ARGUMENTS, TOOLS)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ description:
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
-  state:
+  event:
     description:
+      - The point that the role has reached. The old name C(state) is deprecated.
       - V(planned) makes the plan, or resumes the existing one, and returns the steps that are left. A plan
         with other factors, baseline or seed under the name of an existing one is refused. More rounds or more
         minutes continue an existing one.
@@ -33,6 +34,8 @@ options:
         force, V(held) if it is no longer in force, and V(measured) keeps the tuning records of the step, if the peers
         are at the same one.
     type: str
+    version_added: 1.0.0
+    aliases: [state]
     choices: [planned, set, held, measured, looked, decided, ended]
     default: planned
   max_minutes:
@@ -43,14 +46,14 @@ options:
     version_added: 0.9.0
     default: 0.0
   hosts:
-    description: The hosts that take part, with O(state=planned). By default those of the play, or of its batch.
+    description: The hosts that take part, with O(event=planned). By default those of the play, or of its batch.
     type: list
     elements: str
   kept:
-    description: With O(state=ended), the level that the hosts were left with. Nothing where all was taken back.
+    description: With O(event=ended), the level that the hosts were left with. Nothing where all was taken back.
     type: str
   level:
-    description: The step, one of RV(steps), or a cell of RV(plan). For V(set), V(held) and V(measured) of O(state).
+    description: The step, one of RV(steps), or a cell of RV(plan). For V(set), V(held) and V(measured) of O(event).
     type: dict
     version_added: 0.9.0
   step:
@@ -58,7 +61,7 @@ options:
     type: int
     version_added: 0.9.0
   part:
-    description: One of RV(parts), for O(state=looked).
+    description: One of RV(parts), for O(event=looked).
     type: dict
     version_added: 0.9.0
   tunings:
@@ -68,7 +71,7 @@ options:
     elements: str
     default: []
 seealso:
-  - module: zpower.sap_tuning.report
+  - module: zpower.sap_tuning.measurement_report
 """
 
 EXAMPLES = r"""
@@ -90,7 +93,7 @@ EXAMPLES = r"""
 
 - name: Which level won
   zpower.sap_tuning.experiment:
-    state: decided
+    event: decided
     change: rps-levels
   run_once: true
   delegate_to: localhost
@@ -102,7 +105,7 @@ plan:
   description: The plan, with its RV(ignore:baseline), RV(ignore:cells), RV(ignore:rounds), RV(ignore:max_rounds),
     RV(ignore:seed) and RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables with
     which tunings are looked at that are as found.
-  returned: state=planned
+  returned: event=planned
   type: dict
   sample:
     baseline: 'off'
@@ -115,7 +118,7 @@ plan:
       - {name: all, levels: {rps: all}, vars: {rps_state: present, rps_every: 1}, probe: {}, set: [rps], found: []}
 steps:
   description: The steps that are left, in their order, each with the hosts that have to measure.
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: dict
   sample:
@@ -126,60 +129,60 @@ parts:
     - Which of RV(steps) lie before each look at the records, from RV(ignore:begin) to before RV(ignore:end), counted
       from 0. RV(ignore:rounds) is the number of rounds per level at its end, RV(ignore:next) the number of steps of the
       next part.
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: dict
   sample: [{rounds: 6, begin: 0, end: 12, next: 4}, {rounds: 8, begin: 12, end: 16, next: 0}]
 over:
   description: Whether the experiment has ended.
-  returned: state=looked
+  returned: event=looked
   type: bool
   sample: true
 so_far:
   description: The interval of each level against the baseline at this look; empty if there is none.
-  returned: state=looked if the experiment goes on
+  returned: event=looked if the experiment goes on
   type: str
   sample: all −3.0 % to +14.2 %
 tunings:
-  description: The tunings that take part, or with O(state=decided) those that the winner sets.
-  returned: state=planned or state=decided
+  description: The tunings that take part, or with O(event=decided) those that the winner sets.
+  returned: event=planned or event=decided
   type: list
   elements: str
   sample: [rps]
 resumed:
   description: Whether the plan was there already.
-  returned: state=planned
+  returned: event=planned
   type: bool
   sample: false
 remarks:
   description: What speaks against this plan.
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: str
   sample: ['6 rounds are too few for a winner: 2 levels beside the baseline need 8']
 winner:
   description: The level that won, or null.
-  returned: state=decided
+  returned: event=decided
   type: str
   sample: every-4
 vars:
   description: The variables of the winner.
-  returned: state=decided
+  returned: event=decided
   type: dict
   sample: {rps_state: present, rps_every: 4}
 progress:
   description: How far the experiment came, in steps that every host has done.
-  returned: state=decided
+  returned: event=decided
   type: dict
   sample: {done: 24, steps: 24, complete: true}
 lost:
   description: By host the reasons of values that were not taken back.
-  returned: state=ended
+  returned: event=ended
   type: dict
   sample: {app1: ''}
 errors:
   description: By host why it did not do all steps, or has no longer what was found.
-  returned: state=ended
+  returned: event=ended
   type: dict
   sample: {app1: ''}
 """

@@ -221,7 +221,7 @@ notes:
   - It needs no connection to any host. Run it once per play, with C(run_once).
   - Numbers have a point and no separators of thousands.
 seealso:
-  - module: zpower.sap_tuning.report
+  - module: zpower.sap_tuning.measurement_report
   - module: zpower.sap_tuning.cpu_import
 """
 

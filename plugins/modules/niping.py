@@ -71,6 +71,16 @@ options:
         trips; there C(avg) and C(av2) are means over the connections.
     type: int
     default: 1
+  rate:
+    description:
+      - Round trips a second on each connection, at most 100000. V(0) begins each when the one before has ended.
+      - With a rate, a round trip is timed from the moment at which it was due, so that a stall counts for all round
+        trips that waited for it. C(tr) and C(tr2) then follow from these times and are no throughput.
+      - It is an error if the hosts cannot keep the rate. With it O(tool=auto) is pingpong, and O(tool=niping) is an
+        error.
+    type: int
+    version_added: 1.0.0
+    default: 0
 """
 
 EXAMPLES = r"""
@@ -175,16 +185,12 @@ summary:
 from ..module_utils._measure.net import niping_request
 from ..module_utils._measure.round import entry_point
 
-ARGUMENTS = niping_request.OPTIONS
-
-
-def chosen(params):
-    """The set of workloads, and its options, which are those of the module."""
-    return niping_request, params
+TOOLS = niping_request
+ARGUMENTS = TOOLS.OPTIONS
 
 
 def main():
-    entry_point.run_module(ARGUMENTS, chosen)
+    entry_point.run_module(ARGUMENTS, TOOLS)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ description:
   - Returns the facts on which the tunings decide as RV(ansible_facts.zpower_platform) - machine, hypervisor, CPUs and
     their polarization, topology, interfaces, services that set the same knobs, SAP instances.
   - Reads C(/proc), C(/sys), a few files below C(/etc), and the names below C(/usr/sap), and changes nothing.
-    No command is run, except C(cpuplugd --version) if cpuplugd is enabled or running, C(oslevel -s) on AIX,
-    and C(sapcontrol) of every SAP instance (C(ParameterValue SAPSYSTEMNAME) and C(GetProcessList), as
-    C(<sid>adm), which takes root).
+    No command is run, except C(cpuplugd --version) if cpuplugd is enabled or running, C(oslevel -s) and
+    C(lparstat -i) on AIX, and C(sapcontrol) of every SAP instance (C(ParameterValue SAPSYSTEMNAME) and
+    C(GetProcessList), as C(<sid>adm), which takes root).
   - Unknown values are V(null), never 0. A file that exists but cannot be read is a warning.
   - The page C(docs/platform.md) of the collection explains how to read the facts.
 attributes:
@@ -31,8 +31,8 @@ attributes:
     description: Returns facts, which are cached like all facts.
     support: full
   platform:
-    description: On AIX only RV(ansible_facts.zpower_platform.system), RV(ansible_facts.zpower_platform.aix_level)
-      and RV(ansible_facts.zpower_platform.sap_instances) are known.
+    description: On AIX only RV(ansible_facts.zpower_platform.system), RV(ansible_facts.zpower_platform.aix_level),
+      RV(ansible_facts.zpower_platform.capacity) and RV(ansible_facts.zpower_platform.sap_instances) are known.
     support: full
     platforms: posix
 options:
@@ -44,6 +44,7 @@ options:
     type: path
     default: /
 notes:
+  - Needs Python 3.6 or later on the host.
   - In a container, the facts are those of the container's host, except the interfaces.
 """
 
@@ -106,7 +107,9 @@ ansible_facts:
           type: str
           sample: z15
         virtualization:
-          description: V(lpar), V(zvm), V(kvm), V(other) (an unknown hypervisor), or V(none) if the host is not IBM Z.
+          description:
+            - V(lpar), V(zvm), V(kvm), V(other) (an unknown hypervisor), or V(none) if the host is not IBM Z.
+            - V(null) if unknown.
           returned: success
           type: str
           sample: lpar
@@ -220,6 +223,15 @@ ansible_facts:
               handshake_errors: 0
               fallbacks: 2
               fallback_reasons: [{end: client, reason: 0x03010000 (the peer does not support SMC), count: 2}]
+        capacity:
+          description: How many cores the LPAR is entitled to; V(null) on other machines. On IBM Z, root sees more.
+          returned: success
+          type: dict
+          sample: {source: diag_204, global_data: true, type: IFL, online_cores: 8, weight: 100, weight_sum: 500,
+                   shared_physical: 16, entitled_cores: 3.2, entitled_range: [3.0, 3.5], capped: false,
+                   absolute_cap: null, group: {name: null, cap: null}, vertical: {high: 2, medium: 2, low: 4},
+                   smt: null, mode: null, virtual_cpus: {online: null, minimum: null, maximum: null},
+                   pool: {id: null, cores: null, entitled: null}, why: null, sentence: '...'}
         sap_instances:
           description: The SAP instances, running or not.
           returned: success

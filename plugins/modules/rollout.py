@@ -18,8 +18,9 @@ description:
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
-  state:
+  event:
     description:
+      - The point that the role has reached. The old name C(state) is deprecated.
       - V(planned) forms the batches of all hosts of the play and shows the plan. If the rollout was begun before, it
         returns the batches that are left, and fails if the plan has changed. It returns its decisions as the fact
         C(__rollout_plan).
@@ -29,19 +30,21 @@ options:
       - V(stopped) ends a batch that does not go on, after it was taken back or left, and fails.
       - All but V(owned) fail if another run has taken the rollout over.
     type: str
+    version_added: 1.0.0
+    aliases: [state]
     choices: [planned, begun, judged, owned, stopped]
     required: true
   stage:
-    description: What the hosts have just done, for O(state=judged).
+    description: What the hosts have just done, for O(event=judged).
     type: str
     choices: [preflight, measuring before, applying, verifying, measuring after, confirming]
   workloads:
-    description: The workloads that the guard measures, for O(state=planned).
+    description: The workloads that the guard measures, for O(event=planned).
     type: list
     elements: str
     default: []
   reason:
-    description: Why the batch stopped if no gate says so, for O(state=stopped).
+    description: Why the batch stopped if no gate says so, for O(event=stopped).
     type: str
     default: a task failed
 """
@@ -49,7 +52,7 @@ options:
 EXAMPLES = r"""
 - name: Plan the batches
   zpower.sap_tuning.rollout:
-    state: planned
+    event: planned
     change: rps-2026-11
     canaries: 1
     batches: [2, "50%"]
@@ -61,37 +64,37 @@ EXAMPLES = r"""
 RETURN = r"""
 lines:
   description: The plan in sentences.
-  returned: state=planned
+  returned: event=planned
   type: list
   elements: str
 again:
   description: Whether the batch was begun before and did not end well.
-  returned: state=begun
+  returned: event=begun
   type: bool
   sample: false
 measurement:
   description: The change of the guard's measurement.
-  returned: state=begun
+  returned: event=begun
   type: str
   sample: rps-2026-11-batch-2
 soak:
   description: Seconds.
-  returned: state=begun
+  returned: event=begun
   type: int
   sample: 600
 measures:
   description: Whether the guard measures.
-  returned: state=begun
+  returned: event=begun
   type: bool
   sample: true
 own:
   description: Whether no other run has taken the rollout over.
-  returned: state=owned
+  returned: event=owned
   type: bool
   sample: true
 on_failure:
   description: The option of this name.
-  returned: state=begun
+  returned: event=begun
   type: str
   sample: back
 """

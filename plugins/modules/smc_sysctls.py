@@ -14,7 +14,8 @@ description:
   - The kernel has them while its module C(smc) is loaded. If it lacks one of the sysctls in O(settings), the verdict
     is V(unsupported), and none is set. Without O(settings) the verdict is V(not_applicable).
   - This switches no connection to SMC. That takes RoCE or ISM devices with a common PNET id on both ends, and
-    programs that open SMC sockets (C(smc_run)). M(zpower.sap_tuning.platform_check) says whether connections use SMC.
+    programs that open SMC sockets (C(smc_run)). M(zpower.sap_tuning.platform_settings_info) says whether connections
+    use SMC.
   - No published measurement says what these values are worth for SAP. Measure before and after.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning

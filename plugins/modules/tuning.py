@@ -21,6 +21,7 @@ description:
   - If C(zpower_confirm) is true, the state is V(confirmed), and C(zpower_confirm_within) does not count. The other
     variables say which values the host should have.
   - An error in the template of a variable names the variable.
+  - Needs Python 3.6 or later on the host.
 options:
   name:
     description: The tuning, such as V(rps).

@@ -21,6 +21,7 @@ description:
     the task the tag C(always).
   - With O(tunings) that have C(state=restored), it first looks for files of these tunings on the host, such as journals
     and drop-in files. A tuning without any has nothing to take back; it is not run, and its options are not checked.
+  - Needs Python 3.6 or later on the host.
 options:
   names:
     description: The tunings, in this order; if unset, those of O(tunings).
@@ -51,7 +52,7 @@ options:
     default: false
   platform:
     description:
-      - Options of M(zpower.sap_tuning.platform_check). They win over the variables.
+      - Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
     type: dict
     default: {}
   preflight:
@@ -333,7 +334,7 @@ def platform_results(module):
         return {}
     from ..module_utils._machine import checks, facts, reading
 
-    params, sentence = checked("platform_check", checks.OPTIONS, module.params["platform"])
+    params, sentence = checked("platform_settings_info", checks.OPTIONS, module.params["platform"])
     if sentence:
         module.fail_json(msg="platform: %s" % sentence)
     try:

@@ -133,7 +133,7 @@ def serve() -> None:
 def exchange(size: int, loops: int) -> None:
     job = clients.Job(wire.Target(ADDRESS, PORT, TOKEN), size, loops, 60)
     with clients.open_exchange(job) as sock:
-        print(statistics.median(pingpong.microseconds(pingpong.exchange(sock, size, loops))))
+        print(statistics.median([sample * pingpong._to_us for sample in pingpong.exchange(sock, size, loops)]))
 
 
 def main() -> None:

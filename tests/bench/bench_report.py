@@ -41,7 +41,7 @@ def figures() -> Iterator[dict[str, Any]]:
         tunings = records_factory.change_tunings(plan)
         records_factory.write_change(folder, records_factory.make_change(plan), tunings)
         options = f"change={plan.change} results={folder}"
-        task = [ansible(), "localhost", "-m", "zpower.sap_tuning.report", "-a", options]
+        task = [ansible(), "localhost", "-m", "zpower.sap_tuning.measurement_report", "-a", options]
         # Before and after the report, because the machine may be faster at one time than at another.
         load = [sys.executable, "-c", LOAD, folder]
         before, seen = used_by(load), used_by(task)

@@ -118,21 +118,7 @@ class Site:
         program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
         command = [program, "-i", str(self.inventory(count)), "-f", str(FORKS), *arguments, self.playbooks[name]]
         environment = {**os.environ, "ANSIBLE_KEEP_REMOTE_FILES": str(int(keep)), "ANSIBLE_NOCOLOR": "1"}
-        with tempfile.TemporaryFile("w+") as stdout:
-            start = time.monotonic()
-            process = subprocess.Popen(command, env=environment, stdout=stdout, stderr=subprocess.STDOUT)
-            peaks = [0.0]
-            watch = threading.Thread(target=watch_memory, args=(process.pid, peaks), daemon=True)
-            if memory:
-                watch.start()
-            _pid, status, usage = os.wait4(process.pid, 0)
-            seconds = time.monotonic() - start
-            process.returncode = os.waitstatus_to_exitcode(status)
-            stdout.seek(0)
-            said = stdout.read()
-        if process.returncode:
-            raise RuntimeError(f"{' '.join(command)} failed:\n{said[-4000:]}")
-        return Ran(seconds, usage.ru_utime + usage.ru_stime, said.count("\n"), usage.ru_maxrss / 1024, max(peaks), said)
+        return observed(command, environment, memory=memory)
 
     def on_target(self) -> dict[str, Any]:
         """Size and CPU seconds of the packed modules of ping and of a converged site, on the first host."""
@@ -146,6 +132,27 @@ class Site:
         said = subprocess.run(command, input=program, check=True, capture_output=True, text=True).stdout
         found: dict[str, Any] = json.loads(said)
         return found
+
+
+def observed(
+    command: list[str], environment: dict[str, str], memory: bool = False, fine: tuple[int, ...] = (0,)
+) -> Ran:
+    """One run of a command; RuntimeError if its exit code is not ``fine``."""
+    with tempfile.TemporaryFile("w+") as stdout:
+        start = time.monotonic()
+        process = subprocess.Popen(command, env=environment, stdout=stdout, stderr=subprocess.STDOUT)
+        peaks = [0.0]
+        watch = threading.Thread(target=watch_memory, args=(process.pid, peaks), daemon=True)
+        if memory:
+            watch.start()
+        _pid, status, usage = os.wait4(process.pid, 0)
+        seconds = time.monotonic() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        stdout.seek(0)
+        said = stdout.read()
+    if process.returncode not in fine:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{said[-4000:]}")
+    return Ran(seconds, usage.ru_utime + usage.ru_stime, said.count("\n"), usage.ru_maxrss / 1024, max(peaks), said)
 
 
 def watch_memory(pid: int, peaks: list[float]) -> None:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every figure and its goal: one line each, and bench.json beside the Makefile. Status 1 if a goal is missed.
 
+A run of everything also writes the tables of docs/reliability.md.
+
 A file bench_<what>.py in this folder has a function ``figures()`` that yields dicts with ``name``, ``value``, ``unit``
 and ``goal``; a goal reads ``<= 20``, ``>= 1`` or ``== 1``, and is empty for a figure that is only looked at.
 
@@ -10,6 +12,7 @@ and ``goal``; a goal reads ``<= 20``, ``>= 1`` or ``== 1``, and is empty for a f
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import operator
@@ -17,8 +20,11 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import page
 
 FOLDER = Path(__file__).resolve().parent
 CHECKOUT = FOLDER.parents[1]
@@ -51,14 +57,23 @@ def main(wanted: list[str]) -> int:
     collections = str(CHECKOUT / ".cache" / "collections")
     os.environ["ANSIBLE_COLLECTIONS_PATH"] = collections
     sys.path[:0] = [collections, str(CHECKOUT / "tests" / "unit" / "support")]
+    machine = {
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "ansible_core": importlib.metadata.version("ansible-core"),
+        "on": f"{datetime.now(UTC):%Y-%m-%d}",
+        "load": os.getloadavg()[0],
+    }
     figures = []
     for figure in measured(wanted):
         figures.append(figure)
         goal = f" ({figure['goal']}{'' if figure['met'] else ': MISSED'})" if figure["goal"] else ""
         print(f"{figure['name']}: {figure['value']:g} {figure['unit']}{goal}", flush=True)
-    machine = {"cpus": os.cpu_count(), "python": platform.python_version(), "kernel": platform.release()}
-    text = json.dumps({"machine": machine, "figures": figures}, indent=1) + "\n"
-    (CHECKOUT / "bench.json").write_text(text, encoding="utf-8")
+    run = {"machine": machine, "figures": figures}
+    (CHECKOUT / "bench.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    if not wanted:
+        page.write(run)
     return 1 if any(figure["met"] is False for figure in figures) else 0
 
 

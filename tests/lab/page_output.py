@@ -12,6 +12,7 @@ PROGRAM = Path(__file__).parents[2] / "molecule" / "shared" / "lab"
 def told(line):
     """A line without what differs from machine to machine: times, masks and lists of CPUs, widths of columns."""
     line = re.sub(r"\d{8}T\d{6}Z", "TIME", line)
+    line = re.sub(r"^(Messages explained: /)\S+(/docs/)", r"\1COLLECTION\2", line)
     line = re.sub(r"(mask |rps_cpus=|→ |CPUs )[0-9a-f,-]*[0-9a-f]\b", r"\1N", line)
     return " ".join(re.sub(r"\b[0-9a-f,]+ →", "N →", line).split())
 

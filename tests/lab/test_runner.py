@@ -183,7 +183,7 @@ def test_the_evidence_is_among_the_artifacts(story, name):
     job = story[name]
     assert job.evidence["result"] == EVIDENCE[name]
     assert {host["host"] for host in job.evidence["hosts"]} == set(HOSTS)
-    assert {path.suffix for path in job.folder.iterdir()} == {".json", ".csv", ".md", ".html", ".xml", ".prom"}
+    assert {path.suffix for path in job.folder.glob("*.*")} == {".json", ".csv", ".md", ".html", ".xml", ".prom"}
     assert f"Evidence: {job.folder}" in job.file("stdout")
 
 

@@ -7,17 +7,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.histogram import WIDTH
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Layout, Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from noise import NOISES, RUN_NOISE, RUNS
-from trials import CONTROL, MOST, RECORD, WORKLOAD, Outcome, collect, end_of, generator, longest, until_decided
+from trials import (
+    CONTROL,
+    MOST,
+    RECORD,
+    SLOWNESS,
+    TRIPS,
+    WORKLOAD,
+    Outcome,
+    collect,
+    end_of,
+    generator,
+    histogram,
+    longest,
+    places,
+    until_decided,
+)
 
 KINDS = (
     "rounds 2 %",
@@ -54,10 +71,29 @@ class Drawn(NamedTuple):
     worst: np.ndarray
     costs: np.ndarray
     resent: np.ndarray
+    trips: np.ndarray | None
+
+
+@cache
+def usual(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """The bins of many round trips, and the share of each."""
+    found, counts = places(SLOWNESS[kind](generator(kind), 100 * TRIPS))
+    return found, counts / counts.sum()
+
+
+def single(seed: str, levels: np.ndarray) -> np.ndarray | None:
+    """The histogram of each round's single round trips, which half of the tools tell; ``levels``: µs of a usual one."""
+    rng = generator(f"single {seed}")
+    if rng.random() < 0.5:
+        return None
+    found, shares = usual(str(rng.choice(list(SLOWNESS))))
+    moved = np.round(np.log(levels) / math.log(WIDTH)).astype(int)
+    texts = [histogram(found + move, rng.multinomial(TRIPS, shares)) for move in moved.ravel()]
+    return np.array(texts).reshape(levels.shape)
 
 
 def draw(part: int, number: int) -> Drawn:
-    """A site with 1 to 7 workloads; half of the variance of a round is shared."""
+    """A site with 1 to 7 workloads; half of the variance of a round is shared, and half of the sites tell each trip."""
     seed = f"report {part} {number}"
     rng = generator(seed)
     fewest, most = SIZES[number % len(SIZES)]
@@ -78,7 +114,8 @@ def draw(part: int, number: int) -> Drawn:
     costs = np.exp(rng.normal(0.0, CPU_NOISE, (*shape, 2)))
     resent = rng.poisson(RUNS * rng.choice(RESENT), shape)
     orders = [looks.order(text, MOST) for text in seeds]
-    return Drawn(orders, seeds, boots.tolist(), step * np.round(times / step), failed, worst, costs, resent)
+    trips = single(seed, np.median(times, axis=-1))
+    return Drawn(orders, seeds, boots.tolist(), step * np.round(times / step), failed, worst, costs, resent, trips)
 
 
 def records(site: Drawn, place: int) -> Iterator[Round]:
@@ -106,6 +143,7 @@ def records(site: Drawn, place: int) -> Iterator[Round]:
             cpu=tuple(CpuSum(cost, 0.0, 5.0, 10.0, 5.0, 1e5) if good else None for cost in site.costs[at].tolist()),
             retransmits=float(site.resent[at]) if good else None,
             retransmit_runs=len(good),
+            histogram=str(site.trips[at]) if good and site.trips is not None else None,
             ends=(boot, end_of(f"db{host}")),
         )
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import reports
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects, tails
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import CONFIRM_FROM
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import best_guess, verdict_on
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import Measured, knee
@@ -22,7 +23,20 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.rank
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.series import word
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import resolution
 from noise import NOISES, RUNS, Logs, Noise, per_round
-from trials import MATERIAL, MOST, Host, Outcome, changed, collect, generator, until_decided
+from trials import (
+    MATERIAL,
+    MOST,
+    SLOWNESS,
+    TRIPS,
+    Host,
+    Outcome,
+    changed,
+    collect,
+    generator,
+    histogram,
+    places,
+    until_decided,
+)
 
 Ask = Callable[..., Outcome]
 SIDES = (looks.BEFORE, looks.AFTER)
@@ -371,6 +385,37 @@ def of_stalls(ask: Ask) -> Iterator[Goal]:
     yield Goal("two stalls after and none before were measured: plain verdict", 0.5, False, ("silent",), after)
 
 
+# -- slow round trips
+
+
+def slow(rounds: int, kind: str, share: float, experiments: int) -> Outcome:
+    """Rounds of single round trips with 2 % noise, of which this share takes ten times as long after the change."""
+
+    def one(number: int) -> tuple[list[str], int]:
+        seed = f"slow {rounds} {kind} {share} {number}"
+        rng = generator(seed)
+        order = looks.order(seed, rounds)
+        (noise,) = NOISES[ORDINARY].draw(rng, 1, 2 * rounds, 0.0)
+        records = []
+        for item, value in zip(Host("app1", order, noise.tolist()).records(2 * rounds), noise, strict=True):
+            trips = 50.0 * math.exp(-value) * SLOWNESS[kind](rng, TRIPS)
+            if item.phase == looks.AFTER:
+                trips *= np.where(rng.random(trips.shape) < share, 10.0, 1.0)
+            records.append(replace(item, histogram=histogram(*places(trips))))
+        found = tails.of_host(pooled.line("app1", records), [SimpleNamespace(rounds=records)])
+        return ["warns"] * bool(tails.sentences({"app1": found})), rounds
+
+    return collect(map(one, range(experiments)))
+
+
+def of_slow(ask: Ask) -> Iterator[Goal]:
+    """Round trips that are slow, while the others are not."""
+    none = [ask(slow, rounds, kind, 0.0, experiments=1000) for rounds in (ROUNDS, MOST) for kind in SLOWNESS]
+    yield Goal("single round trips, nothing changed, 6 and 16 rounds: warns", 0.5, False, ("warns",), none)
+    more = [ask(slow, ROUNDS, kind, share, experiments=200) for kind in SLOWNESS for share in (0.002, 0.02)]
+    yield Goal("2 or 20 of 1,000 round trips take ten times as long: warns", 95, True, ("warns",), more)
+
+
 # -- orders and long budgets
 
 
@@ -539,6 +584,7 @@ RULES: list[Callable[[Ask], Iterator[Goal]]] = [
     of_series,
     of_harm,
     of_stalls,
+    of_slow,
     of_orders,
     of_guesses,
     of_controls,

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.histogram import WIDTH
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options, compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum
@@ -236,6 +237,25 @@ TAILS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] =
     ),
 }
 """Logarithms of the longest round trip of a run."""
+
+
+TRIPS = 10_000
+"""Single round trips of a round."""
+SLOWNESS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "lognormal": lambda rng, size: rng.lognormal(0.0, 0.1, size),
+    "Pareto 2": lambda rng, size: 1.0 + 0.1 * rng.pareto(2.0, size),
+}
+"""Round trips of a workload, as a part of the usual one."""
+
+
+def places(trips: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bins of a histogram that have round trips, and how many."""
+    return np.unique(np.floor(np.log(trips) / math.log(WIDTH)).astype(int), return_counts=True)
+
+
+def histogram(found: np.ndarray, counts: np.ndarray) -> str:
+    """As records have it."""
+    return " ".join(f"{place}:{count}" for place, count in zip(found.tolist(), counts.tolist(), strict=True) if count)
 
 
 def guard(tail: str, workloads: int, times: float, experiments: int) -> Outcome:

@@ -4,6 +4,7 @@
 collection takes.
 """
 
+import copy
 import json
 import re
 from fnmatch import fnmatchcase
@@ -16,11 +17,13 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COMMON, role_variables
 from awx_server import Objects, serve
+from sites import COMPLIANT, Site
 
 TOP = Path(__file__).parents[2]
 AWX, COLLECTIONS = TOP / "docs" / "awx", TOP / ".cache" / "awx"
 TEMPLATES = yaml.safe_load((AWX / "job_templates.yml").read_text())["awx_job_templates"]
 SETTINGS = yaml.safe_load((AWX / "settings.yml").read_text())
+(ROLLOUT_SURVEY,) = [template["survey"] for template in TEMPLATES if template["name"] == "rollout"]
 QUESTIONS = [(template["name"], question) for template in TEMPLATES for question in template["survey"]]
 # the roles of a playbook that have another name or come in addition
 ROLES = {
@@ -70,7 +73,7 @@ def play(*arguments, **environment):
 
 @pytest.fixture(scope="module", name="told")
 def fixture_told():
-    """What AWX was told, and what ansible-playbook said the second time."""
+    """What AWX was told, what ansible-playbook said the second time, and what AWX was told for a site with slices."""
     if not COLLECTIONS.exists():
         pytest.skip("awx.awx is missing: make setup gets it")
     objects = Objects(
@@ -85,18 +88,21 @@ def fixture_told():
     command = [str(AWX / "configure.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3"]
     try:
         play(*command, **login)
-        yield objects, play(*command, **login)
+        said = play(*command, **login)
+        before = copy.deepcopy(objects)
+        play(*command, "-e", "awx_verify_slices=4", **login)
+        yield before, said, objects
     finally:
         server.shutdown()
         server.server_close()
 
 
 def test_a_second_run_changes_nothing(told):
-    assert re.search(r"localhost +: ok=4 +changed=0 ", told[1])
+    assert re.search(r"localhost +: ok=8 +changed=0 ", told[1])
 
 
 def test_the_templates_are_as_described(told):
-    objects, _said = told
+    objects = told[0]
     made = {template["name"]: template for template in objects["job_templates"]}
     assert list(made) == [f"zpower {template['name']}" for template in TEMPLATES]
     (project,), (image,) = objects["projects"], objects["execution_environments"]
@@ -115,6 +121,55 @@ def test_verify_runs_every_night(told):
     (verify,) = [one for one in told[0]["job_templates"] if one["id"] == schedule["unified_job_template"]]
     assert (verify["name"], schedule["enabled"]) == ("zpower verify", True)
     assert re.fullmatch(r"DTSTART;TZID=[\w/]+:\d{8}T\d{6} RRULE:FREQ=DAILY;INTERVAL=1", schedule["rrule"])
+
+
+def test_a_rollout_waits_for_an_approval_and_a_failed_step_has_none_after_it(told):
+    objects = told[0]
+    (workflow,) = objects["workflow_job_templates"]
+    assert workflow["name"] == "zpower rollout with approval" and workflow["ask_limit_on_launch"]
+    assert objects.below[workflow["related"]["survey_spec"]]["spec"] == ROLLOUT_SURVEY and workflow["survey_enabled"]
+    kinds = ("job_templates", "workflow_approval_templates")
+    named = {one["id"]: one["name"] for kind in kinds for one in objects[kind]}
+    nodes = {node["id"]: node for node in objects["workflow_job_template_nodes"]}
+    assert {node["workflow_job_template"] for node in nodes.values()} == {workflow["id"]}
+    steps = [
+        (node["identifier"], named[node["unified_job_template"]], node.get("job_type", ""), after(objects, node, nodes))
+        for node in nodes.values()
+    ]
+    assert steps == [
+        ("plan", "zpower rollout", "check", ["approval"]),
+        ("approval", "The plan of the rollout", "", ["rollout"]),
+        ("rollout", "zpower rollout", "run", ["verify"]),
+        ("verify", "zpower verify", "", []),
+    ]
+    (approval,) = objects["workflow_approval_templates"]
+    assert approval["timeout"] == SETTINGS["awx_approval_timeout"]
+    assert not [path for path in objects.below if path.endswith(("always_nodes/", "failure_nodes/"))]
+
+
+def after(objects, node, nodes):
+    return [nodes[one["id"]]["identifier"] for one in objects.below.get(node["related"]["success_nodes"], [])]
+
+
+def test_every_job_of_a_workflow_takes_the_answers_of_its_survey(tmp_path):
+    """AWX hands them to all jobs of the workflow, also to those that do not ask."""
+    answers = {question["variable"]: question.get("default", "a-change") for question in ROLLOUT_SURVEY}
+    site = Site(tmp_path, {"app1": COMPLIANT})
+    status, text = site.play("zpower.sap_tuning.verify", "-e", json.dumps(answers))
+    assert status == 0 and "1 host: 1 ok." in text, text
+
+
+def test_slices_share_the_name_of_a_run(told):
+    """Ansible fills it in: all jobs of a workflow have its id, and a job without slices has one of its own."""
+    templates = {template["name"]: template for template in told[2]["job_templates"]}
+    verify = templates.pop("zpower verify")
+    assert verify["job_slice_count"] == 4
+    assert {template["job_slice_count"] for template in templates.values()} == {1}
+    name = json.loads(verify["extra_vars"])["zpower_run"]
+    assert [name for template in templates.values() if "zpower_run" in template["extra_vars"]] == []
+    render = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined).from_string(name).render  # noqa: S701
+    assert render(awx_workflow_job_id=4711, awx_job_id=4713, awx_job_template_id=7) == "4711-7"
+    assert render(awx_job_id=4713, awx_job_template_id=7) == "4713-7"
 
 
 def test_what_is_scheduled_needs_no_answer():

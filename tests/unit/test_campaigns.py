@@ -5,6 +5,7 @@
 import errno
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -12,11 +13,12 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-for name in ("faults", "fuzz", ""):
+for name in ("faults", "fuzz", "bench", ""):
     sys.path.append(str(TESTS / name))
 
 import injection  # noqa: E402
 import machines  # noqa: E402
+import page  # noqa: E402
 import processes  # noqa: E402
 import trees  # noqa: E402
 from reliability import write_table  # noqa: E402
@@ -207,3 +209,35 @@ def there_and_back(machine):
     done.append(machine.call({"state": "restored"}))
     failed = [result["msg"] for result in done if result.get("failed")]
     return {"there": there, "back": "; ".join([*failed, trees.difference(before, machine.state())]).strip("; ")}
+
+
+MACHINE = {"cpus": 2, "python": "3.13.0", "ansible_core": "2.21.5", "on": "2026-11-27", "load": 0.13}
+
+
+@pytest.fixture
+def figures():
+    """What a run of all benchmarks found: each figure 3, of which some miss their goals."""
+    names = re.findall(r"{(\w+):", "".join(shown for _title, shown, _goal in page.ROWS))
+    names = [name if name.startswith("report") else f"site_{name}" for name in names if not name.endswith("_kb")]
+    names += ["site_target_tunings_bytes", "site_target_ping_bytes", "pingpong_over_sockperf_two_cpus_14B"]
+    for play in page.PLAYS:
+        names += [f"site_{play}_{hosts}_hosts" for hosts in page.HOSTS]
+        names += [f"site_{play}_over_ping_{hosts}_hosts" for hosts in page.HOSTS if play != "ping"]
+    missed = {"site_verify_over_ping_20_hosts", "site_verify_controller_mb"}
+    wanted = {name: "<= 2" if name in missed else "<= 4" for name in names if "over" in name or name in missed}
+    return [
+        {"name": name, "value": 3, "goal": wanted.get(name, ""), "met": name not in missed if name in wanted else None}
+        for name in names
+    ]
+
+
+def test_the_page_says_what_was_measured_and_what_missed_its_goal(figures):
+    text = page.tables(MACHINE, figures)
+    assert text.startswith("Last run: 2 CPUs, Python 3.13.0, ansible-core 2.21.5, on 2026-11-27, with a load of 0.1 at")
+    assert "| one ping | 3.0 s | 3.0 s | 3.0 s |  |" in text
+    assert "| `site`, nothing to change | 3.0 s, **3.00** | 3.0 s, **3.00** | 3.0 s, **3.00** | ≤ 4 |" in text
+    assert "| `verify` | 3.0 s, **3.00** | 3.0 s, **3.00**, missed | 3.0 s, **3.00** |" in text
+    assert "| memory of the controller, 100 hosts; main process | 3 MB, missed; 3 MB | ≤ 2 |" in text
+    assert "| a round trip of `pingpong` over one of `sockperf`, worst of 1 cases | 3.00 | ≤ 4 |" in text
+    with pytest.raises(KeyError, match="site_further_host"):
+        page.tables(MACHINE, [figure for figure in figures if "site_further_host" not in figure["name"]])

@@ -55,7 +55,11 @@ def test_what_is_found_by_other_words_is_in_the_navigation() -> None:
             "../inventories/example/index.md#group_varsallyml",
         ),
         ("docs/guide/look.md", "../../roles/rps/README.md", "../reference/rps_role.rst"),
-        ("docs/guide/look.md", "../../plugins/modules/diff.py", "../reference/diff_module.rst"),
+        (
+            "docs/guide/look.md",
+            "../../plugins/modules/evidence_diff_info.py",
+            "../reference/evidence_diff_info_module.rst",
+        ),
         ("docs/guide/look.md", "../../README.md#supported", "../index.md"),
         ("SECURITY.md", "docs/tunings", "../tunings/index.md"),
         ("CONTRIBUTING.md", "tests/standins/aix/README.md", make_site.FORGE + "tests/standins/aix/README.md"),

@@ -21,8 +21,8 @@ import sessions  # noqa: E402
 
 SESSION = "unit(3.6)"
 # Sessions of noxfile.py that no run of CI has: they are made by name, or for a release.
-BY_NAME = {"fast", "links", "build", "bench", "release", "cores", "archive_sanity", "sanity_between", "kernels(smc)"}
-BY_NAME |= {"units_in_collection"}
+BY_NAME = {"fast", "links", "build", "bench", "release", "cores", "archive_sanity", "sanity_between"}
+BY_NAME |= {"units_in_collection", "kernels(smc)", "kernels(smcd)"}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_another_python_of_the_environment_counts(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_a_session_does_not_depend_on_leaves_it_passed(tree: Path) -> None:
-    for name in ("docs/start.md", "README.md", "plugins/action/report.py", "molecule/default/converge.yml"):
+    for name in ("docs/start.md", "README.md", "plugins/action/measurement_report.py", "molecule/default/converge.yml"):
         assert hash_with(tree / name, b"") == due.digest(SESSION)
 
 

@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import collection_version
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from evidence_samples import row, run
 from sites import CHECKOUT, COMPLIANT, DRIFTED, FAILED, WAIVER, Site, keeper, returned
 
 PAGE = (CHECKOUT / "docs" / "codes_files_ports.md").read_text("utf-8")
@@ -38,6 +42,19 @@ def write(name: str, text: str) -> Callable[[Path], object]:
 
 def folder(name: str) -> Callable[[Path], object]:
     return lambda top: (top / name).mkdir(parents=True)
+
+
+def evidence(dropped: str = "no such word") -> Callable[[Path], object]:
+    """Evidence of a run, without a word in its JSON."""
+
+    def made(top: Path) -> None:
+        run_of_it = run(collection=collection_version(CHECKOUT))
+        place = files.new_folder(top / "results", "verify", "2026-11-20T10:00:00Z")
+        files.write(build(run_of_it, ["app1"], {"app1": HostResult("ok", "", [row()])}), place)
+        path = place / "verify.json"
+        path.write_text(path.read_text().replace(dropped, ""))
+
+    return made
 
 
 def extra(**variables: object) -> tuple[str, ...]:
@@ -170,6 +187,9 @@ CASES = {
         options=("--tags", "rps", *extra(zpower_change="c1")), prepare=folder("results/c1")
     ),
     ("diff", "there is no run to compare"): Case("results", options=("--tags", "rps")),
+    ("prove", "no file was changed"): Case("Runs: 1 proved", options=("--tags", "rps"), prepare=evidence()),
+    ("prove", "a file was changed"): Case("WRONG verify.json was changed", prepare=evidence(" is compliant")),
+    ("prove", "there is no evidence"): Case("results holds no evidence", options=("--tags", "rps")),
     ("unite", "there is no run of this name"): Case("r1", options=("--tags", "rps", *extra(zpower_run="r1"))),
 }
 LINES = LINE.findall(PAGE)

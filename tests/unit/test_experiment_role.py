@@ -80,17 +80,23 @@ STEP = {"phase": "every-4", "round": 2, "session": 1, "hosts": []}
 LATER = "rps_every | int == 2 and rps_flow_cnt | int == 32768 and rps_force is undefined"
 
 
-def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -> list[dict[str, Any]]:
-    """The calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
+def step(
+    folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1, before: tuple[list[str], ...] = ()
+) -> list[dict[str, Any]]:
+    """The calls of the tunings in a step of hosts that do not measure; the inventory has other values.
+
+    ``before``: the tunings that each earlier step of the session has set.
+    """
     linked_collection(folder, "tunings", NOTING)
     tunings = [*level["set"], *level["found"]]
     session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
+    session["steps"] = [{"set": names} for names in [*before, level["set"]]]
     facts = {"__session": session, "__session_mine": tunings, "experiment_lease": 900}
     tasks = [
         {"ansible.builtin.set_fact": {**facts, "__measure_ready": {"workloads": []}}},
         {
             "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "level.yml"),
-            "vars": {"__session_step": {**level, **STEP}, "__session_index": 0},
+            "vars": {"__session_step": {**level, **STEP}, "__session_index": len(before)},
         },
         # for a later play of the same run, such as site
         {"ansible.builtin.assert": {"that": LATER}, "when": "'-e' not in more", "vars": {"more": list(arguments)}},
@@ -114,6 +120,16 @@ def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Pa
     assert set(back) == {"check", "cpu_polarization", "rps"} and back["check"] is False
     # the options of a way back, such as the instances to restart, are those of the level
     assert back["rps"] == {**both, **chosen, "state": "restored"}
+
+
+@pytest.mark.parametrize(
+    ("before", "calls"), [((), 3), (([],), 2), ((["rps"],), 3), ((["rps"], []), 2), (([], ["cpu_polarization"]), 3)]
+)
+def test_a_step_that_set_nothing_is_not_taken_back(tmp_path: Path, before: tuple[list[str], ...], calls: int) -> None:
+    """The first step may follow a session that was interrupted; a level that is set is always taken back."""
+    made = step(tmp_path, LEVEL, before=before)
+    assert [call["rps"]["state"] for call in made] == ["restored", "present", "present"][-calls:]
+    assert [call["check"] for call in made] == [False, False, True][-calls:]
 
 
 def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -> None:
@@ -191,7 +207,7 @@ def test_a_peer_that_did_not_get_as_far_is_known(
     facts = {"__session": session, "__session_together": together, "__measure_ready": READY}
     here, elsewhere = ({"__session_held": {"step": step, "records": []}} for step in (1, 0))
     hosts = {"app1": {**facts, **here}, "app2": {**facts, **(here if at == "here" else elsewhere)}}
-    call = {"zpower.sap_tuning.experiment": {"state": "measured", "level": STEP_2, "step": 1}}
+    call = {"zpower.sap_tuning.experiment": {"event": "measured", "level": STEP_2, "step": 1}}
     passed, text = play(tmp_path, [{**call, "when": "inventory_hostname == 'app1'"}], hosts=hosts)
     assert passed == (not astray), text
     assert (f"{', '.join(astray)}, which app1 measures against, " in text) == bool(astray)
@@ -233,7 +249,7 @@ def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
         for at, rows in enumerate(restarts)
     }
     tasks = [
-        {"zpower.sap_tuning.before_after": {"state": "planned", "change": "c1", "seed": "c1"}, "register": "plan"},
+        {"zpower.sap_tuning.before_after": {"event": "planned", "change": "c1", "seed": "c1"}, "register": "plan"},
         {"ansible.builtin.debug": {"msg": "order {{ plan.design }}"}},
     ]
     passed, text = play(folder, tasks, hosts=hosts)

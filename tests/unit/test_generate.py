@@ -23,7 +23,7 @@ def test_the_files_of_a_role_are_up_to_date(role: str) -> None:
 @pytest.mark.parametrize("role", generate.TUNINGS)
 def test_every_tuning_has_its_tables(role: str) -> None:
     found = [path.relative_to(generate.HERE).as_posix() for path, _text in generate.files(role)]
-    files = [f"roles/{role}/{name}" for name in ("defaults/main.yml", "meta/argument_specs.yml", "README.md")]
+    files = [f"roles/{role}/{name}" for name in ("defaults/main.yml", "meta/argument_specs.yml")]
     assert found == [*files, f"docs/tunings/{role}.md"]
     assert (
         f"__{role}_result" in (generate.ROLES / role / "tasks" / "main.yml").read_text("utf-8") or role == "sap_profile"

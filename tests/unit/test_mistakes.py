@@ -82,7 +82,8 @@ def tasks(items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     ids=[f"{row[0]}: {row[1]}" for row in TABLES["in_role"]],
 )
 def test_the_first_task_of_a_role_refuses(tmp_path: Path, role: str, given: dict[str, Any], begins: str) -> None:
-    name, file = ("measurement_check", "ready") if role == "measure" else (role, "main")
+    module = {"report": "measurement_report", "trend": "measurement_trend", "scaling": "measurement_scaling"}
+    name, file = ("measurement_check", "ready") if role == "measure" else (module.get(role, role), "main")
     text = (CHECKOUT / "roles" / role / "tasks" / f"{file}.yml").read_text("utf-8")
     written = next(task for task in tasks(yaml.safe_load(text)) if f"zpower.sap_tuning.{name}" in task)
     hosts = {"groups": {"all": ["app1", "app2"]}, "ansible_play_hosts_all": ["app1"], "ansible_play_batch": ["app1"]}

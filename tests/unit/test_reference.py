@@ -11,15 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.zpower.sap_tuning.plugins.action import (
     before_after,
     calibrate,
     experiment,
+    measure_workload,
     measurement_check,
-    report,
+    measurement_report,
+    measurement_scaling,
+    measurement_trend,
     rollout,
-    scaling,
-    trend,
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -37,13 +39,15 @@ PYTHON = [
     path for room in ("action", "callback", "lookup", "plugin_utils") for path in (TOP / "plugins" / room).rglob("*.py")
 ]
 NAME = re.compile(rf"(?<![\w$/-])((?:zpower|{'|'.join(ROLES)})_[a-z0-9_]*[a-z0-9])\b")
-# modules; an option of platform_check; what the result of a task puts among the facts of a host
+# modules; an option of platform_settings_info; what the result of a task puts among the facts of a host
 NO_VARIABLES = {
     "smc_r",
     "smc_sysctls",
     "sap_profile",
     "system_base",
+    "measure_workload",
     "platform_check",
+    "platform_settings_info",
     "platform_info",
     "smc_peers",
     "zpower_platform",
@@ -69,11 +73,28 @@ def read_by_code() -> dict[str, set[str]]:
 def read_by_options() -> set[str]:
     """The variables of roles that their actions read by the names of options, such as ``options["rounds"]``."""
     found = set()
-    for action in (before_after, calibrate, experiment, measurement_check, report, rollout, scaling, trend):
+    of_reports = (measurement_report, measurement_scaling, measurement_trend)
+    for action in (before_after, calibrate, experiment, measurement_check, *of_reports, rollout):
         tree = ast.parse(inspect.getsource(action))
         words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         found |= {name for option, name in action.ActionModule.VARIABLES.items() if option in words}
     return found
+
+
+def read_by_measuring() -> set[str]:
+    """The variables of the role measure that the action of the measuring modules reads, over all workloads."""
+    variables = [
+        yaml.safe_load((TOP / f"roles/measure/{name}/main.yml").read_text("utf-8")) for name in ("defaults", "vars")
+    ]
+    given, read = dict.fromkeys(name for names in variables for name in names), set()
+    for kind in (*measurement_check.SETS, "enqueue", "niping"):
+
+        def value_of(name: str, kind: str = kind) -> str:
+            read.add(name)
+            return kind if name == "__measure_workload" else ""
+
+        measure_workload.of_role(given, value_of)
+    return read
 
 
 def on_the_page() -> set[str]:
@@ -98,7 +119,7 @@ def test_every_variable_on_the_page_is_read() -> None:
     options = {f"{role}_{name}" for role in generate.TUNINGS for name in generate.options_of(role)}
     reads = {name for name, files in read_by_code().items() if any("/defaults/" not in one for one in files)}
     reads |= {name for path in YAML for name in NAME.findall(path.read_text("utf-8")) if name.startswith("zpower_")}
-    reads |= read_by_options()
+    reads |= read_by_options() | read_by_measuring()
     assert on_the_page() - reads - options == set()
 
 

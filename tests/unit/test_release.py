@@ -93,9 +93,28 @@ def test_version_changelog_and_tag_belong_together(
     assert len(found) == len(words) and all(word in problem for word, problem in zip(words, found, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("version", "section", "needed"),
+    [
+        ("0.10.0", "breaking_changes", ""),
+        ("0.10.1", "breaking_changes", "minor"),
+        ("1.0.0", "removed_features", ""),
+        ("1.0.1", "removed_features", "major"),
+        ("1.1.0", "breaking_changes", "major"),
+        ("1.1.0", "deprecated_features", ""),
+        ("2.0.0", "removed_features", ""),
+    ],
+)
+def test_what_breaks_needs_a_major_version(version: str, section: str, needed: str) -> None:
+    changelog = {"releases": {version: {"changes": {section: ["rps - ``rps_every`` is gone."]}}}}
+    found = release.version_problems(version, changelog, set(), set(), set())
+    assert found == ([f"{version} has {section}, which need a new {needed} version"] if needed else [])
+
+
 def test_what_the_changelog_has_to_list() -> None:
     found = release.contents(TOP)
     assert {"module/rps", "callback/tunings", "lookup/tunings", "role/rps", "playbook/site"} <= found
+    assert {"module/leftovers", "playbook/leftovers"} <= found and "module/leftovers_info" not in found
     assert not [name for name in found if name.partition("/")[2].startswith(("_", "."))]
 
 
@@ -199,6 +218,18 @@ def test_each_requirement_of_a_collection_is_held_by_something_that_exists() -> 
                 assert re.search(rf"^def {test}\(", tests[file], re.MULTILINE), one
             else:
                 assert one in sessions | {f"release: {check}" for check in checks}, one
+
+
+def test_every_module_for_hosts_names_the_oldest_python_there() -> None:
+    plugins, named = TOP / "plugins", "Needs Python 3.6 or later on the host"
+    fragments = {path.stem: path.read_text() for path in (plugins / "doc_fragments").glob("*.py")}
+    modules = {path.stem: path.read_text() for path in (plugins / "modules").glob("*.py")}
+    for_hosts = {name: text for name, text in modules.items() if "- zpower.sap_tuning.controller\n" not in text}
+    assert {"rps", "niping", "tunings", "platform_info"} <= {*for_hosts} and "measurement_report" not in for_hosts
+    for name, text in for_hosts.items():
+        shared = [fragments.get(one, "") for one in re.findall(r"^  - zpower\.sap_tuning\.(\w+)$", text, re.MULTILINE)]
+        assert any(named in one for one in [text, *shared]), name
+    assert "Python 3.6 and later with ansible-core 2.16" in (TOP / "README.md").read_text()
 
 
 def test_the_page_about_support_names_the_cores_that_a_release_is_tried_on() -> None:

@@ -82,8 +82,12 @@ def holdings(tree):
         real, entry = tree.resolve(path)
         if entry is None:
             found.lacks("the tree has no %s: it was not copied" % path, path, real)
-    if tree.resolve("/proc/sysinfo")[1] is not None and tree.resolve("/proc/sys/s390")[1] is None:
-        found.lacks("the tree has no /proc/sys/s390, which every Linux on Z has: it was not copied", "/proc/sys/s390")
+    cpuinfo = tree.resolve("/proc/cpuinfo")[1]
+    sysinfo = tree.resolve("/proc/sysinfo")[1]
+    if sysinfo is not None or cpuinfo is not None and cpuinfo.kind == FILE and b"IBM/S390" in cpuinfo.value():
+        for path in ("/proc/sysinfo", "/proc/sys/s390"):
+            if tree.resolve(path)[1] is None:
+                found.lacks("the tree has no %s, which every Linux on Z has: it was not copied" % path, path)
     for path in _FILES:
         # /proc/mounts is a link, which cp -r copies without the file that it leads to
         real, entry = tree.resolve(path)

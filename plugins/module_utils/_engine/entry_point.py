@@ -3,13 +3,11 @@
 """The common part of the state modules: options, errors, the result."""
 
 import copy
+import importlib
 
 from .._host.host import Host, HostError
-from . import archive, captured
-from .confirm import Confirmation
 from .durations import seconds
 from .journal import Journal
-from .lease import LONGEST, Terms
 from .places import PROBATION
 from .run import Run
 from .tuning import InputError
@@ -26,6 +24,8 @@ STATE_ARGUMENTS = dict(
     complete=dict(type="bool", default=False),
     root=dict(type="path"),
 )
+# what a call in check mode imports only if it needs it
+_CHANGES = ("archive", "confirm", "lease", "service", "setter", "way_back")
 
 
 def argument_spec(tuning_class):
@@ -48,6 +48,10 @@ def run_tuning(tuning_class):
 def outcome(tuning_class, params, check_mode):
     """The result of one call of a tuning's module with these checked parameters."""
     host = None
+    if not check_mode:
+        # no change begins without the files of its way back; a guardian cannot import any, and its service gets these
+        for name in _CHANGES:
+            importlib.import_module(__package__ + "." + name)
     try:
         host = host_of(params["root"], check_mode)
         checkpoint, lease_s = temporary(params)
@@ -66,8 +70,11 @@ def outcome(tuning_class, params, check_mode):
             complete=params["complete"],
         ).run()
     except (InputError, HostError) as error:
-        if host is not None and host.capture and (isinstance(error, HostError) or captured.of_request(host)):
-            return captured.unreadable(host, tuning_class, error)
+        if host is not None and host.capture:
+            from . import captured  # noqa: PLC0415
+
+            if isinstance(error, HostError) or captured.of_request(host):
+                return captured.unreadable(host, tuning_class, error)
         return {"failed": True, "msg": str(error)}
 
 
@@ -87,6 +94,8 @@ def host_of(root, check_mode):
 
 
 def _confirmed(host, tuning_class, params, check_mode):
+    from .confirm import Confirmation  # noqa: PLC0415
+
     state = params["confirmed_state"]
     tuning = tuning_class(host, dict(params, state=state))
     journal = Journal(host, tuning.name, runs=params["confirm_runs"])
@@ -113,10 +122,13 @@ def temporary(params):
             lease_s = seconds(within, option)
         except ValueError as error:
             raise InputError(str(error)) from error
-    if lease_s is not None and not 0 <= lease_s <= LONGEST:
-        raise InputError("%s: %d is out of range; use 0 to %d seconds" % (option, lease_s, LONGEST))
-    if lease_s is not None and not checkpoint:
-        raise InputError("lease: only a checkpoint is taken back by itself; give checkpoint too")
+    if lease_s is not None:
+        from .lease import LONGEST  # noqa: PLC0415
+
+        if not 0 <= lease_s <= LONGEST:
+            raise InputError("%s: %d is out of range; use 0 to %d seconds" % (option, lease_s, LONGEST))
+        if not checkpoint:
+            raise InputError("lease: only a checkpoint is taken back by itself; give checkpoint too")
     return checkpoint, lease_s
 
 
@@ -124,6 +136,9 @@ def _terms(host, params, tuning_class, checkpoint, lease_s):
     """The Terms of the call's lease, or None."""
     if lease_s is None:
         return None
+    from . import archive  # noqa: PLC0415
+    from .lease import Terms  # noqa: PLC0415
+
     return Terms(
         lease_s,
         lambda due: take_back(host, params, tuning_class, checkpoint, due),

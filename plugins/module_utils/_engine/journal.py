@@ -21,7 +21,6 @@ import time
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused, sync_folder
 from .._host.lock import Busy, Lock
-from .lease import Lease
 from .places import CHECKPOINT, PROBATION, folder_of
 from .tuning import InputError
 
@@ -130,12 +129,25 @@ class Journal:
         # one lock for all journals of a tuning: only one run changes it, with a checkpoint or without
         self._lock_path = os.path.join(self._base, name + ".lock")
         self._lock = Lock(host, self._lock_path)
-        self.lease = Lease(host, self.folder, name)
+        self._lease = None
         self._runs = runs
         self.machine, self.made, self.entries, self.run = None, [], {}, ""
         # the names of the checkpoints that are part of this journal
         self._merged = set()
         self._load()
+
+    @property
+    def lease(self):
+        """The Lease of the checkpoint."""
+        if self._lease is None:
+            self._lease = self._lease_in(self.folder)
+        return self._lease
+
+    def _lease_in(self, folder):
+        # most calls in check mode look at no lease; see outcome()
+        from .lease import Lease  # noqa: PLC0415
+
+        return Lease(self._host, folder, self.name)
 
     def probation(self):
         """The journal of this tuning's values on probation, as it is now."""
@@ -295,7 +307,7 @@ class Journal:
     def _leases(self):
         """[(path of the journal, Lease)] of this tuning in all folders, and of its probation, which has other files."""
         folders = sorted(set(self._folders()) | {os.path.join(self._base, CHECKPOINT + PROBATION)})
-        return [(os.path.join(folder, self.name + ".json"), Lease(self._host, folder, self.name)) for folder in folders]
+        return [(os.path.join(folder, self.name + ".json"), self._lease_in(folder)) for folder in folders]
 
     def _idle(self):
         """The leases of checkpoints that are over, because a run was killed before it ended the lease."""

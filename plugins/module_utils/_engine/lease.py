@@ -20,6 +20,7 @@ from collections import namedtuple
 from .._host import daemon
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused
+from .._host.kernel import BOOT_ID
 from .._host.lock import Lock
 from .places import CHECKPOINT, LEASE, PROBATION
 from .service import PROGRAM, Service
@@ -28,7 +29,6 @@ LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
 # a service starts another Python, which takes a while in an emulated machine
 SERVICE_TIMEOUT_S = 120.0
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # a guardian checks its lease this often, in case it became shorter; a check takes a few 100 µs
 LOOK_S = 15.0
 BUSY_S = 1.0

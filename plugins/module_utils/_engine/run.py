@@ -8,11 +8,8 @@ import errno
 import os
 
 from .._host.host import HostError
-from . import captured
 from .records import Recorder, differences, nothing_to_take_back
-from .setter import Setter
 from .tuning import Subject
-from .way_back import WayBack
 
 # in the reason of a record
 ORPHAN = "set by this collection and no longer asked for"
@@ -38,7 +35,6 @@ class Run:
         self.all_subjects = all_subjects
         self.complete = complete
         self.back = None
-        self._setter = Setter(tuning, self._entry, self.restoring)
         # [(subject name, Knob)] of stored values that were missing in the journal until the plan added them
         self._adopted = []
         # whether the journal must be written although no value changes
@@ -58,7 +54,7 @@ class Run:
                 after = [self._look_again(subject) if subject.knobs else subject for subject in subjects]
                 errors.update(self._unseen())
                 changed = any(self._moved(subject, then) for subject, then in zip(subjects, after))
-                self._setter.prove(subjects, after, errors)
+                self._setter().prove(subjects, after, errors)
                 if self.restoring:
                     ended = [] if errors else self.back.ended_leases({subject.name for subject in subjects})
                     # a service that is killed in between starts again and ends its lease
@@ -128,6 +124,8 @@ class Run:
                 self.tuning.follow(subject)
         if self.tuning.host.capture:
             # without a journal, which no capture holds
+            from . import captured  # noqa: PLC0415
+
             captured.set_apart(self.tuning.host, subjects)
         elif self.check_mode:
             self._show_adopted(subjects)
@@ -184,7 +182,7 @@ class Run:
     def outlook(self, keys):
         """[(subject name, sentences: what the way back would do)]; keys: {key: subject name}."""
         self.journal.entries = self.tuning.current(self.journal.entries)
-        self.back = WayBack(self.tuning, [self.journal], self.force)
+        self.back = self._way_back([self.journal])
         found = []
         for subject in self._plan_subjects(sorted(set(keys.values()))):
             subject.knobs = [knob for knob in subject.knobs if knob.key in keys]
@@ -238,7 +236,7 @@ class Run:
             if foreign and not self.force:
                 raise HostError("nothing was changed: %s" % foreign)
         self.bring_up_to_date(journals)
-        self.back = WayBack(self.tuning, journals, self.force)
+        self.back = self._way_back(journals)
         names = [name for name in self.back.subjects() if self.all_subjects or self.tuning.selects(name)]
         subjects = self._plan_subjects(names)
         for subject in subjects:
@@ -310,6 +308,18 @@ class Run:
         gone = {subject.name for subject in seen if subject.gone and not self.force}
         return self.back.settled(known, {subject.name for subject in seen if not self.tuning.pending(subject)}, gone)
 
+    # what only some calls need; outcome() has imported it before a call that changes something
+
+    def _way_back(self, journals):
+        from .way_back import WayBack  # noqa: PLC0415
+
+        return WayBack(self.tuning, journals, self.force)
+
+    def _setter(self):
+        from .setter import Setter  # noqa: PLC0415
+
+        return Setter(self.tuning, self._entry, self.restoring)
+
     def _act(self, subjects):
         """Write the journal, then set the knobs that differ: {subject name: error}."""
         known = set(self.journal.entries)
@@ -317,7 +327,7 @@ class Run:
             identities = {subject.name: subject.identity for subject in subjects if subject.identity}
             self.journal.intend(self._first_values(subjects), self._folders(subjects), identities)
             self._hold(known)
-        errors, refused = self._setter.set_all(subjects)
+        errors, refused = self._setter().set_all(subjects)
         if refused:
             entries = self.journal.entries.items()
             self.journal.forget([key for key, entry in entries if key not in known and entry["subject"] in refused])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The running Linux kernel: release, configuration options, and numbers in its files."""
+"""The running Linux: its distribution, and release, configuration options and files of its kernel."""
 
 import gzip
 import io
@@ -9,6 +9,8 @@ import zlib
 
 from .errors import HostError
 
+# the id of this boot
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _MOST_CONFIG = 16 * 1024 * 1024
 
 
@@ -30,6 +32,12 @@ def has_builtin(host, module):
     """Whether a module is built into the running kernel."""
     listed = host.read("/lib/modules/%s/modules.builtin" % (release(host) or "")) or ""
     return any(line.endswith("/%s.ko" % module) for line in listed.splitlines())
+
+
+def has_smc(host):
+    """Whether the kernel of a host has SMC now: as a loaded module, or built in."""
+    text = host.read("/proc/net/protocols") or ""
+    return any(line.startswith("SMC") for line in text.splitlines())
 
 
 def parse_option(text, name):
@@ -59,3 +67,22 @@ def _unpacked(host, path):
             return stream.read(_MOST_CONFIG).decode("utf-8", "replace")
     except (HostError, OSError, EOFError, zlib.error):
         return None
+
+
+# the distribution, see os-release(5)
+
+
+def distribution(host):
+    """{id, version, name}; None without an os-release file."""
+    text = host.read("/etc/os-release") or host.read("/usr/lib/os-release")
+    return parse_os_release(text) if text else None
+
+
+def parse_os_release(text):
+    """{id, version, name} of an os-release file."""
+    values = {}
+    for line in text.splitlines():
+        match = re.match(r"^([A-Z_]+)=([\"']?)(.*)\2$", line.strip())
+        if match:
+            values[match.group(1)] = match.group(3)
+    return {"id": values.get("ID"), "version": values.get("VERSION_ID"), "name": values.get("PRETTY_NAME")}

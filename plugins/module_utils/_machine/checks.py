@@ -7,12 +7,11 @@ Also reports tunings that are applied but not chosen. Each check returns one rec
 
 import socket
 
-from .._engine import captured
 from .._engine.places import journals
 from .._engine.records import observed
+from .._host import kernel
 from .._host.drop_ins import own_files
-from . import facts, hardware, smc_checks
-from .routes import route_interface
+from . import facts, hardware
 
 STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
 GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}
@@ -23,7 +22,7 @@ ZVM_THREADS = 64
 LARGEST_MTU = {"16k": 8192, "24k": 16384, "40k": 32768, "64k": 57344}
 # the driver's default of buffer_count (IBM, Device Drivers, Features, and Commands: qeth, "Inbound buffer count")
 BUFFERS = {"HiperSockets": 128, "OSA": 64}
-# the argument spec of the module platform_check
+# the argument spec of the module platform_settings_info
 OPTIONS = dict(
     threads_per_core=dict(type="int", choices=[1, 2]),
     database_host=dict(type="str"),
@@ -55,8 +54,12 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
     below = zvm(host, system)
     found += [below] if below else []
     found += [hipersockets(host, system, database_host)] if database_host else []
-    use_of_smc = smc_checks.check(host, system, smc_peers)
-    found += [use_of_smc] if use_of_smc else []
+    with_smc = system == "Linux" and kernel.has_smc(host)
+    if smc_peers or with_smc:
+        # many hosts have no SMC, and compiling this takes time
+        from .smc_checks import check  # noqa: PLC0415
+
+        found.append(check(host, system, with_smc, smc_peers))
     return found + ([] if tunings is None else orphans(host, system, tunings))
 
 
@@ -65,6 +68,8 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
 
 def of_capture(host, threads_per_core, database_host, smc_peers):
     """The records of a capture: what it is, SMT, and what only a running machine can tell."""
+    from .._engine import captured  # noqa: PLC0415
+
     about = host.capture
     reason = "%s of %s" % (about.format, about.hostname or "an unknown host")
     reason += ", taken %s" % about.taken if about.taken else ""
@@ -115,7 +120,7 @@ def smt(host, system, wanted):
     kind = hardware.virtualization(host) if system == "Linux" else "none"
     if kind != "lpar":
         reason = "Linux chooses SMT only in an LPAR of IBM Z"
-        if kind != "none":
+        if kind not in (None, "none"):
             reason += "; %s" % GUESTS.get(kind, "a hypervisor gives its guests one thread of a core")
         return _record("SMT", asked, None, "not_applicable", reason, sources)
     sysinfo = hardware.sysinfo(host)
@@ -128,7 +133,7 @@ def smt(host, system, wanted):
     if possible is not None and wanted > possible:
         reason = "%s, wanted %d: the machine does not have more" % (state, wanted)
         return _record("SMT", asked, running, "unsupported", reason, sources)
-    distribution = facts.distribution(host) or {}
+    distribution = kernel.distribution(host) or {}
     reason = "%s, wanted %d: %s" % (state, wanted, steps(distribution, wanted))
     return _record("SMT", asked, running, "drifted", reason, sources, "reboot", _at_once(host, wanted))
 
@@ -228,6 +233,8 @@ def interface_to(name, root):
         found = socket.getaddrinfo(name, 9, 0, socket.SOCK_DGRAM)
     except UnicodeError as error:
         raise OSError("this is not a host name") from error
+    from .routes import route_interface  # noqa: PLC0415
+
     problem = OSError("no route leads there")
     for family, kind, protocol, _canonical, address in found:
         try:

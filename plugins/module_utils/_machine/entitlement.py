@@ -7,21 +7,72 @@ kernel's arch/s390/kernel/topology.c, and Linux on IBM Z, Device Drivers, Featur
 entitlement while the LPAR runs.
 """
 
+from collections import Counter
+
 from .._host import cpu_lists
 from . import hardware
 
 LEVELS = ("high", "medium", "low")
-_VERTICAL = "vertical:"
 
 
 def by_level(host):
     """{high, medium, low or unknown: [online CPU]}; empty if no online CPU is vertical or unknown."""
-    online, found = set(cpu_lists.online(host)), {}
-    for cpu, text in hardware.polarizations(host).items():
-        level = text[len(_VERTICAL) :] if text.startswith(_VERTICAL) else text
-        if cpu in online and level in LEVELS + ("unknown",):
+    found = {}
+    for cpu, text in hardware.online_polarizations(host).items():
+        level = text.rpartition(":")[2]
+        if level in LEVELS + ("unknown",):
             found.setdefault(level, []).append(cpu)
     return found
+
+
+def cores_by_level(host):
+    """{high, medium, low, horizontal or unknown: number of online cores}; the threads of a core have one level."""
+    shown = hardware.polarizations(host)
+    cores = {_core(host, cpu): shown.get(cpu, "unknown").rpartition(":")[2] for cpu in cpu_lists.online(host)}
+    return dict(Counter(cores.values()))
+
+
+def _core(host, cpu):
+    """What tells the core of a CPU: the list of its online threads, else its place in the machine."""
+    folder = "%s/cpu%d/topology/" % (hardware.CPUS, cpu)
+    threads = host.value(folder + "thread_siblings_list")
+    if threads:
+        return threads
+    place = tuple(host.value(folder + name) for name in ("drawer_id", "book_id", "physical_package_id", "core_id"))
+    return cpu if place[-1] is None else place
+
+
+def entitled_range(cores):
+    """(least, most) cores to which an LPAR with these cores_by_level() is entitled; None if they do not tell.
+
+    PR/SM gives the fraction of a core to one medium core if it is a half or more, else together with one more core to
+    two. most is None without low cores: more may be entitled than is online.
+    """
+    high, medium, low = (cores.get(level, 0) for level in LEVELS)
+    if high + medium + low < sum(cores.values()) or high + medium == 0 or medium > 2:
+        return None
+    least = high + {0: 0, 1: 0.5 if high else 0, 2: 1}[medium]
+    return float(least), high + {0: 0.0, 1: 1.0, 2: 1.5}[medium] if low else None
+
+
+def range_text(found, online):
+    """A text such as: between 3.0 and 3.5 of 8 online cores. found: an entitled_range()."""
+    least, most = found
+    if most is None:
+        text = "at least %.1f" % least
+    else:
+        text = "%.1f" % least if least == most else "between %.1f and %.1f" % found
+    return "%s of %d online core%s" % (text, online, "" if online == 1 else "s")
+
+
+def entitled_text(host):
+    """The range_text() of an LPAR in brackets, after a blank; empty if the polarization does not tell."""
+    # that of a guest is what its hypervisor was told
+    if hardware.virtualization(host) != "lpar":
+        return ""
+    cores = cores_by_level(host)
+    found = entitled_range(cores)
+    return " (%s)" % range_text(found, sum(cores.values())) if found else ""
 
 
 def steered_to(host):

@@ -8,11 +8,8 @@ import re
 from .._host import cpu_lists, kernel
 from .._host.host import HostError
 from .._sap.instances import instances
-from .._sap.sapcontrol import SapControl
 from . import hardware
-from .distribution import distribution
 from .services import services
-from .smc_facts import smc
 
 _POLARIZATIONS = ("vertical_high", "vertical_medium", "vertical_low", "horizontal")
 # z196 to zBC12: SMT came with the z13
@@ -27,7 +24,7 @@ def facts(host, system):
     found = dict.fromkeys(
         ("architecture", "machine_type", "machine_model", "generation", "hypervisors", "lpar", "threads_per_core")
         + ("threads_per_core_possible", "smt_control", "dispatching", "kernel", "kernel_parameters", "distribution")
-        + ("aix_level", "interfaces", "transparent_hugepages", "smc")
+        + ("aix_level", "interfaces", "transparent_hugepages", "smc", "capacity")
     )
     found.update(system=system, virtualization="none", conflicts=[], sap_instances=sap_instances(host))
     found.update(cpus=_cpu_counts(None, None, None), polarization=_polarization(None, None))
@@ -36,16 +33,22 @@ def facts(host, system):
         found["aix_level"] = _aix_level(host)
     if system == "Linux":
         found.update(_linux(host))
+    if system == "AIX" or found["virtualization"] not in (None, "none"):
+        # other machines have no such fact, and compiling this takes time
+        from . import capacity  # noqa: PLC0415
+
+        found["capacity"] = capacity.capacity(host, system)
     return found
 
 
 def _linux(host):
     sysinfo = hardware.sysinfo(host)
-    online, present = online_cpus(host), hardware.cpu_numbers(host)
+    online, known = online_cpus(host), online_cpus(host, "present")
+    # Linux on Power has folders of CPUs that are not present
+    present = [cpu for cpu in hardware.cpu_numbers(host) if known is None or cpu in known]
     polarizations = hardware.polarizations(host)
     architecture = _architecture(host, sysinfo)
-    # an s390x kernel without sysinfo runs on an unknown kind of Z
-    virtualization = None if sysinfo is None and architecture == "s390x" else hardware.virtualization(host)
+    virtualization = hardware.virtualization(host)
     machine_type = hardware.machine_type(host, sysinfo)
     groups = _groups(host, online or [])
     deconfigured = _deconfigured(host, present)
@@ -66,7 +69,7 @@ def _linux(host):
         "topology": _topology(host, sysinfo, groups, virtualization),
         "kernel": kernel.release(host),
         "kernel_parameters": kernel_parameters(host.read("/proc/cmdline")),
-        "distribution": distribution(host),
+        "distribution": kernel.distribution(host),
         "interfaces": hardware.interfaces(host) if host.exists(hardware.NET) else None,
         "transparent_hugepages": _word_in_brackets(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
         "conflicts": services(host),
@@ -76,7 +79,7 @@ def _linux(host):
 
 def _architecture(host, sysinfo):
     """The instruction set by /proc; only for the running machine, Python is asked as well."""
-    if sysinfo or re.search(r"(?m)^vendor_id\s*:\s*IBM/S390$", host.read("/proc/cpuinfo") or ""):
+    if sysinfo or hardware.is_z(host):
         return "s390x"
     return host.value("/proc/sys/kernel/arch") or (platform.machine() if host.root == "/" else None)
 
@@ -103,9 +106,9 @@ def _lpar(sysinfo):
 # CPUs
 
 
-def online_cpus(host):
-    """The online CPUs; None if unknown."""
-    text = host.value(hardware.CPUS + "/online")
+def online_cpus(host, state="online"):
+    """The CPUs that the kernel lists as online, or as in another state; None if unknown."""
+    text = host.value(hardware.CPUS + "/" + state)
     try:
         return cpu_lists.parse_list(text) if text else None
     except ValueError:
@@ -214,6 +217,16 @@ def _word_in_brackets(text):
     return match.group(1) if match else None
 
 
+def smc(host):
+    """The fact smc, see smc_facts.py; None if the kernel has no SMC now, and for a captured root."""
+    if host.root != "/" or not kernel.has_smc(host):
+        return None
+    # many hosts have no SMC, and compiling this takes time
+    from . import smc_facts  # noqa: PLC0415
+
+    return smc_facts.smc()
+
+
 def _aix_level(host):
     """The level that oslevel -s prints, such as 7300-02-01-2346; None if unknown."""
     try:
@@ -233,6 +246,8 @@ def _sap_instance(host, instance):
     found = {key: getattr(instance, key) for key in keys}
     found.update(status=None, status_reason=None)
     if host.root == "/":
+        from .._sap.sapcontrol import SapControl  # noqa: PLC0415
+
         status = SapControl(host, instance, _SAPCONTROL_TIMEOUT).status()
         found.update(status=status.state, status_reason=status.reason)
     return found

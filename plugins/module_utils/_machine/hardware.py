@@ -109,11 +109,17 @@ def generation(machine_type):
     return _GENERATIONS.get(machine_type)
 
 
+def is_z(host):
+    """Whether /proc/cpuinfo is that of an s390x kernel; None if it tells nothing."""
+    text = host.read("/proc/cpuinfo")
+    return re.search(r"(?m)^vendor_id\s*:\s*IBM/S390$", text) is not None if text else None
+
+
 def virtualization(host):
-    """lpar, zvm, kvm, other (an unknown hypervisor on Z), or none (not IBM Z)."""
+    """lpar, zvm, kvm, other (an unknown hypervisor on Z), none (not IBM Z), or None (unknown)."""
     found = sysinfo(host)
     if found is None:
-        return "none"
+        return "none" if is_z(host) is False else None
     if not found.hypervisors:
         return "lpar"
     program = found.hypervisors[0].program

@@ -5,11 +5,15 @@
 import re
 
 from .._host.host import HostError
-from .other_settings import Once, enabled, saptune_notes
+from .other_settings import Once, conflict, enabled, lines_with, saptune_notes
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
 # these act when they are started and leave no process
 _ACT_ONCE = ("sapconf", "saptune")
+_CPUPLUGD = "/etc/cpuplugd.conf"
+_CPUPLUGD_RULES = re.compile(r"^HOT(?:UN)?PLUG\s*=")
+# this and later versions of cpuplugd leave vertical CPUs alone (s390-tools CHANGELOG.md)
+LEAVES_VERTICAL_ALONE = (2, 35)
 
 
 def services(host):
@@ -46,6 +50,18 @@ def _cpuplugd_version(host):
         return parse_cpuplugd_version(host.run(["cpuplugd", "--version"]).out)
     except HostError:
         return None
+
+
+def hotplug_conflicts(host, effect, since=None):
+    """conflict() of each rule of cpuplugd for CPUs, if it is enabled or running and older than the version since."""
+    service = next((one for one in services(host) if one["service"] == "cpuplugd"), None)
+    if service is None:
+        return []
+    numbers = re.findall(r"\d+", service["version"] or "")
+    if since is not None and numbers and tuple(int(part) for part in numbers[:2]) >= since:
+        return []
+    what = "cpuplugd %s" % (service["version"] or "of unknown version")
+    return [conflict(what, line, "possible", effect=effect) for line in lines_with(host, _CPUPLUGD, _CPUPLUGD_RULES)]
 
 
 def _saptune(host):

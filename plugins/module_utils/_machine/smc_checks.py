@@ -18,16 +18,14 @@ SOURCES = ("Linux kernel, net/smc", "RFC 7609 (SMC-R version 1)", "smc-tools: sm
 MOST_PEERS = 20
 
 
-def check(host, system, peers):
-    """The record of the connections to peers (names or addresses); without peers, of all SMC sockets.
+def check(host, system, there, peers):
+    """The record of the connections to peers (names or addresses); without peers, of all SMC sockets of the kernel.
 
-    None if there are no peers and the kernel has no SMC now.
+    there: whether the kernel has SMC.
     """
-    there = system == "Linux" and smc_sockets.kernel_has_smc(host)
-    if not peers and not there:
-        return None
     found = _at_peers(host, system, there, peers) if peers else _everything()
-    found["remarks"] += smc_facts.sentences(smc_facts.kernel_facts()) if there else []
+    if there:
+        found["remarks"] += smc_facts.sentences(smc_facts.kernel_facts()) + smc_facts.sentences_elsewhere(host)
     found["remarks"] += _router_sentences(host, peers or []) if system == "Linux" else []
     return found
 

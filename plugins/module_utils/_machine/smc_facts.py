@@ -8,7 +8,7 @@ Asks the kernel as smcss, smcd and smcr do (include/uapi/linux/smc.h), so smc-to
 import socket
 from collections import Counter
 
-from .._host import netlink
+from .._host import namespaces, netlink
 from . import smc_sockets
 
 _FAMILY = "SMC_GEN_NETLINK"
@@ -37,13 +37,11 @@ _END, _SERVER_COUNT, _CLIENT_COUNT, _REASON, _REASON_COUNT = 1, 2, 3, 4, 5
 LOOPBACK = "loopback"
 
 
-def smc(host):
-    """The fact smc: {devices, ueids, sockets, stats}; None if the kernel has no SMC now, and for a captured root.
+def smc():
+    """The fact smc of this machine, whose kernel has SMC: {devices, ueids, sockets, stats}.
 
     A part that the kernel does not report is None: devices came with kernel 5.11, counters later.
     """
-    if host.root != "/" or not smc_sockets.kernel_has_smc(host):
-        return None
     return dict(kernel_facts(), sockets=_answer_or(None, lambda: grouped(smc_sockets.sockets())))
 
 
@@ -54,21 +52,34 @@ def kernel_facts():
 
 def sentences(found):
     """kernel_facts() for a person: one sentence per device, and one per kind of SMC that was ever used."""
-    devices, counted = found["devices"], found["stats"] or {}
+    devices = found["devices"]
     said = ["the kernel has no device for SMC-R or SMC-D"] if devices == [] else []
     said += [_device_words(device) for device in devices or ()]
+    return said + _counted(found["stats"] or {}, "this network namespace, since the module smc was loaded")
+
+
+def sentences_elsewhere(host):
+    """The counters of the other network namespaces for a person; none for a user who may not enter them."""
+    said = []
+    for pid, path in namespaces.others(host):
+        found = _answer_or({}, lambda path=path: namespaces.inside(path, _generic)).get("stats") or {}
+        said += _counted(found, "the network namespace of process %d" % pid)
+    return said
+
+
+def _counted(counted, where):
+    said = []
     for kind, name in (("SMCR", "SMC-R"), ("SMCD", "SMC-D")):
         numbers = counted.get(kind) or {}
         versions = [_sum(numbers.get(end + version) for end in ("client_", "server_")) for version in ("v1", "v2")]
         if any(versions):
-            said.append(
-                "%s in this network namespace, since the module smc was loaded: %s connections of version 1, %s of "
-                "version 2" % (name, versions[0], versions[1])
-            )
+            words = (name, where, versions[0], versions[1])
+            said.append("%s in %s: %s connections of version 1, %s of version 2" % words)
     if counted.get("fallbacks"):
         known = [(entry["count"], entry["reason"]) for entry in counted["fallback_reasons"]]
         reasons = [reason if count is None else "%d %s" % (count, reason) for count, reason in known]
-        said.append("fallbacks to TCP since then: %d; reasons: %s" % (counted["fallbacks"], ", ".join(reasons)))
+        words = (where, counted["fallbacks"], ", ".join(reasons))
+        said.append("fallbacks to TCP in %s: %d; reasons: %s" % words)
     return said
 
 

@@ -13,6 +13,7 @@ import struct
 from collections import Counter, namedtuple
 
 from .._host import netlink
+from .._host.kernel import has_smc as kernel_has_smc
 
 AF_SMC = 43
 _PROTOCOLS = {socket.AF_INET: 0, socket.AF_INET6: 1}
@@ -151,12 +152,6 @@ def sockets():
 def listed(host):
     """sockets() of a running machine whose kernel has SMC now; empty otherwise, and for a captured root."""
     return sockets() if host.root == "/" and kernel_has_smc(host) else []
-
-
-def kernel_has_smc(host):
-    """Whether the kernel of a host has SMC now: as a loaded module, or built in."""
-    text = host.read("/proc/net/protocols") or ""
-    return any(line.startswith("SMC") for line in text.splitlines())
 
 
 def established(host):

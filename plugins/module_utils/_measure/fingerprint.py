@@ -43,11 +43,23 @@ def smc_r(host):
     return "off"
 
 
+def entitlement(root, system):
+    """How many cores this LPAR is entitled to, as text with the source; None if unknown."""
+    # other machines do not need these, and compiling them takes time
+    from .._machine.capacity import capacity  # noqa: PLC0415
+    from .._machine.reading import ReadingHost  # noqa: PLC0415
+
+    found = capacity(ReadingHost(root), system)
+    cores = found["entitled_range"] or [] if found["entitled_cores"] is None else [found["entitled_cores"]]
+    text = " to ".join(str(end) for end in cores if end is not None)
+    return "%s cores (%s)" % (text, found["source"]) if text else None
+
+
 def fingerprint(local, peer, root="/"):
     """A record's fingerprint of this end; local and peer are the numeric addresses of a connection between the ends.
 
     Values that this platform does not show are None. clock_step_s is filled in at the end of the round. Only AIX has
-    smc_r.
+    smc_r, only AIX and IBM Z have entitlement.
     """
     host, names = Host(root), os.uname()
     local, peer = plain_address(local), plain_address(peer)
@@ -70,4 +82,6 @@ def fingerprint(local, peer, root="/"):
     }
     if is_aix():
         result["smc_r"] = smc_r(host)
+    if is_aix() or names.machine == "s390x":
+        result["entitlement"] = entitlement(root, platform.system())
     return result

@@ -12,7 +12,7 @@ import time
 from datetime import datetime, timezone
 
 from .._host import commands
-from .._host.errors import HostError
+from .._host.host import Host, HostError
 from .._host.identities import Identity, owner_of_program
 from .errors import MeasureError
 
@@ -99,18 +99,10 @@ def parse_etime(text):
 
 
 def _ps_start(pid):
-    environment = dict(os.environ, LC_ALL="C")
     try:
-        process = start(
-            ["ps", "-o", "etime=", "-o", "args=", "-p", str(pid)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
-        (output,) = commands.finish(process, 10)
-    except (OSError, HostError):
+        words = Host().run(["ps", "-o", "etime=", "-o", "args=", "-p", str(pid)], timeout=10).out.split()
+    except HostError:
         return None
-    words = output.decode("utf-8", "replace").split()
     elapsed = parse_etime(words[0]) if words else None
     # POSIX marks a process that has ended and was not waited for.
     if elapsed is None or words[-1] == "<defunct>":

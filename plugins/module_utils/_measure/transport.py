@@ -5,6 +5,7 @@
 import contextlib
 import socket
 import struct
+from collections import Counter
 
 from .._machine import smc_sockets
 from .errors import MeasureError
@@ -70,10 +71,6 @@ def link_of(transport, sock):
 
 def counted(links):
     """[{mode, fallback, connections}] of the links of several connections; None for plain TCP sockets."""
-    found = {}
-    for link in links:
-        if link is not None:
-            key = (link["mode"], link["fallback"])
-            found[key] = found.get(key, 0) + 1
+    found = Counter((link["mode"], link["fallback"]) for link in links if link is not None)
     order = sorted(found, key=lambda key: (-found[key], str(key)))
     return [{"mode": key[0], "fallback": key[1], "connections": found[key]} for key in order] or None

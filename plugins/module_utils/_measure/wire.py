@@ -126,9 +126,7 @@ class Channel:
         return "the server is gone: " + explain(error, self.target.address, self.target.port)
 
     def local_address(self):
-        """The address this end uses towards the server, and the server's, as numbers; None before a request."""
-        if self._lines is None:
-            return None
+        """After a request, the address this end uses towards the server, and the server's, as numbers."""
         return self._lines.sock.getsockname()[0], self._lines.sock.getpeername()[0]
 
     def close(self):

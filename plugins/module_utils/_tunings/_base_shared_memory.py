@@ -16,6 +16,12 @@ FSTAB = "/etc/fstab"
 SOURCE = "SAP Note 941735, quoted by saptune, sapconf and community.sap_install"
 # the tools round differently, and memory of a machine is a little less than its nominal size
 TOLERANCE_KB = 1024 * 1024
+# extended memory is kept there with es/implementation = map
+IMPLEMENTATION = "es/implementation"
+NOT_NEEDED = (
+    "on 64-bit Linux es/implementation = std is SAP's default from kernel 7.10 on, and map is not needed there "
+    "(SAP Note 941735)"
+)
 _UNITS = {"": 1.0 / 1024, "k": 1, "m": 1024, "g": 1024 * 1024}
 _KEPT = ("nosuid", "nodev", "noexec")
 
@@ -143,3 +149,17 @@ class SharedMemory:
         done = self._host.run(argv)
         if done.rc != 0:
             raise HostError("%s: %s" % (" ".join(argv), (done.err or done.out).strip() or "it failed"))
+
+
+def remarks(host):
+    """Sentences on es/implementation = map: that it is not needed, and the size of /dev/shm."""
+    memory = SharedMemory(host)
+    size, asked = memory.size(), memory.asked
+    if not memory.memory or (size is None and host.lacking("/proc/mounts")):
+        return [NOT_NEEDED]
+    if size is None:
+        return [NOT_NEEDED, "%s is no tmpfs; SAP asks for one of %d MB (SAP Note 941735)" % (POINT, asked // 1024)]
+    sentence = "%s has %d MB; SAP asks for 75 %% of memory and swap, %d MB" % (POINT, size // 1024, asked // 1024)
+    if size + TOLERANCE_KB < asked:
+        sentence += ": too small for map; enlarge it with the option size, also in /etc/fstab"
+    return [NOT_NEEDED, sentence]

@@ -10,7 +10,7 @@ roles/sap_general_preconfigure/vars) quote. What they set for SAP HANA only is n
 import re
 from collections import namedtuple
 
-from .._machine.distribution import distribution
+from .._host.kernel import distribution
 
 _NUMBERS = re.compile(r"^[0-9]+( [0-9]+)*\Z")
 _NAMES = {"sles": "SLES", "sles_sap": "SLES", "rhel": "RHEL"}

@@ -50,7 +50,8 @@ class Cpus:
             levels = [level for level in entitlement.LEVELS if level in self._levels]
             split = ["%s %s" % (level, cpu_lists.format_list(self._levels[level])) for level in levels]
             sentences.append(
-                "entitlement now: %s; PR/SM can move it: verify regularly" % ", ".join(split)
+                "entitlement now: %s%s; PR/SM can move it: verify regularly"
+                % (", ".join(split), entitlement.entitled_text(self._host))
                 if split
                 else "no CPU is polarized vertically, so entitled takes all online ones"
             )

@@ -10,7 +10,7 @@ from .._host import cpu_lists
 from .._machine import hardware, other_settings
 from .._machine.boot_sources import systemd_version
 from .._machine.other_settings import Once, conflict
-from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
+from .._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from ._rps_interfaces import NET, queue_path
 
 DEFAULT_MASK = "net.core.rps_default_mask"

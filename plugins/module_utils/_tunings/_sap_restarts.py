@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The restarts of instances in one run: those that the option restart names, each once, none after a failure."""
 
+import errno
 import re
+import time
 
 from .._engine.tuning import InputError
 from .._host.host import HostError
-from .._sap.restart import restart
-from .._sap.sapcontrol import SapControl
+from .._sap.sapcontrol import NotRunning, SapControl
 from ._sap_subjects import title
 
+_PAUSE = 1.0  # seconds between two checks of an instance
 # of a tuning's module that writes profiles and restarts instances
 OPTIONS = dict(
     change=dict(type="str", default=""),
@@ -60,3 +62,41 @@ class Restarts:
         except HostError:
             self._failed.append(name)
             raise
+
+
+def restart(control, title, timeout):
+    """Restart the instance of a SapControl and its start service, which then reads profile and unit again.
+
+    title: the instance in messages, PRD_00. timeout: seconds for the stop, and again for the start. Returns when all
+    processes run. Raises HostError (errno ETIMEDOUT if it takes too long) and leaves the instance as it is.
+    """
+    control.stop()
+    _wait_for(control, title, "stopped", "stop", timeout)
+    control.restart_service()
+    _start(control, title, timeout)
+
+
+def _start(control, title, timeout):
+    until = time.time() + timeout
+    while True:
+        try:
+            control.start()
+            break
+        except NotRunning:
+            # sapstartsrv is not back yet
+            if time.time() >= until:
+                raise
+            time.sleep(_PAUSE)
+    _wait_for(control, title, "running", "come back", timeout)
+
+
+def _wait_for(control, title, state, verb, timeout):
+    until = time.time() + timeout
+    while True:
+        status = control.status()
+        if status.state == state:
+            return
+        if time.time() >= until:
+            told = ": " + status.reason if status.reason else ""
+            raise HostError("%s did not %s within %d s%s" % (title, verb, timeout, told), errno.ETIMEDOUT)
+        time.sleep(_PAUSE)

@@ -11,13 +11,13 @@ import os
 import platform
 import re
 
-from .._engine.lease import BOOT_ID
 from .._engine.places import UNITS, folder_of
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, UnsupportedError, explained
 from .._host import kernel
 from .._host.drop_ins import DropIn, temporaries
 from .._host.errors import refused
 from .._host.host import HostError
+from .._host.kernel import BOOT_ID
 from .._machine import smc_hardware, smc_sockets, smc_tables
 from .._machine.smc_tables import DEVICE, INTERFACE
 from ._smc_boot import PROGRAM_KEY, START, UNIT, BootService

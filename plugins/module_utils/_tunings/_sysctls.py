@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The base class of tunings that are a table of sysctls and other files of the kernel with whole numbers."""
 
-import difflib
 import os
 import re
 
@@ -63,6 +62,8 @@ class SysctlTuning(SystemTuning):
         settings = self.params["settings"] or {}
         for name in settings:
             if name not in self.table:
+                import difflib  # noqa: PLC0415
+
                 nearest = sorted(self.table, key=lambda known: -difflib.SequenceMatcher(None, str(name), known).ratio())
                 raise InputError("settings: there is no setting '%s'; use %s" % (name, ", ".join(nearest)))
         given = [(name, settings[name]) for name in sorted(settings) if settings[name] is not None]

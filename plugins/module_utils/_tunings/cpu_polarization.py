@@ -16,8 +16,8 @@ from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine import entitlement, hardware
 from .._machine.other_settings import SystemKnob
+from .._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from ._about import SOURCES
-from ._cpuplugd import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from ._system import SystemTuning, stored_line
 
 SUBJECT = "dispatching"
@@ -120,7 +120,8 @@ class CpuPolarization(SystemTuning):
         if not split:
             subject.remarks += self._idle_hiperdispatch(states)
             return
-        subject.remarks.append("entitlement of the %d online CPUs: %s" % (len(states), split))
+        text = entitlement.entitled_text(self.host)
+        subject.remarks.append("entitlement of the %d online CPUs: %s%s" % (len(states), split, text))
         found = hardware.sysinfo(self.host)
         shared = bool(found and not found.hypervisors and found.lpar and found.lpar.cpus.get("Shared"))
         if shared and dict(counts)["low"]:

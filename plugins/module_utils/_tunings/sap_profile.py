@@ -11,7 +11,7 @@ from .._engine.tuning import RUNNING, STORED, InputError, Subject
 from .._host.drop_ins import DropIn
 from .._sap import parameters, realtime
 from .._sap.profile import Profile, legible, shown, value_of
-from . import _sap_memory as memory
+from . import _base_shared_memory as memory
 from ._about import RESTART, SOURCES
 from ._sap_files import ProfileTuning
 from ._sap_limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit

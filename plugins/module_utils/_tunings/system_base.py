@@ -10,7 +10,7 @@ import re
 from .._engine import captured
 from .._engine.tuning import RUNNING, STORED, Knob, Subject
 from .._host.drop_ins import DropIn, temporaries
-from .._machine.distribution import distribution
+from .._host.kernel import distribution
 from ._about import SOURCES
 from ._base_others import HUGE, HUGE_FILE, RATIO, OtherSettings, is_ratio, ratio_of
 from ._base_shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields

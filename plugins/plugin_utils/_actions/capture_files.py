@@ -5,8 +5,6 @@
 Names of dbginfo.sh (s390-tools), sos and supportconfig (supportutils).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What actions need around a measurement: programs to send, folders, calibration, and what is said about records."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

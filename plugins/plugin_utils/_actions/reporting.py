@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shared by the actions that write reports: reading changes, failures in one sentence, and the result of a task."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from .._compare import comparing
-from .._compare.shapes import Report
 from .._pages.text import one_line
 from .._pages.writing import Formats, Written, write_formats
 from .._records import record_files
@@ -90,16 +85,6 @@ def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
         starts = [item.started for item in loaded.records if item.started is not None]
         if starts and set(PHASES) <= {item.phase for item in loaded.records}:
             yield min(starts), loaded
-
-
-def compared(loaded: record_files.Loaded, before: str, after: str, options: comparing.Options) -> Report:
-    """The report on two phases of a change; their names are free."""
-    if (before, after) != PHASES:
-        states = {before: "before", after: "after"}
-        records = [replace(item, phase=states[item.phase]) for item in loaded.records if item.phase in states]
-        tunings = [{**item, "phase": states[item["phase"]]} for item in loaded.tunings if item["phase"] in states]
-        loaded = replace(loaded, records=records, tunings=tunings)
-    return cast(Report, comparing.compare_change(loaded, options=options))
 
 
 def write(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """--tags and --skip-tags for an action that does the work of several tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

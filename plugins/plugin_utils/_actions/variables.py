@@ -6,8 +6,6 @@ A name with a prefix of the collection (``zpower_``, and the name of each role) 
 would silently ignore it. The known ones are those of the roles' argument_specs.yml and those in :data:`COMMON`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -43,8 +41,10 @@ _FAILS = {"type": "str", "choices": ["fail", "warn"]}
 COMMON: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("zpower_tunings", "zpower_hosts", "zpower_captures", "zpower_results_command"), {"type": "raw"}),
     **dict.fromkeys(("zpower_root", "zpower_results"), {"type": "path"}),
+    **dict.fromkeys(("zpower_evidence_key", "zpower_evidence_signers"), {"type": "path"}),
     **dict.fromkeys(("zpower_checkpoint", "zpower_change", "zpower_run", "zpower_evidence"), {"type": "str"}),
     **dict.fromkeys(("zpower_from", "zpower_to", "zpower_host", "zpower_other_host"), {"type": "str"}),
+    "zpower_evidence_identity": {"type": "str"},
     **dict.fromkeys(("zpower_rollback", "zpower_confirm"), {"type": "bool"}),
     "zpower_confirm_within": {"type": "duration", "choices": ["unlimited"]},
     "zpower_probation": {"type": "str", "choices": ["only", "compare"]},

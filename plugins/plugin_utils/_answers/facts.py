@@ -5,8 +5,6 @@
 They come from modules that are not of this collection, such as setup, or from a cache of facts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Text that a host has sent, without hidden content and of a bounded length."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

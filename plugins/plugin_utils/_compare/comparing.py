@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The report of a change, as a pure function of its records: the same records give the same bytes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -69,10 +67,15 @@ class Contrast(NamedTuple):
         return {self.before: "before", self.after: "after"}
 
 
-def compare_change(loaded: Loaded, expected: Expected | None = None, options: Options | None = None) -> dict[str, Any]:
-    """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change; independent of time and order of files."""
+def compare_change(
+    loaded: Loaded, expected: Expected | None = None, options: Options | None = None, states: tuple[str, str] = PHASES
+) -> dict[str, Any]:
+    """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change; independent of time and order of files.
+
+    ``states``: the two phases to compare, unless the change is an experiment; their names are free.
+    """
     expected, options = expected or Expected(), options or Options()
-    contrasts = _contrasts(loaded)
+    contrasts = _contrasts(loaded, states)
     phases = {name for contrast in contrasts for name in contrast.phases}
     rounds = [item for item in loaded.records if item.phase in phases]
     tunings = {contrast: Tunings(loaded.tunings, (contrast.before, contrast.after)) for contrast in contrasts}
@@ -147,7 +150,7 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
         "declared": list(options.expected_change),
         "problems": _shortened(loaded.problems),
         "runs_total": total,
-        "runs": list(iter_runs(loaded)) if keep_runs else [],
+        "runs": list(iter_runs(loaded, states)) if keep_runs else [],
         "published": published_for(
             names,
             {item.workload.bytes for item in rounds if not item.workload.control},
@@ -158,14 +161,10 @@ def compare_change(loaded: Loaded, expected: Expected | None = None, options: Op
     }
 
 
-def _contrasts(loaded: Loaded) -> list[Contrast]:
+def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
     if loaded.experiment:
         return [Contrast(*item) for item in outcomes.contrasts(loaded.experiment)]
-    return [Contrast("", *PHASES)]
-
-
-def _phases(loaded: Loaded) -> set[str]:
-    return {name for contrast in _contrasts(loaded) for name in contrast.phases}
+    return [Contrast("", *states)]
 
 
 def _context(rounds: Sequence[Round], contrast: Contrast) -> list[dict[str, Any]]:
@@ -185,14 +184,14 @@ def _context(rounds: Sequence[Round], contrast: Contrast) -> list[dict[str, Any]
     ]
 
 
-def iter_runs(loaded: Loaded) -> Iterator[dict[str, Any]]:
+def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[dict[str, Any]]:
     """Every run of the compared phases, in the order in which the rounds started; one dict at a time."""
 
     def key(item: Round) -> tuple[Any, ...]:
         started = NO_TIME if item.started is None else item.started
         return started, item.host, item.peer, item.workload.name, item.phase, item.number
 
-    phases = _phases(loaded)
+    phases = {name for contrast in _contrasts(loaded, states) for name in contrast.phases}
     for item in sorted((item for item in loaded.records if item.phase in phases), key=key):
         for (number, warmup, ok, error), started, value in zip(item.layout.heads, item.times, item.values, strict=True):
             yield {
@@ -335,7 +334,7 @@ def _warnings(
         for what, hosts in told.items()
         if hosts
     ]
-    others = sorted({item.phase for item in loaded.records} - _phases(loaded))
+    others = sorted({item.phase for item in loaded.records}.difference(*(contrast.phases for contrast in tunings)))
     if others:
         meant = "those of the experiment" if loaded.experiment else "before and after"
         found.append(f"Records of phases other than {meant} were ignored: {', '.join(others)}.")

@@ -6,8 +6,6 @@ The cost is a secondary metric: it raises flags, guards against an improvement t
 If other work on the machine changed between the states, a lower cost is not credited to the change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The distribution of single round trips in both states, from tools that tell each of them. It decides nothing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,14 +19,15 @@ BEYOND = 10
 """A percentile needs as many round trips beyond it: 1,000 in all for the 99th."""
 STEPS = 40
 DIGITS = 4
+SLOWEST = 0.999
 SHARES = (*(step / STEPS for step in range(1, STEPS)), 0.99)
 NOTE = (
     "Each connection sends one message at a time, so a stall delays the following messages and is not counted for each"
     " of them (coordinated omission): the percentiles describe the round trips of this loop, not response times under a"
-    " given load. They decide nothing."
+    " given load. They decide nothing; a p99.9 that rose is a guard."
 )
 
-_bins: Callable[[list[str]], dict[int, int]] = histogram.bins
+bins: Callable[[list[str]], dict[int, int]] = histogram.bins
 
 
 def add_distributions(comparisons: Sequence[Comparison]) -> None:
@@ -55,7 +54,7 @@ def distribution(rounds: Sequence[Round]) -> dict[str, Any] | None:
 
 
 def _side(rounds: Sequence[Round]) -> dict[str, Any] | None:
-    counts = _bins([item.histogram for item in rounds if item.histogram])
+    counts = bins([item.histogram for item in rounds if item.histogram])
     total = sum(counts.values())
     if total < 2 * BEYOND:
         return None
@@ -64,8 +63,20 @@ def _side(rounds: Sequence[Round]) -> dict[str, Any] | None:
     return {
         "count": total,
         **{f"p{percent}": known.get(percent / 100) for percent in (50, 90, 99)},
+        "p99.9": percentile(counts, SLOWEST) if total * (1.0 - SLOWEST) >= BEYOND - 1e-6 else None,
         "points": points,
     }
+
+
+def percentile(counts: dict[int, int], share: float) -> float:
+    """As in a point, for a share near 1: the largest round trips come first. ``counts``: by bin, in their order."""
+    below = total = sum(counts.values())
+    for number, count in reversed(counts.items()):
+        below -= count
+        if below < share * total:
+            value: float = histogram.WIDTH ** (number + (share * total - below) / count)
+            return short(value, DIGITS)
+    return 0.0
 
 
 def _points(counts: dict[int, int], total: int, shares: Sequence[float]) -> list[list[float]]:

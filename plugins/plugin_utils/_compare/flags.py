@@ -5,8 +5,6 @@
 A flag never changes a verdict. A guard turns IMPROVED into IMPROVED, WITH WARNINGS and changes no other verdict.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -6,8 +6,6 @@ A command stands between backquotes. It has the inventory and the limit of the r
 records, so only plain names are put into a command.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -157,8 +155,7 @@ def _more_rounds(facts: ChangeFacts, first: Mapping[str, Any]) -> list[str]:
         again = f": {again} -e measure_max_rounds={total}`"
     else:
         again = _measure_again(facts, f"-e measure_rounds={total}")
-    text = f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{again}."
-    return [text]
+    return [f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{again}."]
 
 
 def _of_experiment(facts: ChangeFacts, experiment: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -7,8 +7,6 @@ there is one question instead of one per workload, so that the number of compari
 likely. A single workload is judged in the same way, as a line of its own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -146,10 +144,9 @@ def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: fl
     found = found._replace(hosts=len(usable), workloads=max(item.workloads for item in usable))
     look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
     by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)], look)
-    if found.effect is not None and by_host is not None:
+    if found.effect is not None and by_host is not None and found.word != series.word(by_host, material, step):
         # hosts that share an order feel the same noise, so the rounds and the hosts have to say the same
-        same = found.word == series.word(by_host, material, step)
-        return found if same else found._replace(word=INCONCLUSIVE)
+        return found._replace(word=INCONCLUSIVE)
     return found
 
 
@@ -217,34 +214,26 @@ def _over_groups(
     rounds = min(map(fewest, merged))
     workloads = max(item.workloads for item in lines)
     effect = over.over_hosts([_ratio(item) for item in merged if fewest(item)], _look(rounds, contrasts))
-    if rounds < LOOKS[0].rounds or effect is None:
-        return Pooled(INCONCLUSIVE, effect, rounds, "hosts", len(lines), workloads)
-    return Pooled(series.word(effect, material, step), effect, rounds, "hosts", len(lines), workloads)
+    few = rounds < LOOKS[0].rounds
+    word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
+    return Pooled(word, effect, rounds, "hosts", len(lines), workloads)
 
 
 def _groups(lines: Sequence[Line]) -> list[list[Line]]:
     """Hosts in groups of the same order; lost rounds do not matter."""
-    groups: list[list[Line]] = []
-    rounds: list[set[Slot]] = []
-    by_slots: dict[tuple[Slot, ...], list[Line]] = {}
-    for item in lines:
-        if item.slots in by_slots:
-            by_slots[item.slots].append(item)
-            continue
-        own = set(item.slots)
-        for known, group in zip(rounds, groups, strict=True):
+    groups: list[tuple[set[Slot], list[Line]]] = []
+    for slots, alike in by_key((item.slots, item) for item in lines).items():
+        own = set(slots)
+        for known, group in groups:
             # with the same rounds, other slots are another order
-            if known != own and [slot for slot in item.slots if slot in known] == [
+            if known != own and [slot for slot in slots if slot in known] == [
                 slot for slot in group[0].slots if slot in own
             ]:
-                group.append(item)
-                by_slots[item.slots] = group
+                group.extend(alike)
                 break
         else:
-            groups.append([item])
-            rounds.append(own)
-            by_slots[item.slots] = groups[-1]
-    return groups
+            groups.append((own, alike))
+    return [group for _known, group in groups]
 
 
 def _merged(group: Sequence[Line]) -> Line:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fields of the report of a change, schema zpower.sap_tuning/report/1."""
 
-from __future__ import annotations
-
 from typing import Any, TypedDict
 
 from .._statistics.verdict import Better

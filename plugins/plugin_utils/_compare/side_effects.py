@@ -5,8 +5,6 @@
 There is one test for the row, so that many comparisons do not make a false warning more likely.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
@@ -71,11 +69,8 @@ def with_stalls(
     told = f"{after} {what} after the change took over twice as long as usual, and {before or 'none'} before"
     told += f" (by chance in {100.0 * p:.2g} of 100)"
     if verdict.word == UNCHANGED and rounds < most:
-        return (
-            Verdict(INCONCLUSIVE, f"{told}; otherwise, after {rounds} of {most} rounds, {verdict.reason}", "stalls"),
-            [],
-            [],
-        )
+        told += f"; otherwise, after {rounds} of {most} rounds, {verdict.reason}"
+        return Verdict(INCONCLUSIVE, told, "stalls"), [], []
     if p > gates.HARM_P / contrasts and (after < FEWEST_STALLS or before):
         return verdict, [], [f"{told}."]
     if verdict.word == UNCHANGED:
@@ -152,9 +147,7 @@ def _resent_p(rounds: Sequence[Round]) -> float:
         return 1.0
     slots = by_key(((item.phase, item.number), item) for item in known)
     sums = [(state, *retransmitted(found)) for (state, _number), found in slots.items()]
-    before, after = ([count / runs for state, count, runs in sums if state == side] for side in PHASES)
-    more, p = mann_whitney(before, after)
-    return p / 2.0 if 2.0 * more > len(before) * len(after) else 1.0
+    return gates.p_of_more(*([count / runs for state, count, runs in sums if state == side] for side in PHASES))
 
 
 def _by_state(rounds: Sequence[Round]) -> dict[str, list[Round]]:

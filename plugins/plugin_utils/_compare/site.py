@@ -7,20 +7,18 @@ too many failed runs) is turned away, and so is a host whose control changed. If
 decides nothing.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._records.grouping import by_key
 from .._statistics import gates
-from .._statistics.gates import Control, Deviation, Longer
+from .._statistics.gates import Control, Deviation, Tail
 from .._statistics.hosts import FEWEST_HOSTS
 from .._statistics.looks import LOOKS
 from .._statistics.ranks import closed_end, median, short
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, Cause, Verdict, beyond
-from . import pooled, side_effects
+from . import pooled, side_effects, tails
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
 from .wording import figures, gain, more_rounds, on_control, verdict_on
@@ -44,7 +42,7 @@ class Host(NamedTuple):
     material: float
     step: float
     control: Control | None
-    longer: Longer | None
+    tail: Mapping[str, Tail]
 
     @property
     def blocked(self) -> bool:
@@ -91,16 +89,17 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
     for name, ours in sorted(by_host.items()):
         usable = [item for item in ours if item.cause not in TURNED_AWAY]
         rounds = [item for comparison in usable for item in comparison.rounds]
+        line = usable[0].line if len(usable) == 1 else pooled.line(name, rounds)
         found.append(
             Host(
                 name,
                 ours,
                 usable,
-                usable[0].line if len(usable) == 1 else pooled.line(name, rounds),
+                line,
                 ours[0].material,
                 mean([item.step for item in usable or ours]),
                 ours[0].judged,
-                _longer(pooled.line(name, rounds, lambda item: item.longest)),
+                tails.of_host(line, usable),
             )
         )
     return found
@@ -122,9 +121,6 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
     verdict = _turned_away([host]) or on_control(host.control) or decided
     named = [_named("workload", item) for item in _workloads([host])]
-    guards = []
-    if host.longer is not None and host.longer.sure:
-        guards = [f"the longest round trip of a run rose to {host.longer.times:.1f} times (rank test over the rounds)."]
     errors, told = _counted({host.name: host.comparisons}, contrasts)
     return _row(
         contrast,
@@ -132,7 +128,12 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
         found,
         verdict,
         host.material,
-        guards=[*stalls, *errors, *side_effects.dearer({host.name: host.usable}, contrasts, host.material), *guards],
+        guards=[
+            *stalls,
+            *errors,
+            *side_effects.dearer({host.name: host.usable}, contrasts, host.material),
+            *tails.sentences({host.name: host.tail}),
+        ],
         flags=[*seen, *told, *_explained(found), *_order_flags([host]), *_control_flags([host])],
         named=named,
         comparisons=host.comparisons,
@@ -183,7 +184,7 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
             *stalls,
             *errors,
             *costs,
-            *_site_guards(able),
+            *tails.sentences({host.name: host.tail for host in able}),
         ],
         flags=flags,
         named=named,
@@ -323,22 +324,6 @@ def _worse(ratio: float, named: Sequence[dict[str, Any]], material: float) -> li
     """What got worse by more than material, while the rest did not."""
     worse = [(item["name"], ratio * item["ratio"]) for item in named]
     return [f"{name} got worse: {gain(alone)}." for name, alone in worse if alone < 1.0 and beyond(alone, material)]
-
-
-def _longer(line: Line) -> Longer | None:
-    before, after = pooled.sides(line)
-    return gates.longer(before, after) if before and after else None
-
-
-def _site_guards(hosts: Sequence[Host]) -> list[str]:
-    """The hosts whose longest round trip rose; of many hosts a few reach any level by chance."""
-    known = [(host, host.longer) for host in hosts if host.longer is not None]
-    named = gates.benjamini_hochberg([longer.p for _host, longer in known], gates.FALSE_HARM)
-    sure = [host for (host, longer), counts in zip(known, named, strict=True) if counts and longer.sure]
-    if not sure:
-        return []
-    names = side_effects.some([host.name for host in sure])
-    return [f"the longest round trip of a run rose on {len(sure)} of {len(hosts)} hosts ({names})."]
 
 
 def _order_flags(hosts: Sequence[Host]) -> list[str]:

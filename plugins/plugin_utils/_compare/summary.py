@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The summary of all comparisons: overall verdict, headline, evidence and method."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
+from . import tails
 from .flags import OTHER_WORK
 from .pair import Comparison
 from .wording import gain
@@ -69,7 +68,11 @@ def headline(rows: Sequence[Mapping[str, Any]], comparisons: Sequence[Comparison
     urgent = (" got worse: ", " and none after.")
     harm = [guard.rstrip(".") for guard in first["guards"] if any(words in guard for words in urgent)]
     more = [f"{len(harm) - MOST} more got worse"] if len(harm) > MOST else []
-    others = [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
+    others = []
+    if first["verdict"] in (IMPROVED, UNCHANGED):
+        slow = [guard for guard in first["guards"] if any(words in guard for words in tails.WORDS)]
+        others = [f"but {guard.rstrip('.')}" for guard in slow]
+    others += [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
     if len(first["deviations"]) > MOST:
         others.append(f"{len(first['deviations']) - MOST} more differ")
     turned = sum(counts[word] for word in (NOT_COMPARABLE, NO_DATA))
@@ -133,6 +136,6 @@ def method(limits: Limits) -> list[str]:
         " all CPUs; of a shared AIX partition, that of its virtual processors, not of its entitlement. ITR needs 5 %"
         " utilization.",
         "The tools send one message at a time: percentiles describe the round trips of this loop, not response times"
-        " under a given load, and decide nothing.",
+        " under a given load, and decide nothing. Long round trips that surely got longer are a guard.",
         "Failed runs count as failed; a missing value never counts as 0.",
     ]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The verdict on pooled rounds in words, and the rounds that would decide; each figure is a gain: above 0 is better."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The run that a user means by a word, a day, a time or a path, found among the folders of the evidence."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The user's command ``zpower_results_command``, which gets the folder of finished evidence, for example to copy it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -42,18 +40,18 @@ def run(command: Sequence[str], folder: Path) -> str:
     named = f"{VARIABLE} {shlex.join([*command, str(folder)])}"
     with tempfile.TemporaryFile() as output:  # no pipe: a process that it leaves behind would keep it open
         try:
-            code = _code([*command, str(folder)], output)
+            code = call([*command, str(folder)], output)
         except (OSError, ValueError) as error:
             return f"{named} cannot be started: {getattr(error, 'strerror', None) or error}"
         if code is None:
-            return f"{named} was ended after {LIMIT_S:.0f} s{_said(output)}"
-        return f"{named} failed with exit code {code}{_said(output)}" if code else ""
+            return f"{named} was ended after {LIMIT_S:.0f} s{said(output)}"
+        return f"{named} failed with exit code {code}{said(output)}" if code else ""
 
 
-def _code(argv: Sequence[str], output: IO[bytes]) -> int | None:
-    """The exit code; None if the program was ended because it took too long."""
+def call(argv: Sequence[str], output: IO[bytes], given: IO[bytes] | int = subprocess.DEVNULL) -> int | None:
+    """The exit code; None if the program was ended because it took too long. ``given``: its standard input."""
     with subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        argv, stdin=given, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     ) as process:
         try:
             return process.wait(LIMIT_S)
@@ -63,9 +61,9 @@ def _code(argv: Sequence[str], output: IO[bytes]) -> int | None:
             return None
 
 
-def _said(output: IO[bytes]) -> str:
+def said(output: IO[bytes]) -> str:
     """The end of the output, with a colon before it."""
     size = output.seek(0, os.SEEK_END)
     output.seek(max(0, size - LONGEST_OUTPUT))
-    said = one_line(output.read().decode("utf-8", "replace").strip())
-    return f": {shorten(said, LONGEST_OUTPUT)}" if said else ""
+    text = one_line(output.read().decode("utf-8", "replace").strip())
+    return f": {shorten(text, LONGEST_OUTPUT)}" if text else ""

@@ -7,8 +7,6 @@ the request, the values running, stored and at the next boot, and the conflicts.
 values there, so it is never called equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -138,7 +136,7 @@ def _unasked(one: Document, other: Document) -> tuple[set[str], list[str]]:
     return unasked, notes
 
 
-def _without_facts(states: Mapping[str, tuple[_State, ...]]) -> list[str]:
+def _without_facts(states: Mapping[str, tuple["_State", ...]]) -> list[str]:
     bare = [name for name, (a, b) in states.items() if a.facts != b.facts and a.outcome == b.outcome == "ok"]
     names = listed(map(_short, bare), NAMED)
     return [f"platform facts are not compared, because only one side has them: {names}"] if bare else []

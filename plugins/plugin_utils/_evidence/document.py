@@ -5,8 +5,6 @@
 Schema zpower.sap_tuning/evidence/1. Nothing here reads a clock or a file: the same data give the same document.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ Each process replaces only its own file in ``slices/``. Whoever holds the lock o
 files from all that are there, so the last one to do so has seen every slice.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets
@@ -67,21 +65,23 @@ def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
         return Slice(folder, f"{files.stamp(begun)}-{secrets.token_hex(4)}")
 
 
-def write(document: Document, one: Slice) -> Written:
+def write(document: Document, one: Slice, key: str = "") -> Written:
     """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
     write_formats({"json": to_json.lines}, (document,), (one.path.parent, one.name), ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"])[1]
+    return unite(one.folder, document["run"]["kind"], key)[1]
 
 
-def unite(folder: Path, kind: str, by_hand: bool = False, check: bool = False) -> tuple[Document, Written]:
+def unite(
+    folder: Path, kind: str, key: str = "", by_hand: bool = False, check: bool = False
+) -> tuple[Document, Written]:
     """Write the files of the run from its slices. ValueError if there is none. A person who unites ``by_hand`` needs no
     lock where the file system has none. With ``check`` nothing is written."""
     if not (folder / FOLDER).is_dir():
         raise ValueError(f"{folder} has no slices; the name of a run that has some belongs there")
     with contextlib.nullcontext() if check else _locked(folder, by_hand):
         document = united(kind, *_read(folder, kind))
-        return document, files.write(document, folder, check=check)
+        return document, files.write(document, folder, check=check, key=key)
 
 
 def begun(folder: Path) -> str:

@@ -5,8 +5,6 @@
 Failing rows come first, every host is counted, and a reason that many hosts share stands once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

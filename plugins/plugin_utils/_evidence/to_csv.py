@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A row of CSV for each row of the evidence, and one for each host without rows; safe to open in a spreadsheet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .._answers.rows import PLACES

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The evidence as one page in the style of the report: hosts by tunings, with filters that need no script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +28,7 @@ def lines(document: Document) -> Iterator[str]:
     names = view.tunings(document)
     lost = view.lost_groups(document)
     rows = view.matrix(document, names)
-    outcomes = ", ".join(f"{count:,} {word(name)}" for name, count in totals["outcomes"].items() if count)
+    outcomes = ", ".join(f"{totals['outcomes'][name]:,} {word(name)}" for name in OUTCOMES if totals["outcomes"][name])
     bad = {*failing(kind, document["run"]["check"]), "unreachable", "not_reached"}
     values = {
         "document": document,

@@ -7,8 +7,6 @@ set, a host that was lost, a run without an end. Rows that are only observed, wa
 unknown are skipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .._pages import junit

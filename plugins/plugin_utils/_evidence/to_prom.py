@@ -6,8 +6,6 @@ Only gauges without timestamps, and ``# EOF`` at the end: so the file is valid O
 labels would spoil the whole file; of such, only the first is written.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

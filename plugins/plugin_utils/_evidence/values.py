@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The values of a row in few words, for a table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 from .._answers.rows import PLACES
-from .._pages.text import ARROW, conflict_words, one_line, opaque, shorten
+from .._pages.text import ARROW, conflict_words, natural, one_line, opaque, shorten
 from .shapes import WaivedRow
 
 MOST_ITEMS = 2  # that a cell names
@@ -33,7 +31,8 @@ def short(value: object) -> str:
         return shorten(distinct[0], LONGEST_CELL) or "empty"
     if len(value) > MOST_ITEMS:
         return f"{len(value)} values"
-    return shorten(", ".join(f"{one_line(item)}={_words(entry)}" for item, entry in value.items()), LONGEST_CELL)
+    items = sorted(value, key=natural)
+    return shorten(", ".join(f"{one_line(item)}={_words(value[item])}" for item in items), LONGEST_CELL)
 
 
 def arrow(before: object, after: object) -> str:
@@ -44,7 +43,7 @@ def arrow(before: object, after: object) -> str:
     old, new = (value if isinstance(value, Mapping) else {} for value in (before, after))
     if max(len(old), len(new)) <= MOST_ITEMS or (not one.endswith(" values") and not other.endswith(" values")):
         return one if one == other else f"{one} {ARROW} {other}"
-    changed = [item for item in {**old, **new} if old.get(item) != new.get(item)]
+    changed = sorted((item for item in {**old, **new} if old.get(item) != new.get(item)), key=natural)
     cells = [
         f"{one_line(item)}: {_cell(old.get(item))} {ARROW} {_cell(new.get(item))}" for item in changed[:MOST_ITEMS]
     ]

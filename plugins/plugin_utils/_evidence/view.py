@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the formats for people show of the evidence: groups of equal rows, and hosts by tunings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -121,7 +119,6 @@ class MatrixRow:
 
     host: str
     outcome: str
-    message: str
     cells: list[Cell | None]
     marks: list[str]
 
@@ -143,7 +140,7 @@ def matrix(document: Document, names: list[str]) -> list[MatrixRow]:
         lost = host["outcome"] in LOST
         gravest = "lost" if lost else (*marks, "not_applicable")[0]
         marks = list(dict.fromkeys([*marks, host["outcome"]]))
-        rows.append((rank[gravest], MatrixRow(host["host"], host["outcome"], host["message"], cells, marks)))
+        rows.append((rank[gravest], MatrixRow(host["host"], host["outcome"], cells, marks)))
     return [row for _rank, row in sorted(rows, key=lambda pair: pair[0])]
 
 

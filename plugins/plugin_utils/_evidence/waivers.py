@@ -5,8 +5,6 @@
 Every mistake is one sentence; an entry with a mistake waives nothing.
 """
 
-from __future__ import annotations
-
 import datetime
 import difflib
 import fnmatch

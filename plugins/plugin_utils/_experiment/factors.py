@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Factors and levels as a user wrote them, checked; each mistake gets one sentence that says what would be right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from .._records.checks import check_slug
@@ -81,10 +80,9 @@ def _comparable(factor: str, levels: Sequence[Level]) -> None:
                 f"factor {factor}: {missing[0]} is set in one of the levels {setting[0].name} and {level.name} only; "
                 "every level has to set the same variables"
             )
-    for place, level in enumerate(setting):
-        for earlier in setting[:place]:
-            if earlier.vars == level.vars:
-                raise ValueError(f"factor {factor}: the levels {earlier.name} and {level.name} set the same values")
+    for earlier, level in combinations(setting, 2):
+        if earlier.vars == level.vars:
+            raise ValueError(f"factor {factor}: the levels {earlier.name} and {level.name} set the same values")
 
 
 def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> str:
@@ -106,18 +104,17 @@ def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> s
 
 def _apart(factors: Sequence[Factor]) -> None:
     """Crossed factors must not fight over a variable, nor over whether a tuning is set or as found."""
-    for place, factor in enumerate(factors):
-        for earlier in factors[:place]:
-            both = sorted(_variables(earlier) & _variables(factor))
-            if both:
-                raise ValueError(f"the factors {earlier.name} and {factor.name} both set {both[0]}")
-            shared = sorted(set(earlier.tunings) & set(factor.tunings))
-            found = [item.name for item in (earlier, factor) if any(level.found for level in item.levels)]
-            if shared and found:
-                raise ValueError(
-                    f"factor {found[0]} has a level with found: true, and the factors {earlier.name} and {factor.name} "
-                    f"both set the tuning {shared[0]}, which is either set or as found: write the level with variables"
-                )
+    for earlier, factor in combinations(factors, 2):
+        both = sorted(_variables(earlier) & _variables(factor))
+        if both:
+            raise ValueError(f"the factors {earlier.name} and {factor.name} both set {both[0]}")
+        shared = sorted(set(earlier.tunings) & set(factor.tunings))
+        found = [item.name for item in (earlier, factor) if any(level.found for level in item.levels)]
+        if shared and found:
+            raise ValueError(
+                f"factor {found[0]} has a level with found: true, and the factors {earlier.name} and {factor.name} both"
+                f" set the tuning {shared[0]}, which is either set or as found: write the level with variables"
+            )
 
 
 def _variables(factor: Factor) -> set[str]:

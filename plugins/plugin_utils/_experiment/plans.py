@@ -8,8 +8,6 @@ _statistics.looks, where the experiment may end. (Plans of earlier versions have
 functions.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections import Counter

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The format of a file with CPU time, and its samples."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One imported row as a whole: required fields, contradictions, and the deciding figure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -103,12 +101,9 @@ def _metrics(values: Mapping[str, Any]) -> Values:
     for name, field in OWN_METRICS.items():
         if name in metrics:
             raise FieldError(f"metrics.{name} is a field of its own: {field}")
-    for name in ("elapsed_s", "latency_us", "units"):
-        if name in values:
-            metrics[name] = values[name]
-    for side in SIDES:
-        if "utilization_pct" in values.get(side, {}):
-            metrics[f"utilization_pct_{side}"] = values[side]["utilization_pct"]
+        head, _point, part = field.partition(".")
+        found = values.get(head, {}).get(part) if part else values.get(head)
+        metrics |= {} if found is None else {name: found}
     return metrics
 
 

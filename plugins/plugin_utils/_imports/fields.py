@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fields of an imported row with their checks: one small function per kind of value."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re
@@ -12,6 +10,7 @@ from datetime import datetime, timezone
 from difflib import get_close_matches
 from typing import Any
 
+from .._records import checks
 from .._records.checks import LARGEST, LONGEST_NAME, check_slug
 from .._records.round import MUST_MATCH
 
@@ -81,14 +80,9 @@ percent = bounded(positive, lambda found: found <= 100, "percent of all processo
 
 def whole_number(least: int, most: int) -> Check:
     """A check for whole numbers of this range."""
-
-    def check(value: Any) -> int:
-        found = number(value)
-        if found != int(found) or not least <= found <= most:
-            raise FieldError(f"is {show(value)}; a whole number from {least} to {most} belongs there")
-        return int(found)
-
-    return check
+    wanted = f"a whole number from {least} to {most} belongs there"
+    check = bounded(number, lambda found: found == int(found) and least <= found <= most, wanted)
+    return lambda value: int(check(value))
 
 
 def flag(value: Any) -> bool:
@@ -135,13 +129,8 @@ def scalar(value: Any) -> str | int | float | bool:
 
 def choice(*words: str) -> Check:
     """A check for one of these words."""
-
-    def check(value: Any) -> str:
-        if value not in words:
-            raise FieldError(f"is {show(value)}; one of {', '.join(words)} belongs there")
-        return str(value)
-
-    return check
+    check = bounded(lambda value: value, lambda found: found in words, f"one of {', '.join(words)} belongs there")
+    return lambda value: str(check(value))
 
 
 metric_name = bounded(
@@ -157,14 +146,9 @@ def show_name(name: Any) -> str:
 
 def show(value: Any) -> str:
     """A value out of a file, for a sentence."""
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, (list, tuple)):
-        return "a list"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
-        return "a number beyond all bounds"
-    shown = ascii(str(value)) if isinstance(value, str) and not value.isprintable() else repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    if value is None or isinstance(value, Mapping):
+        return "None" if value is None else "a mapping"
+    return checks.show(list(value) if isinstance(value, tuple) else value)
 
 
 SOURCES = ("sap_job_log", "rmf", "sd_benchmark", "sgen", "other")

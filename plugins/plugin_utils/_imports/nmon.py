@@ -16,8 +16,6 @@ Sources of the utilization of a sample, the best one first:
 - ``PhysicalCPU`` of LPAR: processors consumed, including idle time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

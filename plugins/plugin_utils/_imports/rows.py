@@ -6,8 +6,6 @@ All scalars of a file are read as text, so that a figure means the same in every
 number to the base of 60 and 010 as eight.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

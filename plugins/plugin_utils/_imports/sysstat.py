@@ -8,8 +8,6 @@ and without date. sadf has its times in UTC by default, and says so.
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

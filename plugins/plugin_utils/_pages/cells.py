@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rows of CSV (RFC 4180 with line feeds, UTF-8), safe to open in a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import io

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The common parts of all pages: autoescaped templates, one style sheet that the security policy allows by its hash."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Markdown for a ticket: sections, lists and tables; everything that comes from hosts is escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

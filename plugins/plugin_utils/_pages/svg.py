@@ -5,8 +5,6 @@
 Every drawing has a title and a description. Shapes with a meaning differ in form, not only in colour.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

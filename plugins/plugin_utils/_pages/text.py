@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Words, numbers and untrusted text, written the same way in every format of the report."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

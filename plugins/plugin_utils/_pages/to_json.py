@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The report as JSON, the canonical form: keys sorted, one line per entry of a list, for streams and for diffs."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

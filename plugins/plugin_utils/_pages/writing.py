@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the formats of a page into its folder, each file atomically, and tell whether any file changed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -52,7 +50,7 @@ def _replace(path: Path, pieces: Iterable[str]) -> bool:
             data = piece.encode()
             replacement.stream.write(data)
             written.update(data)
-        replacement.wanted = _stored_digest(path) != written.digest()
+        replacement.wanted = _stored_digest(path) != written.hexdigest()
     return replacement.wanted
 
 
@@ -60,16 +58,21 @@ def _differs(path: Path, pieces: Iterable[str]) -> bool:
     wanted = hashlib.sha256()
     for piece in pieces:
         wanted.update(piece.encode())
-    return _stored_digest(path) != wanted.digest()
+    return _stored_digest(path) != wanted.hexdigest()
 
 
-def _stored_digest(path: Path) -> bytes | None:
-    """The digest of a file, read in pieces because a report can be large; None if it cannot be read."""
-    stored = hashlib.sha256()
+def _stored_digest(path: Path) -> str | None:
+    """The digest of a file; None if it cannot be read."""
     try:
-        with open_regular(path) as stream:
-            while piece := stream.read(1 << 20):
-                stored.update(piece)
+        return digest(path)
     except (OSError, ValueError):
         return None
-    return stored.digest()
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, read in pieces because a report can be large. Errors as :func:`open_regular`."""
+    stored = hashlib.sha256()
+    with open_regular(path) as stream:
+        while piece := stream.read(1 << 20):
+            stored.update(piece)
+    return stored.hexdigest()

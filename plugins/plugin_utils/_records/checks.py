@@ -4,8 +4,6 @@
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -88,10 +86,10 @@ class Fields:
     def optional_count(self, name: str) -> int:
         return 0 if self.item.get(name) is None else self.count(name)
 
-    def required_object(self, name: str) -> Fields:
+    def required_object(self, name: str) -> "Fields":
         return Fields(self.item.get(name), self.prefix + name)
 
-    def optional_object(self, name: str) -> Fields:
+    def optional_object(self, name: str) -> "Fields":
         """An optional object; empty if it is missing."""
         value = self.item.get(name)
         return Fields({} if value is None else value, self.prefix + name)

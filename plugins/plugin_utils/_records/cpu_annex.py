@@ -8,8 +8,6 @@ CPU time from there if it has none of its own and the intervals of one file cove
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter

@@ -6,8 +6,6 @@ The readers (nmon, sysstat) turn files into samples; this module knows no format
 zone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

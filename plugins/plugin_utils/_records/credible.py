@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records that cannot be true: rounds that were copied, and rounds that begin in the future."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .round import Round, time_text

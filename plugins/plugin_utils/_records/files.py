@@ -5,8 +5,6 @@
 A file is replaced as a whole: a reader sees the old one or the new one, also after a power cut.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

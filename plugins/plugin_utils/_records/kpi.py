@@ -6,8 +6,6 @@ ETR (external throughput rate) is work per hour of elapsed time, ITR (internal t
 utilization: "Performance Evaluation of SAP Application Servers on Z", IBM, v1.02, 2018-07-16.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

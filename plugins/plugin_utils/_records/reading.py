@@ -7,8 +7,6 @@ The full description of a record is docs/schemas. ValueError says in one sentenc
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
-from __future__ import annotations
-
 import json
 import marshal
 import math

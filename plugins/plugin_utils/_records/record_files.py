@@ -6,8 +6,6 @@ One file per record, written beside its place and renamed: many forks write at o
 file. Files may be written by others: one that is not a sound record of this change becomes a sentence, never a crash.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gc

@@ -6,8 +6,6 @@ A record file holds raw output, both fingerprints and every metric of every run;
 memory. A :class:`Round` keeps the runs' primary values and sums, and shares all values that repeat between records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,8 +21,8 @@ ROUND_TRIP: tuple[str, str, Better] = ("av2_us", "µs", "lower")
 MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface", "mtu")
 """Fingerprint items of each end that have to be equal in both states."""
 
-SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r")
-"""Fingerprint items of each end that are shown if they differ, and decide nothing."""
+SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r", "entitlement")
+"""Fingerprint items of each end that are shown if they differ. Only a known entitlement decides something."""
 
 SIDES = ("client", "server")
 

@@ -7,8 +7,6 @@ Besides other TypedDicts a field may be ``str``, ``bool``, ``int`` (from 0), ``f
 called with the name of the field and its value. Errors are those of checks.py.
 """
 
-from __future__ import annotations
-
 import functools
 import types
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ The runs come beside the report, because the report of a large fleet holds none:
 that needs them.
 """
 
-from __future__ import annotations
-
 from .._pages import to_json
 from .._pages.writing import Formats
 from . import to_csv, to_html, to_junit, to_markdown, to_openmetrics

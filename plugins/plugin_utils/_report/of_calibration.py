@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A calibration in each of its formats, and as lines for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .._compare.shapes import Part

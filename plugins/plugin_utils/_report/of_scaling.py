@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The scaling over connections, jobs or guests in each of its formats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path

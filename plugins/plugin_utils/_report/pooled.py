@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pooled rows of a report in words and in reading order: the deciding rows first, then the hosts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Single round trips of a comparison, in words and as a chart: which share of them took at most so long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
@@ -13,7 +11,8 @@ from .._pages.svg import Axis, circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import ARROW, measured, number, one_line
 from . import view
 
-PERCENTILES = ("p50", "p90", "p99")
+DRAWN = ("p50", "p90", "p99")
+PERCENTILES = (*DRAWN, "p99.9")
 WIDTH, HEIGHT = 460, 190
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 444.0, 12.0, 142.0
 LOGARITHMIC_FROM = 5.0  # times the smallest value
@@ -81,7 +80,7 @@ def _curve(
 ) -> Sequence[Markup]:
     """The line of one state, and the marks of its percentiles."""
     points = [(across.at(value), _y(share)) for value, share in side["points"]]
-    marks = [shape(across.at(side[name]), _y(int(name[1:]) / 100)) for name in PERCENTILES if side[name] is not None]
+    marks = [shape(across.at(side[name]), _y(int(name[1:]) / 100)) for name in DRAWN if side[name] is not None]
     state, line = classes
     return [
         el("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), cls=f"run {line}"),

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The chart of every run of a comparison in time order."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ Up to :data:`FLEET_FROM` comparisons everything is shown. Above, a fleet view co
 shown in full, all others as one line each in folded tables, and the page says which content is only in the other files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

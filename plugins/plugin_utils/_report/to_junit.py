@@ -9,8 +9,6 @@ level of an experiment that is worse passes as well: it was tried and not kept, 
 Hosts that were not measured are skipped test cases of the suite ``not measured``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .._compare.shapes import Finding, Report, Row

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The report as Markdown for a ticket: verdict, next steps and tables; everything that comes from hosts is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from .._compare.shapes import Comparison, Finding, Report

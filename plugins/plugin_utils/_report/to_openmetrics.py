@@ -7,8 +7,6 @@ other families of a comparison have its change, host, peer and workload as label
 about all workloads of a host or of all hosts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

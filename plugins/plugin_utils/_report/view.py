@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The content of the report in reading order: sorted, grouped, counted. Pure functions, no markup."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections import Counter

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fields of a rollout's state file, schema zpower.sap_tuning/rollout/1; ValueError is one sentence."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypedDict, cast
 
 from .._records.checks import check_numbers, check_slug, wrong

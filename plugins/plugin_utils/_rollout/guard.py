@@ -27,8 +27,6 @@ Recorded tunings are not looked at: whether the values are in force is the quest
 nothing had to be changed is measured like the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -156,7 +154,11 @@ def _of_comparison(entry: Comparison, states: States) -> Iterator[str]:
             return
         if entry["verdict"] == NOT_COMPARABLE:
             yield f"{where}: the measurement after cannot be compared: {one_line(entry['reason'])}"
-        yield from _retransmits(where, states)
+        for text in retransmits(states):
+            yield (
+                f"{where}: {text.rstrip('.')}; the bound is {RETRANSMITS_TIMES:g} times as many per run, "
+                f"and {RETRANSMITS_MORE} more."
+            )
     yield from _failed(where, entry, states)
     before, after = (len(states[phase]) for phase in PHASES)
     if after < before:
@@ -198,14 +200,6 @@ def _costs(entry: Comparison, bound: float) -> Iterator[_Tested]:
             )
             over = cost["ratio"] < 1.0 and beyond(cost["ratio"], bound) and cost["p_holm"] < SECONDARY_P
             yield _Tested(_where(entry), cost["p_holm"], worse if over else "")
-
-
-def _retransmits(where: str, states: States) -> Iterator[str]:
-    for text in retransmits(states):
-        yield (
-            f"{where}: {text.rstrip('.')}; the bound is {RETRANSMITS_TIMES:g} times as many per run, and"
-            f" {RETRANSMITS_MORE} more."
-        )
 
 
 def _failed(where: str, entry: Comparison, states: States) -> Iterator[str]:

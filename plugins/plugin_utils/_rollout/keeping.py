@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The files of a rollout after each step, and at the end of a run, also if Ansible ended it before any gate."""
 
-from __future__ import annotations
-
 import os
 import urllib.parse
 from collections.abc import Mapping

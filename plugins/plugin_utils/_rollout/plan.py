@@ -5,8 +5,6 @@
 Every host of the play is in exactly one batch. Nothing here reads a clock or a file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

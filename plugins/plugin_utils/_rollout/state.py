@@ -6,8 +6,6 @@ The file is replaced as a whole after each step, so that a second start knows wh
 step holds the lock of the folder, and is refused if another run has taken the rollout over.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -45,7 +43,7 @@ def held(results: Path | str, change: str) -> contextlib.AbstractContextManager[
     return locked(folder_of(results, change), Path(results), PATIENCE_S)
 
 
-def read(results: Path | str, change: str) -> Rollout | None:
+def read(results: Path | str, change: str) -> "Rollout | None":
     """The rollout of this change, None if there is none. ValueError: what is wrong with its file."""
     folder = folder_of(results, change)
     path = folder / FILE
@@ -63,7 +61,7 @@ def read(results: Path | str, change: str) -> Rollout | None:
     return Rollout(document)
 
 
-def new(change: str, collection: str, plan: Mapping[str, Any]) -> Rollout:
+def new(change: str, collection: str, plan: Mapping[str, Any]) -> "Rollout":
     """A rollout of which no batch was begun. The plan gets its fingerprint."""
     plan = _plain(plan)
     document: Document = {

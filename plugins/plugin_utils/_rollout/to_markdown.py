@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The summary of a rollout as Markdown for a ticket."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from .._pages.markdown import ROWS, bullets, escape, section, sentence, table

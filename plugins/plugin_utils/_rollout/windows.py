@@ -8,8 +8,6 @@ skip is taken as the moment after the jump. Of a local time that comes twice, th
 taken. Nothing here reads a clock.
 """
 
-from __future__ import annotations
-
 import re
 import zoneinfo
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From rounds in which nothing changed to a calibration: the noise of each host, and why a measurement is pointless."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise

@@ -12,8 +12,6 @@ The **efficiency** is the speedup relative to x itself: 100 % where twice the co
 so by more than a tenth of the curve's own rise.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

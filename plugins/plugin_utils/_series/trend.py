@@ -8,8 +8,6 @@ were measured together. From the end of one change to the begin of the next noth
 different times; the headline calls only the sum of the changes' own effects better or worse.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -92,11 +90,12 @@ class Trend(TypedDict):
 
 @dataclass(frozen=True)
 class TrendStep:
-    """One change: its name, its label in the trend, and its comparisons from the report."""
+    """One change: its name, its label in the trend, its comparisons from the report, the problems of its records."""
 
     change: str
     label: str
     comparisons: Sequence[Comparison]
+    problems: Sequence[str] = ()
 
 
 def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: str = "*") -> Trend:
@@ -271,8 +270,8 @@ def _reading(summed: tuple[float, float, float] | None) -> str:
 
 
 def _problems(steps: Sequence[TrendStep], found: Sequence[Mapping[Key, Comparison]]) -> list[str]:
+    empty = [step.change for step, entries in zip(steps, found, strict=True) if not entries]
     return [
-        f"The change {step.change} has no matching comparison."
-        for step, entries in zip(steps, found, strict=True)
-        if not entries
+        *(f"The change {change} has no matching comparison." for change in empty),
+        *(f"{step.change}: {problem}" for step in steps for problem in step.problems),
     ]

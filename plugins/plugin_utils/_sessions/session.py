@@ -6,8 +6,6 @@ The roles before_after and experiment plan one, do its steps and end it. It is t
 each host. A step sets one state; a part of the steps ends with a look at the records, where the session may end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal, TypedDict, cast

@@ -7,8 +7,6 @@ share falls on different states on different hosts, and the host is the unit. If
 noise looks like an effect on every host at once: then the round is the unit, and the hosts have to agree with it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

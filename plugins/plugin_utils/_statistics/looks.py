@@ -7,8 +7,6 @@ levels below are small enough that all looks together are wrong in at most 3 % o
 changed. `make simulate` measures that; docs/verdicts.md has its table.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence
@@ -28,11 +26,11 @@ class Look(NamedTuple):
     change: float
     same: float
 
-    def shared_by(self, contrasts: int) -> Look:
+    def shared_by(self, contrasts: int) -> "Look":
         """The same look for several changes that are judged together: each gets its share of the level."""
         return self._replace(change=self.change / contrasts)
 
-    def stricter(self) -> Look:
+    def stricter(self) -> "Look":
         """The same look after one more thing was estimated from the rounds: what they share with their control.
 
         Simulated for this collection (limit of 1 %, 2,000 experiments in each of 19 cells: four noises, square waves):

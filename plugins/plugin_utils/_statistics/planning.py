@@ -5,8 +5,6 @@
 All values and spreads are natural logarithms, and a spread is a standard deviation, so 0.05 is 5 %.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from bisect import bisect_left

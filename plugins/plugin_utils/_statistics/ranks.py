@@ -7,8 +7,6 @@ larger than ``before``. The caller knows which direction is better. A rank metho
 misses most true changes once a tenth of the runs are spikes, where the rank interval still finds nearly all of them.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from bisect import bisect_left, bisect_right
@@ -146,11 +144,11 @@ def trend(values: Sequence[float]) -> float:
     return math.erfc(max(abs(score) - 1, 0) / math.sqrt(2.0 * variance))
 
 
-def two_clusters(values: Sequence[float], share: float = 0.2, explained: float = 0.9) -> tuple[float, float] | None:
+def two_clusters(values: Sequence[float], explained: float = 0.9) -> tuple[float, float] | None:
     """Centres of the two clusters that values fall into; None if one cluster describes them as well.
 
     The best split has to explain ``explained`` of the variance (an optimal split explains 64 % of a normal and 75 % of
-    a uniform distribution) and to leave ``share`` of the values on each side, so that a few spikes are no cluster.
+    a uniform distribution) and to leave a fifth of the values on each side, so that a few spikes are no cluster.
     """
     ordered = sorted(values)
     n = len(ordered)
@@ -165,7 +163,7 @@ def two_clusters(values: Sequence[float], share: float = 0.2, explained: float =
         between = place * (left / place - mean) ** 2 + (n - place) * ((total - left) / (n - place) - mean) ** 2
         if between > best:
             best, cut = between, place
-    if best < explained * spread or min(cut, n - cut) < share * n:
+    if best < explained * spread or min(cut, n - cut) < 0.2 * n:
         return None
     return math.fsum(ordered[:cut]) / cut, math.fsum(ordered[cut:]) / (n - cut)
 

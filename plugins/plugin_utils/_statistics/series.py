@@ -7,8 +7,6 @@ the states. The interval is the rank interval of _statistics.ranks, because a t 
 tenth of the rounds are disturbed.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

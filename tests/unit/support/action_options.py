@@ -4,9 +4,9 @@
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.modules import enqt, niping, workload
+from ansible_collections.zpower.sap_tuning.plugins.modules import enqt, measure_workload, niping
 
-MODULES = {"enqt": enqt, "niping": niping, "workload": workload}
+MODULES = {"enqt": enqt, "measure_workload": measure_workload, "niping": niping}
 
 
 def names_of(module, **arguments):
@@ -15,5 +15,5 @@ def names_of(module, **arguments):
     checked = ArgumentSpecValidator(spec).validate({"side": "client", **arguments})
     if checked.error_messages:
         raise ValueError("; ".join(checked.error_messages))
-    tools, own = MODULES[module].chosen(checked.validated_parameters)
+    tools, own = entry_point.chosen(MODULES[module].TOOLS, checked.validated_parameters)
     return tools.names(own, (checked.validated_parameters["session"] or {}).get("tool", ""))

@@ -8,6 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
 API = "/api/v2/"
+BELOW = ("survey_spec", "credentials", "instance_groups", "labels", "update")
+BELOW_NODES = ("success_nodes", "always_nodes", "failure_nodes", "credentials", "instance_groups", "labels")
+BELOW_NODES += ("create_approval_template",)
+ASKED = ("name", "organization", "unified_job_template", "workflow_job_template", "identifier")
 
 
 class Objects(dict):
@@ -23,7 +27,7 @@ class Objects(dict):
     def create(self, kind, data):
         number = 1 + sum(len(found) for found in self.values())
         url = f"{API}{kind}/{number}/"
-        below = ("survey_spec", "credentials", "instance_groups", "labels", "update")
+        below = {"workflow_job_template_nodes": BELOW_NODES, "workflow_approval_templates": ()}.get(kind, BELOW)
         new = {"id": number, "type": kind, "url": url, "related": {name: f"{url}{name}/" for name in below}}
         new |= {"summary_fields": {}, "scm_revision": "", **data}
         self.setdefault(kind, []).append(new)
@@ -31,8 +35,15 @@ class Objects(dict):
 
     def found(self, kind, query):
         of_kind = self.get("job_templates" if kind == "unified_job_templates" else kind, [])
-        asked = {key: value for key, value in query.items() if key in ("name", "organization", "unified_job_template")}
+        asked = {key: value for key, value in query.items() if key in ASKED}
         return [one for one in of_kind if all(str(one.get(key)) == value for key, value in asked.items())]
+
+    def refused(self, node):
+        """What a node of a workflow asks for and its job template does not ask at a launch, as the errors of AWX."""
+        templates = [one for one in self["job_templates"] if one["id"] == node.get("unified_job_template")]
+        asked = [key for key in ("job_type", "limit", "job_tags", "diff_mode") if key in node]
+        refused = [key for key in asked if not all(one.get(f"ask_{key}_on_launch") for one in templates)]
+        return {key: ["Field is not configured to prompt on launch."] for key in refused}
 
     def answer(self, method, path, query, data):
         """(status, body) of a request."""
@@ -42,12 +53,24 @@ class Objects(dict):
             results = self.found(kind, query)
             return 200, {"count": len(results), "results": results, "next": None}
         if method == "POST" and not rest:
-            return 201, self.create(kind, data)
+            wrong = self.refused(data) if kind == "workflow_job_template_nodes" else {}
+            return (400, wrong) if wrong else (201, self.create(kind, data))
         (one,) = [one for one in self[kind] if str(one["id"]) == rest[0]]
-        if len(rest) == 1:
-            one.update(data)
-            return 200, one
-        if rest[1] == "survey_spec":
+        if len(rest) > 1:
+            return self.answer_below(one, method, path, rest[1], data)
+        one.update(data)
+        return 200, one
+
+    def answer_below(self, one, method, path, name, data):
+        """(status, body) of a request for something that belongs to an object."""
+        if name not in one["related"]:
+            return 404, {"detail": "Not found."}
+        if name == "create_approval_template":
+            kept = {key: data[key] for key in ("name", "description", "timeout")}
+            made = self.create("workflow_approval_templates", kept)
+            one["unified_job_template"], one["related"]["unified_job_template"] = made["id"], made["url"]
+            return 201, made
+        if name == "survey_spec":
             if method == "POST":
                 self.below[path] = data
             return 200, self.below.get(path, {})

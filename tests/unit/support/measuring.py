@@ -11,7 +11,7 @@ import sys
 import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, sockperf
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, request, sockperf
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round.rounds import Ends
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
@@ -40,6 +40,7 @@ OPTIONS = {
     "runs": 2,
     "warmup": 1,
     "connections": 1,
+    "rate": 0,
     "timeout": PATIENCE,
     "idle_seconds": 0,
     "control": False,
@@ -57,10 +58,10 @@ QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control":
 @contextlib.contextmanager
 def server(tool="pingpong", **options):
     """The session of a running server, which is ended afterwards whatever the test did to it."""
-    binary = options.pop("binary", None)
+    how = request.how_to_serve(tool, options.pop("binary", None), options.pop("kind", "tcp"))
     # Other tests that run here at the same time would at once take a port of the default range that becomes free.
     options = dict({"address": "127.0.0.1", "port": free_port(), "control_port": free_port()}, **options)
-    session = agent.start(tool, **dict(options, **niping_request.how_to_serve(tool, binary)))
+    session = agent.start(tool, **options, **how)
     try:
         yield session
     finally:

@@ -41,6 +41,8 @@ PARTS = (
     "not supported by the machine",
     "once the device is configured again",
     "take smt= and nosmt out of",
+    f"the network namespace of process {GAP}",
+    "this network namespace, since the module smc was loaded",
     "with and without check mode",
 )
 """Ends of messages that begin elsewhere."""

@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,7 +28,9 @@ from playbook_server import STATUS
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
 COLLECTIONS = CHECKOUT / ".cache" / "collections"
+# ansible-test keeps it elsewhere than its Python
 PROGRAM = Path(sys.executable).with_name("ansible-playbook")
+PROGRAM = PROGRAM if PROGRAM.exists() else Path(shutil.which("ansible-playbook") or PROGRAM)
 
 
 RUNNING: set[Started] = set()

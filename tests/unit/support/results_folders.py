@@ -24,7 +24,7 @@ def leftovers(results: Path) -> set[Path]:
 
 def check_files(results: Path) -> list[Path]:
     """All files below the folder that have their final name, after their readers have read all JSON among them."""
-    for change in sorted(path.name for path in results.iterdir()):
+    for change in sorted(path.name for path in results.iterdir() if path.is_dir()):
         if change == state.FOLDER:
             for folder in (results / change).iterdir():
                 state.read(results, folder.name)

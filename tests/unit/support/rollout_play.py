@@ -41,7 +41,7 @@ class Play:
         self.tags: tuple[str, ...] = ("all",)
         self.skipped: tuple[str, ...] = ()
 
-    def step(self, state: str, host: str = "app1", check: bool = False, **arguments: Any) -> dict[str, Any]:
+    def step(self, event: str, host: str = "app1", check: bool = False, **arguments: Any) -> dict[str, Any]:
         variables = {
             **self.hosts[host],
             "inventory_hostname": host,
@@ -52,7 +52,7 @@ class Play:
             "ansible_run_tags": self.tags,
             "ansible_skip_tags": self.skipped,
         }
-        given = {"state": state, "change": CHANGE if state in ("planned", "begun") else "", "results": str(self.folder)}
+        given = {"event": event, "change": CHANGE if event in ("planned", "begun") else "", "results": str(self.folder)}
         templar = Templar(loader=DataLoader())
         return run_action(action, {**given, **arguments}, check, variables, templar)
 

@@ -17,11 +17,11 @@ REGRESSED = "app3 with db, tcp_rr: REGRESSED by 9.2 %, more than the material li
 
 def planned(batches: Any = BATCHES, **more: Any) -> Made:
     """A rollout that nobody has started."""
-    hosts = [host for batch in batches for host in batch]
+    hosts = [name for batch in batches for name in batch]
     plan = {
         "fingerprint": "5f0c" * 16,
-        "wanted": {host: "ab12" * 16 for host in hosts},
-        "tunings": {host: ["rps", "cpu_polarization"] if host == hosts[0] else ["rps"] for host in hosts},
+        "wanted": {name: "ab12" * 16 for name in hosts},
+        "tunings": {name: ["rps", "cpu_polarization"] if name == hosts[0] else ["rps"] for name in hosts},
         "batches": [
             {"number": number, "canary": number == 1, "group": None if number < 4 else "erp", "hosts": list(names)}
             for number, names in enumerate(batches, 1)

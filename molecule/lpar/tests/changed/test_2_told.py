@@ -11,7 +11,8 @@ OFF = '{"hiperdispatch_enabled": "{{ inventory_hostname != \'lpar612\' }}"}'
 def test_verify_agrees(told):
     status, text, verdicts, changed = told("verify", "--extra-vars", MODE, "--extra-vars", OFF)
     assert (status, verdicts["cpu_polarization"], changed) == (0, "compliant", 0), text
-    said = r"^lpar61.*: cpu_polarization dispatching: entitlement of the 2 online CPUs: 2 medium$"
+    said = r"^lpar61.*: cpu_polarization dispatching: entitlement of the 2 online CPUs: 2 medium \(at least 1\.0 of "
+    said += r"2 online cores\)$"
     assert re.search(said, text, re.MULTILINE), text
 
 

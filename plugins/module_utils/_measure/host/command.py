@@ -24,7 +24,7 @@ from . import figures
 
 TOOL = "command"
 ELAPSED, UNITS, RATE = "elapsed_s", "units", "units_per_s"
-# The options of the module, documented in plugins/modules/workload.py.
+# The options of the module, documented in plugins/modules/measure_workload.py.
 FIGURE = {
     "name": {"type": "str", "required": True},
     "unit": {"type": "str"},

@@ -7,7 +7,6 @@ at a time (async); 1 to 64 jobs, each with a file of its own. The files lie in a
 user names. They are written once before the runs and removed after them in every case.
 """
 
-import itertools
 import json
 import os
 import re
@@ -16,10 +15,12 @@ from collections import namedtuple
 from ..._host import temporary
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists
+from ..workloads.options import check_limits, check_lists, shapes
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
 
 TOOL = "fio"
+# 3.33 of "fio-3.33"
+VERSION = ("--version", r"\Afio-(\d\S*)\s*\Z", TOOL)
 PREFIX = "zpower-fio-"
 KIB, MIB = 1024, 1024 * 1024
 # rw: fio's word for a pattern; kib: the size of one request.
@@ -32,7 +33,7 @@ PATTERNS = {
     "randwrite": Pattern("randwrite", 8, _REQUESTS),
 }
 _ENGINES = {"buffered": "psync", "direct": "psync", "async": "libaio"}
-# The options of the module, documented in plugins/modules/workload.py.
+# The options of the module, documented in plugins/modules/measure_workload.py.
 OPTIONS = {
     "directory": {"type": "path", "required": True},
     "patterns": {"type": "list", "elements": "str", "choices": list(PATTERNS), "default": list(PATTERNS)},
@@ -41,6 +42,7 @@ OPTIONS = {
     "size_mib": {"type": "int", "default": 256},
     "iodepth": {"type": "int", "default": 16},
 }
+LISTS = ("jobs", "modes", "patterns")
 LIMITS = {"jobs": (1, 64), "size_mib": (1, MIB), "iodepth": (1, 1024)}
 # The time limit for writing the files assumes at least this speed.
 _SLOWEST_MIB_PER_S = 5.0
@@ -51,43 +53,25 @@ _SAMPLED = re.compile(r"(?:bw|iops)_(?!bytes)|slat_ns\Z")
 _PLAIN_PATH = re.compile(r"/[^:$\\\x00-\x1f\x7f]*\Z")
 
 
-def check(options):
-    """MeasureError for the first option that is out of its limits."""
-    if not _PLAIN_PATH.match(options["directory"]):
-        raise MeasureError(
-            "fio.directory is %s; it has to be an absolute path without : $ and \\" % json.dumps(options["directory"])
-        )
-    check_lists(options, ("patterns", "modes", "jobs"), TOOL + ".")
-    check_limits(options, LIMITS, TOOL + ".")
-
-
 def names(options, _tool):
-    return [_name(*shape) for shape in _shapes(options)]
-
-
-def _shapes(options):
-    return itertools.product(options["jobs"], options["modes"], options["patterns"])
+    return [_name(*shape) for shape in shapes(options, LISTS)]
 
 
 def _name(jobs, mode, pattern):
     return workload_name(TOOL, "%s-%s" % (pattern, mode), jobs)
 
 
-def version(binary):
-    """3.33 of "fio-3.33"."""
-    text = programs.ask([binary, "--version"])
-    match = re.match(r"fio-(\d\S*)\s*\Z", text)
-    if not match:
-        raise MeasureError("%s is no fio, it said: %s" % (binary, programs.first_lines(text)))
-    return match.group(1)
-
-
 def workloads(options, params, search_path):
     """The Fio workloads of checked options, with the fio of this host."""
-    check(options)
+    if not _PLAIN_PATH.match(options["directory"]):
+        raise MeasureError(
+            "fio.directory is %s; it has to be an absolute path without : $ and \\" % json.dumps(options["directory"])
+        )
+    check_lists(options, LISTS, TOOL + ".")
+    check_limits(options, LIMITS, TOOL + ".")
     binary = programs.require(TOOL, params["path"], search_path)
-    number = version(binary)
-    return [Fio(binary, number, options, *shape) for shape in _shapes(options)]
+    number = programs.version(binary, *VERSION)
+    return [Fio(binary, number, options, *shape) for shape in shapes(options, LISTS)]
 
 
 def parse(text, writes):
@@ -170,24 +154,16 @@ def file_system(directory):
         return "unknown"
 
 
-class Scratch:
-    """A new folder below directory, for at most the needed bytes. prefix: the begin of its name, one per use."""
-
-    def __init__(self, directory, prefix, needed):
-        if not os.path.isdir(directory):
-            raise MeasureError("%s is no directory on this host" % directory)
-        temporary.remove_leftovers(directory, prefix)
-        check_room(directory, needed, free_bytes(directory))
-        try:
-            self._folder = temporary.TemporaryFolder(directory, prefix)
-        except OSError as error:
-            raise MeasureError("no folder can be made in %s: %s" % (directory, error.strerror)) from error
-        self.path = self._folder.path
-
-    def remove(self):
-        """Remove the folder; MeasureError if it stays."""
-        if not self._folder.remove():
-            raise MeasureError("%s could not be removed: please remove it" % self.path)
+def scratch(directory, prefix, needed):
+    """A TemporaryFolder below directory, for at most the needed bytes. prefix: of its name, one for each use."""
+    if not os.path.isdir(directory):
+        raise MeasureError("%s is no directory on this host" % directory)
+    temporary.remove_leftovers(directory, prefix)
+    check_room(directory, needed, free_bytes(directory))
+    try:
+        return temporary.TemporaryFolder(directory, prefix)
+    except OSError as error:
+        raise MeasureError("no folder can be made in %s: %s" % (directory, error.strerror)) from error
 
 
 class Fio(Workload):
@@ -256,7 +232,7 @@ class Fio(Workload):
         """Write the files, in full: reading a hole in a file reads nothing from the disk."""
         self._seconds = setting.run_seconds
         total = self._size * self.connections
-        self._scratch = Scratch(self._directory, PREFIX, total)
+        self._scratch = scratch(self._directory, PREFIX, total)
         self.params = dict(self.params, file_system=file_system(self._directory))
         command = self._files(self._scratch.path) + ["--rw=read", "--create_only=1", "--eta=never"]
         seconds = _START_SECONDS + total / (_SLOWEST_MIB_PER_S * MIB)
@@ -276,4 +252,4 @@ class Fio(Workload):
     def finish(self):
         if self._scratch is not None:
             made, self._scratch = self._scratch, None
-            made.remove()
+            programs.remove(made)

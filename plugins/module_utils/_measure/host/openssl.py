@@ -6,22 +6,24 @@ AES in the modes GCM, XTS and CBC with keys of 128 and 256 bits, messages of 256
 processes. Rates are those of wall-clock time (-elapsed): the default, CPU time, hides the time that others got.
 """
 
-import itertools
 import re
 
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists
+from ..workloads.options import check_limits, check_lists, shapes
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
 
 TOOL = "openssl"
+# with the date and the build of the distribution: "OpenSSL 3.0.19 27 Jan 2026"
+VERSION = ("version", r"\A((?:Open|Libre)SSL \d[^\n(]*)", TOOL)
 CIPHERS = ["aes-%s-%s" % (bits, mode) for mode in ("gcm", "xts", "cbc") for bits in ("128", "256")]
-# The options of the module, documented in plugins/modules/workload.py.
+# The options of the module, documented in plugins/modules/measure_workload.py.
 OPTIONS = {
     "ciphers": {"type": "list", "elements": "str", "choices": CIPHERS, "default": CIPHERS},
     "bytes": {"type": "list", "elements": "int", "default": [256, 1024, 8192]},
     "processes": {"type": "list", "elements": "int", "default": [1]},
 }
+LISTS = ("processes", "ciphers", "bytes")
 LIMITS = {"bytes": (1, 16 * 1024 * 1024), "processes": (1, 250)}
 _COUNT = re.compile(r"^\+R:(\d+):([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _RATE = re.compile(r"^\+F:\d+:([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
@@ -29,42 +31,21 @@ _RATE = re.compile(r"^\+F:\d+:([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _ROUNDING = 0.02
 
 
-def check(options):
-    """MeasureError for the first option that is out of its limits."""
-    check_lists(options, ("ciphers", "bytes", "processes"), TOOL + ".")
-    check_limits(options, LIMITS, TOOL + ".")
-
-
 def names(options, _tool):
-    return [_name(*shape) for shape in _shapes(options)]
-
-
-def _shapes(options):
-    return itertools.product(options["processes"], options["ciphers"], options["bytes"])
+    return [_name(*shape) for shape in shapes(options, LISTS)]
 
 
 def _name(processes, cipher, size):
     return workload_name(TOOL, "%s-%dB" % (cipher, size), processes)
 
 
-def version(binary):
-    """The full version, with the date and the distribution's build: "OpenSSL 3.0.19 27 Jan 2026"."""
-    return parse_version(programs.ask([binary, "version"]), binary)
-
-
-def parse_version(text, binary):
-    match = re.match(r"((?:Open|Libre)SSL \d[^\n(]*)", text)
-    if not match:
-        raise MeasureError("%s is no openssl, it said: %s" % (binary, programs.first_lines(text)))
-    return " ".join(match.group(1).split())
-
-
 def workloads(options, params, search_path):
     """The Speed workloads of checked options, with the openssl of this host."""
-    check(options)
+    check_lists(options, LISTS, TOOL + ".")
+    check_limits(options, LIMITS, TOOL + ".")
     binary = programs.require(TOOL, params["path"], search_path)
-    number = version(binary)
-    return [Speed(binary, number, *shape) for shape in _shapes(options)]
+    number = programs.version(binary, *VERSION)
+    return [Speed(binary, number, *shape) for shape in shapes(options, LISTS)]
 
 
 def parse(text, cipher, size, processes):

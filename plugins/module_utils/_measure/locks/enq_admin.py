@@ -80,13 +80,8 @@ class Command:
     def locks(self, most="*", name="*", argument="*"):
         return self._begin + ["--csv", "--no_color", "--locks=%s:*:*:%s:%s" % (most, name, argument)]
 
-    def set_locks(self, count, owner):
-        return self._lock("set_locks", count, owner)
-
-    def release_locks(self, count, owner):
-        return self._lock("release_locks", count, owner)
-
-    def _lock(self, what, count, owner):
+    def lock(self, what, count, owner):
+        """what: set_locks or release_locks."""
         # %u is a running number, so that all locks of an owner differ
         argument = "--%s=%d:E:%s::%s:%s.%%u" % (what, count, owner, LOCK_NAME, owner)
         return self._begin + ["--csv", "--no_color", argument]
@@ -99,13 +94,13 @@ class EnqAdmin(enqueue.LockWorkload):
     METRICS = {load: enqueue.time_of("response_us") for load in enqueue.LOADS}
     UNITS = dict(dict.fromkeys(enqueue.LOADS, "request"), create_locks="lock")
 
-    def __init__(self, asked, command, runner, statistics=None):
+    def __init__(self, asked, binary, profile, runner, statistics=None):
         super().__init__(asked, runner, statistics)
         if asked.processes > asked.users:
             raise MeasureError(
                 "processes is %d and users %d; every process needs a user" % (asked.processes, asked.users)
             )
-        self._command = command
+        self._command = Command(binary, profile)
         self.version = "unknown"
         # Names of this measurement alone, by which its locks are recognized.
         self._prefix = "ZP%d." % os.getpid()
@@ -118,7 +113,7 @@ class EnqAdmin(enqueue.LockWorkload):
             return self._command.info()
         if load == "verify_entries":
             return self._command.locks("*", LOCK_NAME)
-        return self._command.set_locks(1 if load == "sd_benchmark" else self.asked.locks_per_user, owner)
+        return self._command.lock("set_locks", 1 if load == "sd_benchmark" else self.asked.locks_per_user, owner)
 
     def _ask(self, argv):
         return parse(self._runner.ask(argv, _ASK_SECONDS))
@@ -136,7 +131,7 @@ class EnqAdmin(enqueue.LockWorkload):
         return self._repeated([[self._command.info()]], setting, window)
 
     def create_locks(self, setting, window):
-        calls = [self._command.set_locks(self.asked.locks_per_user, owner) for owner in self._owners]
+        calls = [self._command.lock("set_locks", self.asked.locks_per_user, owner) for owner in self._owners]
         with self.setting_locks():
             outcome = self._once(calls, setting, window)
         outcome.metrics["units"] = self.asked.users * self.asked.locks_per_user
@@ -145,14 +140,14 @@ class EnqAdmin(enqueue.LockWorkload):
     def verify_entries(self, setting, window):
         with self.setting_locks():
             for owner in self._owners:
-                self._ask(self._command.set_locks(self.asked.locks_per_user, owner))
+                self._ask(self._command.lock("set_locks", self.asked.locks_per_user, owner))
             return self._repeated([[self._command.locks("*", LOCK_NAME)]], setting, window)
 
     def sd_benchmark(self, setting, window):
         """Each process sets a lock of its user and releases it, repeatedly."""
         pairs = [
-            [self._command.set_locks(1, owner) for owner in self._owners],
-            [self._command.release_locks(1, owner) for owner in self._owners],
+            [self._command.lock("set_locks", 1, owner) for owner in self._owners],
+            [self._command.lock("release_locks", 1, owner) for owner in self._owners],
         ]
         with self.setting_locks():
             return self._repeated(pairs, setting, window)
@@ -185,7 +180,7 @@ class EnqAdmin(enqueue.LockWorkload):
             row = self._one_of_mine()
             if row is None:
                 return
-            self._ask(self._command.release_locks(self.asked.locks_per_user, row["Owner 1"]))
+            self._ask(self._command.lock("release_locks", self.asked.locks_per_user, row["Owner 1"]))
         raise MeasureError(
             "locks of the name %s stay in the lock table, for example of owner %s: release them with enq_admin "
             "--release_locks, or in SMENQ" % (LOCK_NAME, row["Owner 1"])

@@ -11,7 +11,6 @@ import threading
 
 from ..._host import temporary
 from ..._host.identities import Identity
-from ..errors import MeasureError
 from ..workloads import programs
 
 _MOST_BYTES = 256 * 1024
@@ -61,8 +60,8 @@ class Runner:
     def close(self):
         """Remove the folder of this process; MeasureError if it stays."""
         folders, self._folders = self._folders, None
-        if folders is not None and not folders.remove():
-            raise MeasureError("%s could not be removed: please remove it" % folders.path)
+        if folders is not None:
+            programs.remove(folders)
 
     @contextlib.contextmanager
     def watched(self, argv):

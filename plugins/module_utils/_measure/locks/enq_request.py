@@ -11,6 +11,7 @@ from . import enq_admin, enq_statistics, enqt, enqueue
 from .enq_programs import Runner
 
 _TOOL_OF = {"ENSA1": enqt.TOOL, "ENSA2": enq_admin.TOOL}
+_WORKLOADS = {enqt.TOOL: enqt.Enqt, enq_admin.TOOL: enq_admin.EnqAdmin}
 # The options of the module enqt, documented in plugins/modules/enqt.py.
 OPTIONS = {
     "tool": {"type": "str", "choices": ["auto", enqt.TOOL, enq_admin.TOOL], "default": "auto"},
@@ -64,27 +65,15 @@ def workloads(options, params, search_path):
     """The workload of checked options, in a list, for the tool that the session serves."""
     check_limits(options, LIMITS)
     tool = session_tool(options["tool"], params["session"])
-    if tool not in _TOOL_OF.values():
+    if tool not in _WORKLOADS:
         raise MeasureError("the session is that of %s, which measures no locks" % tool)
     found = find_server(options)
     choose_tool(tool, found)
     asked = enqueue.Asked(**{name: options[name] for name in enqueue.Asked._fields})
-    binary = find_program(tool, params["path"], found, search_path)
+    folders = enqueue.folders(found)
+    binary = programs.require(tool, params["path"], search_path, folders=folders)
     runner = Runner(enqueue.user_of(found))
-    counters = enq_statistics.source(found, params["address"], enqueue.folders(found), runner)
-    if tool == enqt.TOOL:
-        made = enqt.Enqt(asked, binary, found.profile, runner, counters)
-    else:
-        made = enq_admin.EnqAdmin(asked, enq_admin.Command(binary, found.profile), runner, counters)
+    counters = enq_statistics.source(found, params["address"], folders, runner)
+    made = _WORKLOADS[tool](asked, binary, found.profile, runner, counters)
     made.found = _described(found, tool)
     return [made]
-
-
-def find_program(tool, path, found, search_path):
-    """SAP's program on this host; MeasureError if it is missing."""
-    folders = enqueue.folders(found)
-    binary = programs.find(tool, path, search_path, folders)
-    if binary is None:
-        where = ", ".join(list(folders) + programs.folders_of(search_path))
-        raise MeasureError("SAP's %s was not found in %s: set path to it" % (tool, where))
-    return binary

@@ -20,9 +20,10 @@ from . import pingpong
 CONNECT_TIMEOUT = 10.0
 
 # What one client process does with a wire.Target within timeout seconds: loops round trips of size bytes there and
-# response bytes back (None: size), or with stream "in" or "out" loops messages of size bytes in one direction.
-Job = namedtuple("Job", "target size loops timeout response stream")
-Job.__new__.__defaults__ = (None, None)
+# response bytes back (None: size), rate of them a second (0: one after the other), or with stream "in" or "out" loops
+# messages of size bytes in one direction.
+Job = namedtuple("Job", "target size loops timeout response stream rate")
+Job.__new__.__defaults__ = (None, None, 0)
 
 
 def open_exchange(job):
@@ -49,7 +50,7 @@ def _tell(descriptor, value):
 def _measure(job, sock):
     """The work of one connection: the round trips, or None for a stream."""
     if job.stream is None:
-        return pingpong.exchange(sock, job.size, job.loops, job.response)
+        return pingpong.exchange(sock, job.size, job.loops, job.response, job.rate)
     (pingpong.fetch_stream if job.stream == "in" else pingpong.send_stream)(sock, job.size, job.loops)
     return None
 

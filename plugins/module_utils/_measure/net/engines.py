@@ -9,20 +9,24 @@ from . import niping, pingpong
 from .clients import Clients, Job
 
 
-def workload_name(tool, size, connections):
-    """pingpong-1000B, or pingpong-1000B-x8 for 8 parallel connections."""
-    return workload.workload_name(tool, "%dB" % size, connections)
+def workload_name(tool, size, connections, rate=0):
+    """pingpong-1000B, pingpong-1000B-x8 for 8 parallel connections, pingpong-1000B-rate500 for an open loop."""
+    return workload.workload_name(tool, "%dB%s" % (size, "-rate%d" % rate if rate else ""), connections)
 
 
 class Pingpong(Workload):
-    """The ping-pong of this collection against a wire.Target. response, stream: as in clients.Job."""
+    """The ping-pong of this collection against a wire.Target. response, stream: as in clients.Job.
+
+    rate: round trips a second on each connection, 0 for one after the other.
+    """
 
     tool, version, family = pingpong.TOOL, pingpong.VERSION, "niping"
     response = stream = None
 
-    def __init__(self, target, size, connections=1):
-        self.bytes, self.connections = size, connections
-        self.name = workload_name(self.tool, size, connections)
+    def __init__(self, target, size, connections=1, rate=0):
+        self.bytes, self.connections, self.rate = size, connections, rate
+        self.name = workload_name(self.tool, size, connections, rate)
+        self.params = {"rate_per_s": rate} if rate else {}
         self.target, self.transport = target, target.transport
 
     @property
@@ -33,13 +37,17 @@ class Pingpong(Workload):
         argv += ["--bytes", str(self.bytes)]
         argv += ["--stream", self.stream] if self.stream else []
         argv += ["--response-bytes", str(self.response)] if self.response else []
+        argv += ["--rate", str(self.rate)] if self.rate else []
         return argv + ["--loops", str(self.loops), "--connections", str(self.connections)]
 
     def prepare(self, setting):
-        calibrate(self, setting)
+        if self.rate:
+            self.loops = setting.loops or max(1, int(self.rate * setting.run_seconds))
+        else:
+            calibrate(self, setting)
 
     def run(self, setting, window):
-        job = Job(self.target, self.bytes, self.loops, setting.timeout, self.response, self.stream)
+        job = Job(self.target, self.bytes, self.loops, setting.timeout, self.response, self.stream, self.rate)
         with Clients(job, self.connections) as clients:
             links = clients.wait_ready()
             with window:

@@ -29,12 +29,12 @@ def histogram(samples, to_us):
 
 def bins(texts):
     """All texts together as {bin: number of round trips}, in the order of the bins."""
-    counts = Counter()
+    counts = {}
     for text in texts:
         for part in text.split(" "):
             first, _colon, numbers = part.partition(":")
-            for number, count in enumerate(numbers.split(","), int(first)):
-                counts[number] += int(count)
+            for number, count in enumerate(map(int, numbers.split(",")), int(first)):
+                counts[number] = counts.get(number, 0) + count
     return dict(sorted(counts.items()))
 
 

@@ -13,6 +13,8 @@ from ..errors import MeasureError
 from ..workloads import programs
 
 TOOL = "niping"
+# of its self test: no layout is documented
+VERSION = ("-t", r"(?i)\b(?:release|version)\b[\s:=]*(\d(?:[\w.]*\w)?)")
 
 # Figures of one run: times in microseconds, throughput in KiB/s.
 Figures = namedtuple("Figures", "avg_us max_us min_us av2_us tr_kib_per_s tr2_kib_per_s")
@@ -35,7 +37,6 @@ _LENGTH = re.compile(r"send and receive\s+\d+\s+messages?\s+\(len\s+([0-9]{1,9})
 _BLOCK_LINE = re.compile(r"^\*\s+(ERROR|RC|DETAIL|ERRNO TEXT)\s+(.*\S)\s*$")
 _HARMLESS = re.compile(r"recv would block \(errno=EAGAIN\)")
 _ERROR_LINE = re.compile(r"^\*\*\*\s*ERROR\s*(?:=>)?\s*(.*\S)\s*$")
-_VERSION = re.compile(r"\b(?:kernel\s+)?(?:release|version)\b[\s:=]*(\d[\w.]*)", re.IGNORECASE)
 
 _RETURN_CODES = {
     -2: ("NIEHOST_UNKNOWN", "the host name is unknown"),
@@ -53,20 +54,8 @@ _RETURN_CODES = {
     -14: ("NIEMYHOSTNAME", "the own host name is unknown"),
     -15: ("NIENOFREEPORT", "no port is free"),
     -16: ("NIEMYHOST_VERIFY", "the own host name could not be verified"),
-    -92: (None, "the SAProuter could not connect to the server"),
-    -93: (None, "the SAProuter could not connect to the server"),
-    -94: (None, "the SAProuter could not connect to the server"),
+    **dict.fromkeys((-92, -93, -94), (None, "the SAProuter could not connect to the server")),
 }
-
-
-def find(path, search_path, root="/"):
-    """The niping to use, or None. A path that the user gave must be an executable file: MeasureError otherwise."""
-    return programs.find("SAP's niping" if path else TOOL, path, search_path, programs.SAP_FOLDERS, root)
-
-
-def looked_in(search_path):
-    """The folders of find(), as text for an error message."""
-    return ", ".join(list(programs.SAP_FOLDERS_TEXT) + programs.folders_of(search_path))
 
 
 def server_argv(binary, _address, port):
@@ -76,17 +65,6 @@ def server_argv(binary, _address, port):
 
 def client_argv(binary, host, port, size, loops):
     return [binary, "-c", "-H", host, "-S", str(port), "-B", str(size), "-L", str(loops)]
-
-
-def parse_version(text):
-    """The release after the word release or version in a text, or "unknown": no layout is documented."""
-    match = _VERSION.search(text)
-    return match.group(1).rstrip(".") if match else "unknown"
-
-
-def version(binary):
-    """The release of a binary from its self test (niping -t), or "unknown"."""
-    return parse_version(programs.ask([binary, "-t"]))
 
 
 def explain_code(code):

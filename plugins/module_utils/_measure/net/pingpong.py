@@ -21,6 +21,7 @@ TOOL = "pingpong"
 VERSION = "1"
 MAX_BYTES = 16 * 1024 * 1024
 MAX_LOOPS = 10 * 1000 * 1000
+MAX_RATE = 100 * 1000
 # The byte that begins a stream, and the byte that confirms that all of it arrived.
 _BEGIN = _DONE = b"."
 
@@ -32,6 +33,9 @@ if hasattr(time, "perf_counter_ns"):
     _clock, _code, _to_us = time.perf_counter_ns, "q", 1e-3
 else:  # Python 3.6
     _clock, _code, _to_us = time.perf_counter, "d", 1e6
+
+# Seconds before a round trip is due in which _moments() looks at the clock all the time: sleep() wakes too late.
+_AWAKE = 1e-3
 
 
 def tune_socket(sock, timeout):
@@ -68,19 +72,35 @@ def _buffers(size, response):
     return request, request if response is None else memoryview(bytearray(response))
 
 
-def exchange(sock, size, loops, response=None):
+def _moments(rate):
+    """Each moment at which the next of rate round trips a second is due, once it has come."""
+    step = type(_clock())(1e6 / (rate * _to_us))
+    due = _clock()
+    while True:
+        left = (due - _clock()) * _to_us * 1e-6
+        if left > _AWAKE:
+            time.sleep(left - _AWAKE)
+        while _clock() < due:
+            pass
+        yield due
+        due += step
+
+
+def exchange(sock, size, loops, response=None, rate=0):
     """Send size bytes and wait for the response, loops times. Return the round trips as an array in the clock's unit.
 
-    response: the size of the response, None for size. The socket is connected and blocking (see tune_socket); errors
-    are OSError and EOFError of the socket.
+    response: the size of the response, None for size. rate: round trips a second, each timed from the moment at which
+    it was due, so that a stall counts for all that waited for it (open loop); 0: each begins when the one before has
+    ended (closed loop). The socket is connected and blocking (see tune_socket); errors are OSError and EOFError of the
+    socket, and MeasureError if so many round trips a second were not possible.
     """
     view, answer = _buffers(size, response)
     wanted = len(answer)
     samples = array.array(_code, bytes(8 * loops))
     clock, send, receive, wait_all = _clock, sock.send, sock.recv_into, socket.MSG_WAITALL
     with _no_collection():
-        for index in range(loops):
-            begin = clock()
+        # the clock itself is called by the loop without Python code between
+        for index, begin in zip(range(loops), _moments(rate) if rate else iter(clock, None)):
             sent = send(view)
             if sent != size:
                 sock.sendall(view[sent:])
@@ -88,6 +108,10 @@ def exchange(sock, size, loops, response=None):
             if got != wanted:
                 _receive_rest(sock, answer, got)
             samples[index] = clock() - begin
+    if rate and samples[-1] * _to_us * rate > loops * 1e6 / 4.0:
+        raise MeasureError(
+            "%d round trips a second are too many here: the last one began a quarter of the run late; lower rate" % rate
+        )
     return samples
 
 
@@ -153,11 +177,6 @@ def _absorb(sock, size, loops):
             if got == 0:
                 raise EOFError("closed")
             left -= got
-
-
-def microseconds(samples):
-    """The samples of exchange() as a list of floats in microseconds."""
-    return [sample * _to_us for sample in samples]
 
 
 def summarize(samples):

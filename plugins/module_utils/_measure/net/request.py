@@ -1,33 +1,34 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the option network of the module workload to a server, and to the workloads of a round.
+"""From the option network of the module measure_workload to a server, and to the workloads of a round.
 
 pingpong needs nothing installed, every other tool is a program, and a client takes the tool of its session.
 """
 
 import functools
-import itertools
 import os
 
 from .. import transport, wire
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, session_tool
+from ..workloads.options import check_limits, check_lists, session_tool, shapes
 from ..workloads.workload import workload_name
-from . import netperf, network, pingpong, qperf, sockperf
+from . import netperf, network, niping, pingpong, qperf, sockperf
 
 MOST_CONNECTIONS = 250
 TRANSPORT = {"type": "str", "choices": [transport.TCP, transport.SMC], "default": transport.TCP}
 # Programs for the network workloads. Each file has TOOL, SERVER, VERSION (arguments of programs.version()), server_argv
 # and Workload.
 NETWORK_TOOLS = {tool.TOOL: tool for tool in (netperf, qperf, sockperf)}
-# The options of the module, documented in plugins/modules/workload.py.
+# The options of the module, documented in plugins/modules/measure_workload.py.
 OPTIONS = {
     "tool": {"type": "str", "choices": [pingpong.TOOL] + sorted(NETWORK_TOOLS)},
     "kinds": {"type": "list", "elements": "str", "choices": list(network.KINDS), "default": list(network.KINDS)},
     "connections": {"type": "list", "elements": "int", "default": list(network.CONNECTIONS)},
     "transport": TRANSPORT,
 }
+LISTS = ("connections", "kinds")
+LIMITS = {"connections": (1, MOST_CONNECTIONS)}
 
 
 def check_transport(tool, kind):
@@ -42,12 +43,17 @@ def target(params, kind):
     return wire.Target(params["address"], session["port"], session["token"], kind)
 
 
+def how_to_serve(tool, binary, kind=transport.TCP):
+    """Arguments of agent.start() for a tool: of pingpong the kind of its sockets, of others their server, a binary."""
+    if tool == pingpong.TOOL:
+        return {"version": pingpong.VERSION, "kind": kind}
+    program = niping if tool == niping.TOOL else NETWORK_TOOLS[tool]
+    serve = functools.partial(program.server_argv, binary)
+    return {"version": programs.version(binary, *program.VERSION), "program": serve}
+
+
 def names(options, tool):
-    return [workload_name(tool, kind, number) for number, kind in _shapes(options)]
-
-
-def _shapes(options):
-    return itertools.product(options["connections"], options["kinds"])
+    return [workload_name(tool, kind, number) for number, kind in shapes(options, LISTS)]
 
 
 def _binary(program, path, search_path, server):
@@ -62,12 +68,8 @@ def server(options, params, search_path):
     """As in round/tools.py."""
     tool = options["tool"] or pingpong.TOOL
     check_transport(tool, options["transport"])
-    if tool == pingpong.TOOL:
-        return tool, {"version": pingpong.VERSION, "kind": options["transport"]}, {}
-    program = NETWORK_TOOLS[tool]
-    binary = _binary(program, params["path"], search_path, True)
-    serve = functools.partial(program.server_argv, binary)
-    return tool, {"version": programs.version(binary, *program.VERSION), "program": serve}, {}
+    binary = None if tool == pingpong.TOOL else _binary(NETWORK_TOOLS[tool], params["path"], search_path, True)
+    return tool, how_to_serve(tool, binary, options["transport"]), {}
 
 
 def workloads(options, params, search_path):
@@ -78,18 +80,18 @@ def workloads(options, params, search_path):
     tool = session_tool(options["tool"], session)
     if tool not in OPTIONS["tool"]["choices"]:
         raise MeasureError("the server of the session serves %s, which runs no network workloads" % tool)
-    check_lists(options, ("kinds", "connections"), "network.")
-    check_limits(options, {"connections": (1, MOST_CONNECTIONS)}, "network.")
+    check_lists(options, LISTS, "network.")
+    check_limits(options, LIMITS, "network.")
     check_transport(tool, options["transport"])
-    shapes = [(network.KINDS[kind], number) for number, kind in _shapes(options)]
+    asked = [(network.KINDS[kind], number) for number, kind in shapes(options, LISTS)]
     if tool == pingpong.TOOL:
         where = target(params, options["transport"])
-        return [network.Pingpong(where, kind, number) for kind, number in shapes]
+        return [network.Pingpong(where, kind, number) for kind, number in asked]
     program = NETWORK_TOOLS[tool]
     network.check(program.Workload, options["kinds"], options["connections"])
     binary = _binary(program, params["path"], search_path, False)
     version, where = programs.version(binary, *program.VERSION), (params["address"], session["port"])
-    made = [program.Workload(binary, version, where, kind, number) for kind, number in shapes]
+    made = [program.Workload(binary, version, where, kind, number) for kind, number in asked]
     for workload in made:
         workload.params["server_version"] = session["version"]
     return made

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The common part of the measuring modules: options, their limits, the server, the round."""
 
+import contextlib
 import os
 
 from ansible.module_utils.basic import AnsibleModule
@@ -84,12 +85,7 @@ def check(params):
 def plan(params):
     """The rounds.Plan of checked options; a module without the option loops always calibrates."""
     values = {name: params.get(name) for name in rounds.Plan._fields}
-    values["loops"] = values["loops"] or 0
-    values["calibrated"] = params["calibrated"] or {}
-    protocol = params["protocol"] or {}
-    values["protocol"] = {"name": "custom", "rounds": 1, "design": "blocks"}
-    values["protocol"].update((key, value) for key, value in protocol.items() if value is not None)
-    return rounds.Plan(**values)
+    return rounds.Plan(**dict(values, loops=values["loops"] or 0, calibrated=params["calibrated"] or {}))
 
 
 def start(params, check_mode, tool, version, **how):
@@ -108,15 +104,19 @@ def start(params, check_mode, tool, version, **how):
 
 def measure(params, workloads):
     """The records of one round without ids."""
-    session, channel = params["session"], None
-    if session is not None:
-        target = wire.Target(params["address"], session["control_port"], session["token"])
-        channel = wire.Channel(target, session.get("lifetime"))
-    try:
+    session = params["session"]
+    if session is None:
+        return rounds.measure_round(plan(params), workloads)
+    target = wire.Target(params["address"], session["control_port"], session["token"])
+    with contextlib.closing(wire.Channel(target, session.get("lifetime"))) as channel:
         return rounds.measure_round(plan(params), workloads, channel)
-    finally:
-        if channel is not None:
-            channel.close()
+
+
+def chosen(tools, params):
+    """(the chosen set of workloads, its options). tools: one set, with the options of the module, or sets by name."""
+    if not isinstance(tools, dict):
+        return tools, params
+    return tools[params["workload"]], params[params["workload"]] or []
 
 
 def run(params, check_mode, tools, options):
@@ -141,11 +141,11 @@ def run(params, check_mode, tools, options):
     return dict(result, changed=True, session=start(params, check_mode, tool, **how))
 
 
-def run_module(arguments, chosen, **rules):
+def run_module(arguments, tools, **rules):
     """The main() of a measuring module.
 
-    arguments: its own options beside ARGUMENTS; chosen(params): the arguments tools and options of run(); rules:
-    further arguments of AnsibleModule. The warnings of the result are shown.
+    arguments: its own options beside ARGUMENTS; tools: as in chosen(); rules: further arguments of AnsibleModule. The
+    warnings of the result are shown.
     """
     rules.setdefault("required_if", [("side", "client", ("address", "session")), ("state", "stopped", ("session",))])
     module = AnsibleModule(
@@ -153,7 +153,7 @@ def run_module(arguments, chosen, **rules):
     )
     try:
         check(module.params)
-        result = run(module.params, module.check_mode, *chosen(module.params))
+        result = run(module.params, module.check_mode, *chosen(tools, module.params))
     except MeasureError as error:
         module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):

@@ -30,7 +30,9 @@ LOCAL_PEER = "local"
 _RAW_LIMIT, _RAW_TOTAL = 4096, 12 * 1024
 
 # The options of a round, with the names of the module's options. calibrated: {workload name: loops}.
-Plan = namedtuple("Plan", "loops calibrated run_seconds runs warmup timeout idle_seconds control round protocol")
+Plan = namedtuple("Plan", "loops calibrated run_seconds runs warmup timeout idle_seconds control round")
+# The protocol of a change is known on the controller, which puts its own in the place of this.
+_PROTOCOL = {"name": "custom", "rounds": 1, "design": "blocks"}
 
 
 class Ends:
@@ -161,7 +163,7 @@ def measure_workload(workload, plan, ends):
     record = {
         "schema": SCHEMA,
         "workload": _description(workload),
-        "protocol": dict(plan.protocol, runs=plan.runs, warmup=plan.warmup, run_seconds=plan.run_seconds),
+        "protocol": dict(_PROTOCOL, runs=plan.runs, warmup=plan.warmup, run_seconds=plan.run_seconds),
         "started": started,
         "finished": utc_now(),
         "runs": runs,
@@ -181,8 +183,8 @@ def _description(workload):
 def measure_control(plan, own_meter=None):
     """The control workload, on loopback, which no tuning of a network interface affects."""
     lifetime = (plan.runs + plan.warmup + 10) * (plan.timeout + 60)
-    with agent.LocalServer(lifetime) as server:
-        workload = engines.Pingpong(server.target, CONTROL_BYTES)
+    with agent.local_server(lifetime) as target:
+        workload = engines.Pingpong(target, CONTROL_BYTES)
         workload.name = CONTROL_NAME
         record = measure_workload(workload, plan, Ends(None, own_meter))
     record["workload"]["control"] = True

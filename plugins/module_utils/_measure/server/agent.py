@@ -219,30 +219,22 @@ def stop(session):
     return True
 
 
-class LocalServer:
-    """A server on loopback for the control workload, as a context: a child process, not a daemon."""
-
-    def __init__(self, lifetime):
-        self._lifetime = lifetime
-        self._pid = self._guardian = None
-        self.target = None
-
-    def __enter__(self):
-        listeners = [serving.bind_loopback()]
-        token = secrets.token_hex(16)
-        self.target = wire.Target("127.0.0.1", listeners[0].getsockname()[1], token)
-        # Ansible waits for the end of the module's output, which the server holds open.
-        self._guardian = releasing.Guardian()
+@contextlib.contextmanager
+def local_server(lifetime):
+    """The wire.Target of a server on loopback, for the control workload: a child process, not a daemon."""
+    listener, token = serving.bind(socket.AF_INET, ("127.0.0.1", 0)), secrets.token_hex(16)
+    # Ansible waits for the end of the module's output, which the server holds open.
+    with contextlib.closing(releasing.Guardian()) as guardian:
 
         def serve():
-            self._guardian.started()
-            serving.Server(listeners, token, self._lifetime).run()
+            guardian.started()
+            serving.Server([listener], token, lifetime).run()
 
-        self._pid = daemon.fork(serve)
-        listeners[0].close()
-        return self
-
-    def __exit__(self, *_details):
-        os.kill(self._pid, signal.SIGTERM)
-        os.waitpid(self._pid, 0)
-        self._guardian.close()
+        pid = daemon.fork(serve)
+        target = wire.Target("127.0.0.1", listener.getsockname()[1], token)
+        listener.close()
+        try:
+            yield target
+        finally:
+            os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)

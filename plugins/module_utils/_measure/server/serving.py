@@ -24,7 +24,8 @@ MAX_PROCESSES = 1100
 ALL_IPV4, ALL = "0.0.0.0", "::"
 
 
-def _bind(family, where, kind=transport.TCP):
+def bind(family, where, kind=transport.TCP):
+    """A socket that listens at a socket address."""
     listener = transport.new_socket(kind, family)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -76,18 +77,13 @@ def _listen_at(address, port, kind):
     with contextlib.ExitStack() as stack:
         for family, where in both if address == ALL else _places(address, port):
             try:
-                listeners.append(stack.enter_context(_bind(family, where, kind)))
+                listeners.append(stack.enter_context(bind(family, where, kind)))
             except OSError as error:
                 # a host may have no IPv6
                 if address != ALL or not listeners or error.errno == errno.EADDRINUSE:
                     raise
         stack.pop_all()
     return listeners
-
-
-def bind_loopback():
-    """A listening socket at 127.0.0.1 and any free port."""
-    return _bind(socket.AF_INET, ("127.0.0.1", 0))
 
 
 def listen(address, port, avoid=(), kind=transport.TCP):

@@ -1,8 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of options."""
+"""Options of the sets of workloads: their checks, and the workloads that lists of them make."""
+
+import itertools
 
 from ..errors import MeasureError
+
+
+def shapes(options, lists):
+    """Each combination of the values of these lists: the first value of the first list with all of the others."""
+    return itertools.product(*(options[name] for name in lists))
 
 
 def check_lists(options, names, prefix=""):

@@ -52,11 +52,16 @@ def find(name, path, search_path, folders=(), root="/"):
     return next((one for one in found if is_program(one)), None)
 
 
-def require(name, path, search_path, else_take=""):
-    """As find(); MeasureError if there is none. else_take: an alternative to installing it, for the message."""
-    binary = find(name, path, search_path)
+def require(name, path, search_path, else_take="", folders=None):
+    """As find(); MeasureError if there is none. else_take: an alternative to installing it, for the message.
+
+    folders: of a program of the SAP kernel.
+    """
+    binary = find(name, path, search_path, folders or ())
     if binary is None:
-        where = ", ".join(folders_of(search_path))
+        where = ", ".join(list(folders or ()) + folders_of(search_path))
+        if folders is not None:
+            raise MeasureError("SAP's %s was not found in %s: set path to it" % (name, where))
         raise MeasureError("%s was not found in %s: install it, or set path%s" % (name, where, else_take))
     return binary
 
@@ -89,10 +94,16 @@ def ask(argv, timeout=_ASK_TIMEOUT):
     return output.decode("utf-8", "replace")
 
 
-def version(binary, option, pattern):
-    """What the group of a pattern finds in what a program prints with this option, or "unknown"."""
-    match = re.search(pattern, ask([binary, option]))
-    return match.group(1) if match else "unknown"
+def version(binary, option, pattern, tool=None):
+    """What the group of a pattern finds in what a program prints with this option, or "unknown".
+
+    tool: the program that it has to be; then MeasureError in the place of "unknown".
+    """
+    text = ask([binary, option])
+    match = re.search(pattern, text)
+    if tool and not match:
+        raise MeasureError("%s is no %s, it said: %s" % (binary, tool, first_lines(text)))
+    return " ".join(match.group(1).split()) if match else "unknown"
 
 
 # Programs that ran together: their texts, their exit codes, and the seconds until the last had ended.
@@ -274,6 +285,12 @@ def _drain(pipe, output):
         if not data:
             return
         output.add(data)
+
+
+def remove(folder):
+    """Remove a TemporaryFolder; MeasureError if it stays."""
+    if not folder.remove():
+        raise MeasureError("%s could not be removed: please remove it" % folder.path)
 
 
 def plain(text):

@@ -98,7 +98,7 @@ def test_text_of_an_answer_has_no_hidden_signs(field: str) -> None:
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, [[]], {"a": []}])
 def test_fields_of_wrong_types_break_nothing(value: object) -> None:
-    fields = {**answers.OF_TUNING, **answers.OF_SERVER_OR_ROUND, **answers.OF_HOST["leftovers"]}
+    fields = {**answers.OF_TUNING, **answers.OF_SERVER_OR_ROUND, **answers.OF_HOST["leftovers_info"]}
     fields["tunings"] = answers.by_tuning(["rps"])
     found = answers.heard(dict.fromkeys((*answers.OF_EVERY, *fields), value), fields)
     assert found["tunings"]["rps"]["failed"] and isinstance(found["msg"], str) and isinstance(found["tuning"], list)
@@ -160,7 +160,7 @@ def test_every_module_has_an_action_and_goes_through_the_door(monkeypatch: pytes
     routing = yaml.safe_load((COLLECTION / "meta" / "runtime.yml").read_text("utf-8"))["plugin_routing"]["modules"]
     shared = {name: route["action_plugin"] for name, route in routing.items() if "action_plugin" in route}
     assert {*ACTIONS, *shared} == modules and not {*ACTIONS} & {*shared}
-    assert set(shared.values()) == {"zpower.sap_tuning.platform_info", "zpower.sap_tuning.workload"}
+    assert set(shared.values()) == {"zpower.sap_tuning.platform_info", "zpower.sap_tuning.measure_workload"}
     answer = {"changed": False, "ansible_facts": {"rps_every": 1, "zpower_platform": {"system": "Linux"}}, "groups": []}
     monkeypatch.setattr(platform_info.ActionModule, "_execute_module", lambda *_arguments, **_more: answer)
     found = run_action(platform_info, {})

@@ -46,11 +46,11 @@ BEGUN = {"rounds": 6, "most": 16, "minutes": 0.0, "session": 1, "done": 0, "last
 
 
 def run(
-    folder: Path, state: str, host: str = "app1", hosts: dict[str, dict[str, Any]] | None = None, **arguments: Any
+    folder: Path, event: str, host: str = "app1", hosts: dict[str, dict[str, Any]] | None = None, **arguments: Any
 ) -> dict[str, Any]:
     """The action on a host; ``hosts``: the variables of the hosts of the play."""
     variables = hosts or {name: {"__measure_ready": found} for name, found in PLAY.items()}
-    given = {"state": state, "change": CHANGE, "results": str(folder), **arguments}
+    given = {"event": event, "change": CHANGE, "results": str(folder), **arguments}
     play = {"inventory_hostname": host, "ansible_play_batch": list(variables), "hostvars": variables}
     return run_action(action, given, variables={**variables[host], **play})
 
@@ -103,12 +103,12 @@ def looked(
     }
     (part,) = [part for part in hosts["app1"]["__session"]["parts"] if part["end"] == step + 1]
     play = {"inventory_hostname": "app1", "ansible_play_batch": [*hosts], "hostvars": hosts}
-    return run_action(experiment, {"state": "looked", "part": part}, variables={**hosts["app1"], **play})
+    return run_action(experiment, {"event": "looked", "part": part}, variables={**hosts["app1"], **play})
 
 
-def refused(folder: Path, state: str = "begun", **arguments: Any) -> str:
+def refused(folder: Path, event: str = "begun", **arguments: Any) -> str:
     with pytest.raises(AnsibleActionFail) as caught:
-        run(folder, state, **arguments)
+        run(folder, event, **arguments)
     return str(caught.value)
 
 
@@ -331,7 +331,7 @@ def test_tunings_of_the_second_call_of_a_host_count(tmp_path: Path) -> None:
     """Tunings that another host comes before are in another result, and older results of them may be in the first."""
     first = {**answers(row("rps"), row("sap_profile", "drifted")), "deferred": ["sap_profile"]}
     later = answers(row("sap_profile"))
-    call = {"state": "found", "tunings": ["rps", "sap_profile", "smc_r"]}
+    call = {"event": "found", "tunings": ["rps", "sap_profile", "smc_r"]}
     for then, untouched in [
         (later, ["rps", "sap_profile"]),
         ({"skipped": True, "changed": False}, ["rps"]),

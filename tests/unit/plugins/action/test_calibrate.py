@@ -35,13 +35,13 @@ def fixture_results(tmp_path: Path) -> Path:
 
 
 def test_the_first_session_begins_with_round_1(tmp_path: Path) -> None:
-    plan = run({"results": str(tmp_path), "state": "planned", "rounds": 12})
+    plan = run({"results": str(tmp_path), "event": "planned", "rounds": 12})
     assert (plan["changed"], plan["first_round"], plan["session"]) == (False, 1, 1)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_later_session_goes_on_counting(results: Path) -> None:
-    plan = run({"results": str(results), "state": "planned", "rounds": 8})
+    plan = run({"results": str(results), "event": "planned", "rounds": 8})
     assert (plan["first_round"], plan["session"]) == (9, 2)
 
 
@@ -79,7 +79,7 @@ def test_check_mode_without_records_is_no_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"state": "planned", "rounds": 7}, "calibrate_rounds is 7; fewer than 8 rounds say too little about noise"),
+        ({"event": "planned", "rounds": 7}, "calibrate_rounds is 7; fewer than 8 rounds say too little about noise"),
         ({"change": "nobody"}, "there is no record of the calibration nobody"),
         ({"change": "../etc"}, "change is '../etc'; it has to begin"),
         ({"change": "rps-2026-11"}, "change rps-2026-11 holds records of other phases than calibration"),
@@ -98,7 +98,7 @@ def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any]
 def test_a_change_of_before_and_after_is_not_planned_either(tmp_path: Path) -> None:
     factory.write_change(tmp_path, factory.make_change(factory.Plan(rounds=1)))
     with pytest.raises(AnsibleActionFail, match="other phases"):
-        run({"results": str(tmp_path), "change": "rps-2026-11", "state": "planned", "rounds": 8})
+        run({"results": str(tmp_path), "change": "rps-2026-11", "event": "planned", "rounds": 8})
 
 
 def test_files_that_are_no_records_are_named(results: Path) -> None:

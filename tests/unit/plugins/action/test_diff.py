@@ -14,8 +14,8 @@ import pytest
 import yaml
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import diff as action
-from ansible_collections.zpower.sap_tuning.plugins.modules.diff import RETURN
+from ansible_collections.zpower.sap_tuning.plugins.action import evidence_diff_info as action
+from ansible_collections.zpower.sap_tuning.plugins.modules.evidence_diff_info import RETURN
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
 from evidence_samples import platform, row, run

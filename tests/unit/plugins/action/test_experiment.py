@@ -236,19 +236,19 @@ def test_what_lies_in_the_place_of_a_plan_keeps_nobody_waiting(tmp_path: Path, w
         planned(tmp_path)
 
 
-@pytest.mark.parametrize("state", ["planned", "ended"])
-def test_a_plan_is_never_written_over_a_link(tmp_path: Path, state: str) -> None:
+@pytest.mark.parametrize("event", ["planned", "ended"])
+def test_a_plan_is_never_written_over_a_link(tmp_path: Path, event: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / CHANGE).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(AnsibleActionFail, match="symbolic link|has no plan of an experiment"):
-        planned(tmp_path) if state == "planned" else run(tmp_path, state="ended", change=CHANGE)
+        planned(tmp_path) if event == "planned" else run(tmp_path, event="ended", change=CHANGE)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_the_winner_comes_with_its_variables(tmp_path: Path) -> None:
     planned(tmp_path)
     measured(tmp_path)
-    result = run(tmp_path, state="decided")
+    result = run(tmp_path, event="decided")
     assert result["winner"] == "every-4"
     assert result["vars"] == {"rps_state": "present", "rps_every": 4}
     assert result["tunings"] == ["rps"]
@@ -261,7 +261,7 @@ WIDE = {"rounds": 6, "max_rounds": 16}
 
 
 def looked(folder: Path, part: dict[str, int], **more: Any) -> dict[str, Any]:
-    return run(folder, state="looked", part=part, **more)
+    return run(folder, event="looked", part=part, **more)
 
 
 def test_the_steps_come_in_parts_up_to_each_look(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_the_experiment_ends_at_the_look_at_which_every_level_is_decided(tmp_pat
     assert found["changed"] and found["over"]
     assert found["msg"] == "the experiment ends after 8 rounds of each level: every level is decided"
     assert on_disk(tmp_path) == {**before, "stopped": 8}
-    decided = run(tmp_path, state="decided")
+    decided = run(tmp_path, event="decided")
     assert decided["winner"] == "every-4" and decided["progress"]["complete"]
     again = planned(tmp_path, **WIDE)
     assert (again["changed"], again["steps"], again["parts"]) == (False, [], [])
@@ -408,41 +408,41 @@ def test_a_plan_of_an_earlier_version_is_gone_on_with(tmp_path: Path) -> None:
 def test_without_a_winner_there_is_nothing_to_set(tmp_path: Path) -> None:
     planned(tmp_path)
     measured(tmp_path, effects={})
-    result = run(tmp_path, state="decided")
+    result = run(tmp_path, event="decided")
     assert (result["winner"], result["vars"], result["tunings"]) == (None, {}, [])
 
 
 def test_what_is_material_is_the_users_choice(tmp_path: Path) -> None:
     planned(tmp_path)
     measured(tmp_path)
-    assert run(tmp_path, state="decided", material_pct=50)["winner"] is None
+    assert run(tmp_path, event="decided", material_pct=50)["winner"] is None
 
 
 def test_there_is_nothing_to_decide_without_a_plan(tmp_path: Path) -> None:
     with pytest.raises(AnsibleActionFail, match="has no plan of an experiment") as caught:
-        run(tmp_path, state="decided")
+        run(tmp_path, event="decided")
     assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 
 
 def test_the_end_of_a_session_names_the_hosts_that_failed_and_those_that_are_lost(tmp_path: Path) -> None:
     planned(tmp_path, alive=("app1", "app2", "app3"))
-    result = run(tmp_path, state="ended", errors={"app2": "no route"}, alive=HOSTS)
+    result = run(tmp_path, event="ended", errors={"app2": "no route"}, alive=HOSTS)
     assert result["changed"]
     session = on_disk(tmp_path)["sessions"][-1]
     assert session["failures"] == {"app2": "no route", "app3": action.LOST}
     assert session["ended"] is not None and session["kept"] is None
-    assert run(tmp_path, state="ended", alive=HOSTS)["changed"] is False
+    assert run(tmp_path, event="ended", alive=HOSTS)["changed"] is False
 
 
 def test_what_was_kept_is_noted_once(tmp_path: Path) -> None:
     planned(tmp_path)
-    run(tmp_path, state="ended")
+    run(tmp_path, event="ended")
     ended = on_disk(tmp_path)["sessions"][-1]["ended"]
-    assert run(tmp_path, state="ended", kept="every-4", check=True)["changed"]
+    assert run(tmp_path, event="ended", kept="every-4", check=True)["changed"]
     assert on_disk(tmp_path)["sessions"][-1]["kept"] is None
-    assert run(tmp_path, state="ended", kept="every-4")["changed"]
+    assert run(tmp_path, event="ended", kept="every-4")["changed"]
     assert on_disk(tmp_path)["sessions"][-1] == {**on_disk(tmp_path)["sessions"][-1], "kept": "every-4", "ended": ended}
-    assert run(tmp_path, state="ended", kept="every-4")["changed"] is False
+    assert run(tmp_path, event="ended", kept="every-4")["changed"] is False
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -464,7 +464,7 @@ def test_the_first_host_that_takes_part_announces_a_step(
     for host in hosts:
         play = {**known[host], "inventory_hostname": host, "ansible_play_batch": [*hosts], "hostvars": known}
         play["__session_looked"] = {"over": False, "so_far": so_far}
-        given = {"state": "set", "level": session["steps"][1], "step": 1, "part": session["parts"][0]}
+        given = {"event": "set", "level": session["steps"][1], "step": 1, "part": session["parts"][0]}
         capsys.readouterr()
         run_action(action, given, variables=play)
         said = capsys.readouterr().out

@@ -15,7 +15,7 @@ import yaml
 from action_options import names_of
 from ansible.errors import AnsibleActionFail
 from ansible.release import __version__ as ansible_core_version
-from ansible_collections.zpower.sap_tuning.plugins.action import workload
+from ansible_collections.zpower.sap_tuning.plugins.action import measure_workload
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.fingerprint import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import measuring as measuring_action
@@ -43,7 +43,7 @@ def measured(name="pingpong-1000B", good=True, control=False, started="2026-11-2
     return record
 
 
-class Action(workload.ActionModule):
+class Action(measure_workload.ActionModule):
     """The action with a module that returns what the test says; seen: the arguments it was called with."""
 
     def __init__(self, task, outcome):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail, AnsibleError
-from ansible_collections.zpower.sap_tuning.plugins.action import report as action
+from ansible_collections.zpower.sap_tuning.plugins.action import measurement_report as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import reporting
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from records_factory import Plan, change_tunings, load, make_change, make_record, write_change

@@ -13,7 +13,7 @@ import pytest
 import records_factory as factory
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import scaling as action
+from ansible_collections.zpower.sap_tuning.plugins.action import measurement_scaling as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_scaling import FORMATS
 from published_studies import study
 from series_samples import GUESTS, guests

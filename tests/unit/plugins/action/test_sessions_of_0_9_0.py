@@ -38,7 +38,7 @@ def test_a_killed_experiment_is_resumed_and_ended(results: Path) -> None:
     ]
     assert [(part["rounds"], part["end"]) for part in found["parts"]] == [(6, 11), (8, 15)]
     assert len(list((results / "rps-levels").glob("unfinished-2-app2-*"))) == 2
-    run_action(experiment, {**given, "state": "ended"}, variables=play)
+    run_action(experiment, {**given, "event": "ended"}, variables=play)
     first, second = json.loads((results / "rps-levels" / "experiment.json").read_text())["sessions"]
     assert (first["ended"], second["set_aside"], second["failures"]) == (None, 2, {})
     assert second["ended"] is not None
@@ -50,12 +50,12 @@ def test_a_change_of_two_states_is_continued(results: Path) -> None:
     hosts: dict[str, Any] = {
         host: {"__measure_ready": {**common, "peers": peers[host], "workloads": [{"name": "niping"}]}} for host in HOSTS
     }
-    given = {"state": "begun", "change": "rps-2026-11", "results": str(results), "continue": True}
+    given = {"event": "begun", "change": "rps-2026-11", "results": str(results), "continue": True}
     play = {"ansible_play_batch": [*HOSTS], "hostvars": hosts}
     found = run_action(before_after, given, variables=play)
     assert (found["session"], found["done"], found["last"], found["most"]) == (2, 1, 1, 16)
 
 
 def test_a_calibration_is_continued(results: Path) -> None:
-    found = run_action(calibrate, {"state": "planned", "results": str(results), "rounds": 8})
+    found = run_action(calibrate, {"event": "planned", "results": str(results), "rounds": 8})
     assert (found["first_round"], found["session"]) == (3, 2)

@@ -14,7 +14,7 @@ import pytest
 import records_factory as factory
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import trend as action
+from ansible_collections.zpower.sap_tuning.plugins.action import measurement_trend as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.of_trend import FORMATS

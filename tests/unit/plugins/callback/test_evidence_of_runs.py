@@ -35,7 +35,8 @@ def test_drift_is_told_from_errors(tmp_path: Path, drift: str, code: int, result
     assert found["hosts"][0]["platform"] == {"system": "Linux"}
     *_others, totals, explained, path = text.rstrip().splitlines()
     assert totals == "3 hosts: 3 ok. 3 rows: 1 drifted, 1 waived, 1 compliant."
-    assert (CHECKOUT / explained.removeprefix("Messages explained: ").split()[0]).is_file()
+    page = Path(explained.removeprefix("Messages explained: "))
+    assert page.is_absolute() and page.samefile(CHECKOUT / "docs" / "troubleshooting.md")
     assert (tmp_path / path.removeprefix("Evidence: ")).is_file()
 
 

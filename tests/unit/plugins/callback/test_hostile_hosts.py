@@ -13,7 +13,7 @@ from sites import CHECKOUT, COMPLIANT, DRIFTED, WAIVER, Site, keeper
 
 ACTIONS = CHECKOUT / "plugins" / "action"
 OVERRIDE = "\u202e"
-# modules without an action of their own; niping and enqt have that of workload
+# modules without an action of their own; niping and enqt have that of measure_workload
 PLAIN = sorted(
     {path.stem for path in (CHECKOUT / "plugins" / "modules").glob("*.py") if not (ACTIONS / path.name).exists()}
     - {"enqt", "niping"}

@@ -458,7 +458,7 @@ class TestEvidence:
     def test_all_files_are_there_at_the_end(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
         evidence(batch=["app1"]).v2_playbook_on_stats(Stats())
         assert document(tmp_path)["run"]["ended"]
-        endings = {path.suffix for path in tmp_path.glob("verify/*/*")}
+        endings = {path.suffix for path in tmp_path.glob("verify/*/*.*")}
         assert endings == {".json", ".csv", ".md", ".html", ".xml", ".prom"}
 
     def test_all_batches_of_a_play_are_one_document(self, evidence: Callable[..., Any], tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd, cpu_polarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import services
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (
     SYSCTL,
     TMPFILES,
@@ -312,12 +313,15 @@ def test_what_someone_else_switched_is_left_alone_by_restore(tmp_path):
 
 # what the split means
 
+FOUR_HIGH = "entitlement of the 4 online CPUs: 4 high (at least 4.0 of 4 online cores)"
+
 
 def test_the_split_is_told_with_what_it_means_for_shared_cpus(tmp_path):
     host = ZHost(tmp_path)
     assert record(host, check=True)["remarks"] == []
     remarks = record(host)["remarks"]
-    assert remarks[0] == "entitlement of the 4 online CPUs: 1 high, 1 medium, 2 low"
+    split = "1 high, 1 medium, 2 low (between 1.5 and 2.0 of 4 online cores)"
+    assert remarks[0] == "entitlement of the 4 online CPUs: " + split
     assert "shared CPUs" in remarks[1] and "vertical:low" in remarks[1]
 
 
@@ -327,14 +331,14 @@ def test_hiperdispatch_settings_worth_knowing(tmp_path):
     host.fill("/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold", "30")
     host.fill("/sys/devices/system/cpu/hiperdispatch/hd_delay_factor", "4")
     host.fill("/proc/sys/kernel/osrelease", "6.12.117+deb13-s390x")
-    assert record(host, check=True)["remarks"] == ["entitlement of the 4 online CPUs: 4 high"]
+    assert record(host, check=True)["remarks"] == [FOUR_HIGH]
     host.fill("/sys/devices/system/cpu/hiperdispatch/hd_steal_threshold", "80")
     assert "hd_steal_threshold is 80 (the kernel's default is 30)" in record(host, check=True)["remarks"]
     host.fill("/proc/sys/kernel/osrelease", "7.3.4")
     assert "hd_steal_threshold is 80 (the kernel's default is 10)" in record(host, check=True)["remarks"]
     # no default is known of the releases between
     host.fill("/proc/sys/kernel/osrelease", "6.18.1")
-    assert record(host, check=True)["remarks"] == ["entitlement of the 4 online CPUs: 4 high"]
+    assert record(host, check=True)["remarks"] == [FOUR_HIGH]
     host.fill("/proc/sys/s390/hiperdispatch", "0")
     assert "s390.hiperdispatch is 0" in record(host, check=True)["remarks"][1]
 
@@ -494,7 +498,7 @@ def test_a_kernel_that_boots_vertical_gets_a_file_where_another_file_says_horizo
 def test_cpuplugd_before_2_35_0(tmp_path, monkeypatch, version, found):
     host = ZHost(tmp_path)
     host.fill("/etc/cpuplugd.conf", '# c\nUPDATE="10"\nHOTPLUG = "(loadavg > onumcpus)"\nHOTUNPLUG="(idle > 1)"')
-    monkeypatch.setattr(_cpuplugd, "services", lambda host: [{"service": "cpuplugd", "version": version}])
+    monkeypatch.setattr(services, "services", lambda host: [{"service": "cpuplugd", "version": version}])
     conflicts = record(host, check=True)["conflicts"]
     assert [other["line"] for other in conflicts] == [3, 4][:found]
     assert all(other["wins"] == "possible" and other["effect"] for other in conflicts)

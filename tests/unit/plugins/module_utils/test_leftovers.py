@@ -12,17 +12,17 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import places
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import drop_ins
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import restart
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import (
     _leftovers,
     _sap_limits,
+    _sap_restarts,
     _smc_boot,
     _unused,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
-from ansible_collections.zpower.sap_tuning.plugins.modules import leftovers
+from ansible_collections.zpower.sap_tuning.plugins.modules import leftovers_info
 from kernel import KernelHost, rps_params
 from modules import caller
 from runs import FOLDER, runner
@@ -232,7 +232,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(host, monkeypatch):
 
 
 def test_lines_in_profiles_are_found_without_a_journal(tmp_path, monkeypatch):
-    monkeypatch.setattr(restart, "_PAUSE", 0)
+    monkeypatch.setattr(_sap_restarts, "_PAUSE", 0)
     host = SapHost(tmp_path)
     assert left(host) == {}
     profile(host, parameters={"rdisp/wp_no_spo": 3})
@@ -247,8 +247,8 @@ def test_lines_in_profiles_are_found_without_a_journal(tmp_path, monkeypatch):
 
 
 def test_the_module_says_what_fails(host, monkeypatch, capsys):
-    monkeypatch.setattr(leftovers, "Host", lambda: host)
-    call = caller(leftovers.main, monkeypatch, capsys)
+    monkeypatch.setattr(leftovers_info, "Host", lambda: host)
+    call = caller(leftovers_info.main, monkeypatch, capsys)
     result = call(_ansible_check_mode=True)
     assert (result["changed"], result["failing"], len(result["tuning"])) == (False, [], 1)
     run(host)

@@ -15,7 +15,7 @@ import time
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, niping_request
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
 from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, wait_until, with_a_limit
 
@@ -165,7 +165,7 @@ def test_a_name_that_means_loopback_is_refused(monkeypatch):
 def test_it_listens_at_its_address_only(kind):
     how = {
         "pingpong": {},
-        "beside a program": niping_request.how_to_serve("niping", STANDIN),
+        "beside a program": request.how_to_serve("niping", STANDIN),
     }[kind]
     # what listens at other addresses of this machine may have the first ports
     session = agent.start("any", "127.0.0.2", free_port(), control_port=free_port(), lifetime=600, **how)
@@ -299,7 +299,7 @@ def test_servers_that_start_at_once_have_a_port_each():
         children.append(os.fork())
         if children[-1] == 0:
             try:
-                session = agent.start("niping", "127.0.0.1", **niping_request.how_to_serve("niping", STANDIN))
+                session = agent.start("niping", "127.0.0.1", **request.how_to_serve("niping", STANDIN))
                 os.write(write_end, json.dumps(session).encode("ascii") + b"\n")
             finally:
                 os._exit(0)

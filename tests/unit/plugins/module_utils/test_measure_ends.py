@@ -139,8 +139,8 @@ def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
     if pid == 0:
         try:
             keep_only({write_end})
-            with agent.LocalServer(600) as local:
-                os.write(write_end, b"%d\n" % local.target.port)
+            with agent.local_server(600) as local:
+                os.write(write_end, b"%d\n" % local.port)
                 signal.pause()
         finally:
             os._exit(0)

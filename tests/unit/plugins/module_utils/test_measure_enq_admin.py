@@ -57,7 +57,7 @@ def session():
 
 
 def workload(server, load, **options):
-    return enq_admin.EnqAdmin(asked(load, **options), enq_admin.Command(ENQ_ADMIN, server.profile), Runner())
+    return enq_admin.EnqAdmin(asked(load, **options), ENQ_ADMIN, server.profile, Runner())
 
 
 def test_info():
@@ -107,8 +107,8 @@ def test_commands():
     command = enq_admin.Command("/exe/enq_admin", "/profile")
     assert command.info() == ["/exe/enq_admin", "pf=/profile", "--no_color", "--info"]
     assert command.locks("1", "N", "A*")[-1] == "--locks=1:*:*:N:A*"
-    assert command.set_locks(5, "ZP1.2")[-1] == "--set_locks=5:E:ZP1.2::ZPOWER_SAP_TUNING:ZP1.2.%u"
-    assert command.release_locks(5, "ZP1.2")[-1] == "--release_locks=5:E:ZP1.2::ZPOWER_SAP_TUNING:ZP1.2.%u"
+    assert command.lock("set_locks", 5, "ZP1.2")[-1] == "--set_locks=5:E:ZP1.2::ZPOWER_SAP_TUNING:ZP1.2.%u"
+    assert command.lock("release_locks", 5, "ZP1.2")[-1] == "--release_locks=5:E:ZP1.2::ZPOWER_SAP_TUNING:ZP1.2.%u"
 
 
 @pytest.mark.parametrize("load", LOADS)

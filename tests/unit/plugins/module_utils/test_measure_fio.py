@@ -12,6 +12,7 @@ from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from measuring import ALONE, UNIT, errors, plan, wait_until
 
 FIXTURES = os.path.join(UNIT, "fixtures", "fio")
@@ -103,7 +104,7 @@ def test_the_text_of_a_run_fits_a_record_of_six_runs():
 
 def test_names_of_the_shapes():
     given = {"directory": "/data", "patterns": "seqread,randwrite", "jobs": ["1", 8]}
-    assert names_of("workload", workload="fio", fio=given) == [
+    assert names_of("measure_workload", workload="fio", fio=given) == [
         "fio-seqread-direct",
         "fio-randwrite-direct",
         "fio-seqread-async",
@@ -113,7 +114,7 @@ def test_names_of_the_shapes():
         "fio-seqread-async-x8",
         "fio-randwrite-async-x8",
     ]
-    assert len(names_of("workload", workload="fio", fio={"directory": "/data"})) == 8
+    assert len(names_of("measure_workload", workload="fio", fio={"directory": "/data"})) == 8
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_no_fio_is_said():
 
 def test_another_program_is_no_fio():
     with pytest.raises(MeasureError, match="/bin/echo is no fio, it said: "):
-        fio.version("/bin/echo")
+        programs.version("/bin/echo", *fio.VERSION)
 
 
 def measured(directory, **changed):

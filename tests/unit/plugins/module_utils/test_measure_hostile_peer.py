@@ -47,6 +47,7 @@ FINGERPRINT = {
     "clock_step_s": None,
     "rps_cpus": {"rx-0": "00000000,0000000f"},
     "smc_r": "off",
+    "entitlement": "3.2 cores (diag_204)",
 }
 HELLO = {"ok": True, "protocol": 1, "version": "1", "fingerprint": FINGERPRINT}
 HONEST = {
@@ -59,6 +60,7 @@ HONEST = {
 ON_AIX = {"ok": True, "sample": dict(SAMPLE, cpu=dict(CPU, softirq_s=None, steal_s=None, tool="lparstat", **METER))}
 # What is allowed where. A trailing ? stands for null or missing.
 TEXTS = ("hostname", "system", "arch", "kernel", "machine", "python", "boot_id", "interface", "address", "smc_r")
+TEXTS += ("entitlement",)
 KINDS = dict.fromkeys(["fingerprint." + name for name in TEXTS] + ["sample.cpu_source", "error"], "text?")
 KINDS.update(dict.fromkeys(("fingerprint.cpus_online", "fingerprint.mtu", "sample.retransmits"), "whole?"))
 KINDS.update({"fingerprint.clock_step_s": "signed?", "sample.mono_s": "number", "sample.wall_s": "number"})

@@ -44,17 +44,17 @@ def test_the_matrix_is_the_published_one():
         ("strWrite", 30720, None, "out"),
     )
     assert network.CONNECTIONS == (1, 10, 50, 250)
-    names = names_of("workload", workload="network", session=SESSION)
+    names = names_of("measure_workload", workload="network", session=SESSION)
     assert len(names) == len(set(names)) == 20
     assert {"pingpong-latency", "pingpong-onlTrans-x10", "pingpong-strWrite-x250"} <= set(names)
 
 
 def test_names_from_what_a_playbook_may_write():
     given = {"kinds": "strRead,latency", "connections": "1,10"}
-    names = names_of("workload", workload="network", session=dict(SESSION, tool="netperf"), network=given)
+    names = names_of("measure_workload", workload="network", session=dict(SESSION, tool="netperf"), network=given)
     assert names == ["netperf-strRead", "netperf-latency", "netperf-strRead-x10", "netperf-latency-x10"]
     with pytest.raises(ValueError):
-        names_of("workload", workload="network", session=SESSION, network={"connections": "many"})
+        names_of("measure_workload", workload="network", session=SESSION, network={"connections": "many"})
 
 
 def test_records_of_a_round(session):

@@ -123,7 +123,7 @@ def put_program(path):
 
 def test_where_niping_is_found_and_in_which_order(tmp_path):
     root, bin_folder = str(tmp_path), str(tmp_path / "bin")
-    assert niping.find(None, bin_folder, root) is None
+    assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) is None
     places = (
         "bin/niping",
         "usr/sap/hostctrl/exe/niping",
@@ -132,14 +132,14 @@ def test_where_niping_is_found_and_in_which_order(tmp_path):
     )
     for place in places:
         program = put_program(os.path.join(root, place))
-        assert niping.find(None, bin_folder, root) == program
+        assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) == program
     os.chmod(program, 0o644)
-    assert niping.find(None, bin_folder, root) == os.path.join(root, places[2])
+    assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) == os.path.join(root, places[2])
 
 
 def test_a_path_that_is_no_program_is_an_error():
     with pytest.raises(MeasureError, match="/nowhere/niping is no executable file"):
-        niping.find("/nowhere/niping", "/usr/bin")
+        programs.find("niping", "/nowhere/niping", "/usr/bin")
 
 
 def test_the_environment_has_c_locale_and_the_programs_own_libraries(monkeypatch):
@@ -159,13 +159,20 @@ def test_commands():
 
 @pytest.mark.parametrize(
     "text, version",
-    [("kernel release 753\n", "753"), ("Version: 7.77 PL 500", "7.77"), ("self test o.k.", "unknown"), ("", "unknown")],
+    [
+        ("kernel release 753\n", "753"),
+        ("Version: 7.77 PL 500", "7.77"),
+        ("Release 7.22.\n", "7.22"),
+        ("self test o.k.", "unknown"),
+        ("", "unknown"),
+    ],
 )
-def test_version_only_where_it_is_named(text, version):
-    assert niping.parse_version(text) == version
+def test_version_only_where_it_is_named(text, version, monkeypatch):
+    monkeypatch.setattr(programs, "ask", lambda _argv: text)
+    assert programs.version("n", *niping.VERSION) == version
 
 
 def test_version_of_a_program():
-    assert niping.version(STANDIN) == "1"
+    assert programs.version(STANDIN, *niping.VERSION) == "1"
     with pytest.raises(MeasureError, match="/nowhere/niping cannot be run"):
-        niping.version("/nowhere/niping")
+        programs.version("/nowhere/niping", *niping.VERSION)

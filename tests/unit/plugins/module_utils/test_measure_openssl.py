@@ -10,6 +10,7 @@ from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import openssl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from measuring import ALONE, UNIT, errors, plan
 
 FIXTURES = os.path.join(UNIT, "fixtures", "openssl")
@@ -66,13 +67,13 @@ def test_a_process_that_is_missing_is_no_sum():
 
 
 def test_names_are_the_published_shapes():
-    names = names_of("workload", workload="openssl")
+    names = names_of("measure_workload", workload="openssl")
     assert len(names) == 18 and len(set(names)) == 18
     assert names[:3] == ["openssl-aes-128-gcm-256B", "openssl-aes-128-gcm-1024B", "openssl-aes-128-gcm-8192B"]
     shape = {"ciphers": ["aes-256-xts"], "bytes": 8192, "processes": "4"}
-    assert names_of("workload", workload="openssl", openssl=shape) == ["openssl-aes-256-xts-8192B-x4"]
+    assert names_of("measure_workload", workload="openssl", openssl=shape) == ["openssl-aes-256-xts-8192B-x4"]
     with pytest.raises(ValueError):
-        names_of("workload", workload="openssl", openssl={"bytes": ["many"]})
+        names_of("measure_workload", workload="openssl", openssl={"bytes": ["many"]})
 
 
 def test_commands():
@@ -98,13 +99,14 @@ def test_whole_seconds(wanted, seconds):
         ),
     ],
 )
-def test_version_with_the_build_of_the_distribution(text, version):
-    assert openssl.parse_version(text, "openssl") == version
+def test_version_with_the_build_of_the_distribution(text, version, monkeypatch):
+    monkeypatch.setattr(programs, "ask", lambda _argv: text)
+    assert programs.version("openssl", *openssl.VERSION) == version
 
 
 def test_another_program_is_no_openssl():
     with pytest.raises(MeasureError, match="/bin/echo is no openssl, it said: version"):
-        openssl.version("/bin/echo")
+        programs.version("/bin/echo", *openssl.VERSION)
 
 
 @pytest.mark.parametrize(

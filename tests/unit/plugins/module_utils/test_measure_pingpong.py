@@ -6,6 +6,7 @@ import array
 import random
 import socket
 import threading
+import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
@@ -72,7 +73,7 @@ def test_every_byte_goes_there_and_back(pair, size, loops):
     near, far = pair
     other = threading.Thread(target=pingpong.echo, args=(far, size, loops))
     other.start()
-    samples = pingpong.microseconds(pingpong.exchange(near, size, loops))
+    samples = [sample * pingpong._to_us for sample in pingpong.exchange(near, size, loops)]
     other.join(PATIENCE)
     assert not other.is_alive()
     assert len(samples) == loops
@@ -81,6 +82,39 @@ def test_every_byte_goes_there_and_back(pair, size, loops):
     near.setblocking(False)
     with pytest.raises(BlockingIOError):
         near.recv(1)
+
+
+def test_with_a_rate_a_stall_counts_for_all_that_waited_for_it(pair):
+    near, far = pair
+
+    def stall():
+        pingpong.echo(far, 10, 100)
+        time.sleep(0.4)
+        pingpong.echo(far, 10, 900)
+
+    other = threading.Thread(target=stall)
+    other.start()
+    begin = time.monotonic()
+    samples = [sample * pingpong._to_us for sample in pingpong.exchange(near, 10, 1000, rate=500)]
+    assert time.monotonic() - begin >= 999 / 500.0
+    other.join(PATIENCE)
+    # the one that met the stall of 0.4 s, which began when it was nearly due, and those of its first 0.28 s
+    assert samples[100] >= 390000 and min(samples[100:240]) >= 100000
+
+
+def test_a_rate_that_cannot_be_kept_is_an_error(pair):
+    near, far = pair
+
+    def slow():
+        for _index in range(50):
+            pingpong.echo(far, 10, 1)
+            time.sleep(0.002)
+
+    other = threading.Thread(target=slow)
+    other.start()
+    with pytest.raises(MeasureError, match="1000 round trips a second are too many here: .* lower rate"):
+        pingpong.exchange(near, 10, 50, rate=1000)
+    other.join(PATIENCE)
 
 
 def test_a_message_that_arrives_in_pieces_is_put_together(pair):

@@ -151,6 +151,15 @@ def test_parallel_connections_are_a_workload_of_their_own(session):
     assert [run["metrics"]["round_trips"] for run in record["runs"]] == [300, 300]
 
 
+def test_a_rate_is_a_workload_of_its_own(session):
+    record = round_of(session, bytes=[100], loops=0, run_seconds=0.2, rate=200, connections=2)[0]
+    workload = record["workload"]
+    assert workload["name"] == "pingpong-100B-rate200-x2" and workload["params"] == {"rate_per_s": 200}
+    assert workload["argv"][-6:] == ["--rate", "200", "--loops", "40", "--connections", "2"]
+    assert all(run["ok"] and run["metrics"]["round_trips"] == 80 for run in record["runs"])
+    assert round_of(session, bytes=[100], loops=10)[0]["workload"]["params"] == {}
+
+
 def test_how_many_loops_a_run_needs_is_found_out_and_kept(session):
     record = round_of(session, loops=0, run_seconds=0.1, runs=3)[0]
     loops = record["workload"]["loops"]

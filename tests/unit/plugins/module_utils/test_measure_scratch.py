@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import temporary
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from measuring import wait_until
 
 MOUNTS = """\
@@ -30,7 +31,7 @@ def names(folder):
 
 def test_the_folder_is_new_and_goes_with_all_that_is_in_it(tmp_path):
     write(tmp_path / "work-mine")
-    made = fio.Scratch(str(tmp_path), "work-", 1000)
+    made = fio.scratch(str(tmp_path), "work-", 1000)
     assert os.path.dirname(made.path) == str(tmp_path) and os.listdir(made.path) == []
     assert os.stat(made.path).st_mode & 0o077 == 0
     os.mkdir(os.path.join(made.path, "deep"))
@@ -43,7 +44,7 @@ def test_killed_without_a_word_it_goes_all_the_same(tmp_path):
     pid = os.fork()
     if pid == 0:
         try:
-            write(os.path.join(fio.Scratch(str(tmp_path), "work-", 1000).path, "file"))
+            write(os.path.join(fio.scratch(str(tmp_path), "work-", 1000).path, "file"))
             os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)
@@ -52,13 +53,13 @@ def test_killed_without_a_word_it_goes_all_the_same(tmp_path):
 
 
 def test_what_an_earlier_one_left_goes_and_what_is_in_use_stays(tmp_path):
-    used = fio.Scratch(str(tmp_path), "work-", 1000)
+    used = fio.scratch(str(tmp_path), "work-", 1000)
     (tmp_path / "work-left").mkdir()
     write(tmp_path / "work-left" / "file")
     (tmp_path / "other-left").mkdir()
     write(tmp_path / "work-a-file")
     (tmp_path / "work-link").symlink_to(tmp_path / "other-left")
-    later = fio.Scratch(str(tmp_path), "work-", 1000)
+    later = fio.scratch(str(tmp_path), "work-", 1000)
     stays = ["other-left", "work-a-file", "work-link"]
     assert names(tmp_path) == sorted(stays + [os.path.basename(made.path) for made in (used, later)])
     later.remove()
@@ -69,9 +70,9 @@ def test_what_an_earlier_one_left_goes_and_what_is_in_use_stays(tmp_path):
 def test_a_folder_that_stays_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(temporary.shutil, "rmtree", lambda path, ignore_errors: None)
     monkeypatch.setattr(temporary, "_REMOVE_SECONDS", 0)
-    made = fio.Scratch(str(tmp_path), "work-", 1000)
+    made = fio.scratch(str(tmp_path), "work-", 1000)
     with pytest.raises(MeasureError, match="%s could not be removed" % made.path):
-        made.remove()
+        programs.remove(made)
 
 
 def test_half_of_what_is_free_is_the_most():
@@ -83,7 +84,7 @@ def test_half_of_what_is_free_is_the_most():
 def test_too_little_room_is_said_before_anything_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr(fio, "free_bytes", lambda directory: 999)
     with pytest.raises(MeasureError, match="more than half"):
-        fio.Scratch(str(tmp_path), "work-", 500)
+        fio.scratch(str(tmp_path), "work-", 500)
     assert names(tmp_path) == []
 
 
@@ -91,7 +92,7 @@ def test_too_little_room_is_said_before_anything_is_made(tmp_path, monkeypatch):
 def test_no_directory_no_folder(tmp_path, name):
     write(tmp_path / "file")
     with pytest.raises(MeasureError, match="%s is no directory" % name):
-        fio.Scratch(str(tmp_path / name), "work-", 1)
+        fio.scratch(str(tmp_path / name), "work-", 1)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,15 @@ def test_smc_is_measured_with_pingpong(tool):
     assert niping_request.choose(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
 
 
+def test_a_rate_is_kept_by_pingpong_alone():
+    assert niping_request.choose("auto", measuring.STANDIN, "", "tcp", 500) == ("pingpong", None, [])
+    with pytest.raises(
+        MeasureError,
+        match="rate is 500, but niping sends as soon as it has an answer: set tool to pingpong, or rate to 0",
+    ):
+        niping_request.choose("niping", measuring.STANDIN, "", "tcp", 500)
+
+
 def test_niping_opens_no_smc_sockets():
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
         niping_request.choose("niping", measuring.STANDIN, "", "smc")

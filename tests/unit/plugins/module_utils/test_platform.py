@@ -91,6 +91,8 @@ def test_the_first_of_two_lines_counts():
     ],
 )
 def test_virtualization(host, guests, kind):
+    assert hardware.virtualization(host) is None
+    grow(host, {"/proc/cpuinfo": "processor\t: 0\nvendor_id\t: GenuineIntel\n"})
     assert hardware.virtualization(host) == "none"
     grow(host, {"/proc/sysinfo": synthetic.sysinfo(guests=guests)})
     assert hardware.virtualization(host) == kind

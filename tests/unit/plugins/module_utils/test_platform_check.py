@@ -7,7 +7,7 @@ import socket
 import captured
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, routes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 
 CONTROL = "/sys/devices/system/cpu/smt/control"
@@ -261,7 +261,7 @@ def test_other_ends_of_the_way(way, interface, verdict, words):
 
 @pytest.mark.parametrize("system", ["Linux", "AIX"])
 def test_hipersockets_are_of_z(way, system):
-    found = way({"/proc/sysinfo": ""} if system == "Linux" else {}, system=system)
+    found = way({"/proc/sysinfo": "", "/proc/cpuinfo": "processor : 0\n"} if system == "Linux" else {}, system=system)
     assert (found["verdict"], found["before"]["running"]) == ("not_applicable", None)
     assert "one IBM Z machine" in found["reason"]
 
@@ -306,7 +306,7 @@ def test_every_address_is_tried(monkeypatch):
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
     assert checks.interface_to("db", "/") == "lo"
-    monkeypatch.setattr(checks, "route_interface", lambda *_arguments: None)
+    monkeypatch.setattr(routes, "route_interface", lambda *_arguments: None)
     with pytest.raises(OSError, match="Permission denied|no route"):
         checks.interface_to("db", "/")
 

@@ -10,8 +10,8 @@ import captured
 import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.kernel import parse_os_release
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import facts as _platform_facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.distribution import parse_os_release
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 
 CPUS = "/sys/devices/system/cpu/"
@@ -248,7 +248,7 @@ def test_an_empty_tree_has_every_key_and_knows_nothing(look):
     large = _platform_facts.facts(ReadingHost("/nowhere"), "AIX")
     assert set(found) == set(large)
     known = {key for key, value in found.items() if value not in (None, [])}
-    assert known == {"system", "virtualization", "cpus", "polarization", "topology", "hiperdispatch"}
+    assert known == {"system", "cpus", "polarization", "topology", "hiperdispatch"}
     assert found["cpus"] == dict.fromkeys(("online", "offline", "deconfigured"), NOTHING)
 
 
@@ -274,7 +274,7 @@ def test_aix(tmp_path, monkeypatch, out, level):
     host, asked = ReadingHost(str(tmp_path)), []
     monkeypatch.setattr(host, "run", lambda argv, timeout=30: asked.append(argv) or Result(0, out, ""))
     found = _platform_facts.facts(host, "AIX")
-    assert asked == [["oslevel", "-s"]]
+    assert asked == [["oslevel", "-s"], ["lparstat", "-i"]] and found["capacity"]["entitled_cores"] is None
     assert found["aix_level"] == level
     assert [(one["sid"], one["number"], one["type"]) for one in found["sap_instances"]] == [("C11", "00", "D")]
     assert (found["system"], found["virtualization"]) == ("AIX", "none")

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 import smckernel
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import namespaces, netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, smc_checks, smc_facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from kernel import KernelHost
@@ -135,14 +135,37 @@ def test_devices_and_counters_are_remarks(check, monkeypatch):
         "SMCR device mlx5_0 port 1 of %s, active, PNET id SAPNET" % socket.if_indextoname(1),
         "SMCR device mlx5_0 port 1, not active, no PNET id",
         "SMC-R in this network namespace, since the module smc was loaded: 4 connections of version 1, 2 of version 2",
-        "fallbacks to TCP since then: 6; reasons: 6 " + NO_SMC,
+        "fallbacks to TCP in this network namespace, since the module smc was loaded: 6; reasons: 6 " + NO_SMC,
+    ]
+
+
+def test_the_counters_of_other_network_namespaces_are_remarks(check, monkeypatch, tmp_path):
+    for pid, namespace in (("self", 1), ("3", 1), ("20", 2), ("21", 2), ("100", 3)):
+        (tmp_path / "proc" / pid / "ns").mkdir(parents=True)
+        (tmp_path / "proc" / pid / "ns/net").symlink_to("net:[%d]" % namespace)
+    entered = []
+
+    def inside(path, ask):
+        entered.append(path)
+        if path == "/proc/100/ns/net":
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        return ask()
+
+    monkeypatch.setattr(namespaces, "inside", inside)
+    generic = {7: [{7: smckernel.counters(server_v2=2)}], 8: [{8: smckernel.fallback(0x03010000, 6, 4, 2, "client")}]}
+    found = check(line(PEER, 40001), [smc("SMCR", 40001)], generic=generic)
+    assert entered == ["/proc/20/ns/net", "/proc/100/ns/net"]
+    assert found["remarks"][2:] == [
+        "SMC-R in the network namespace of process 20: 0 connections of version 1, 2 of version 2",
+        "fallbacks to TCP in the network namespace of process 20: 6; reasons: 6 " + NO_SMC,
     ]
 
 
 def test_a_reason_without_a_count_is_shown_without_one():
     stats = {"fallbacks": 6, "fallback_reasons": [{"reason": NO_SMC, "count": None}]}
     found = smc_facts.sentences({"devices": None, "ueids": None, "stats": stats})
-    assert found == ["fallbacks to TCP since then: 6; reasons: " + NO_SMC]
+    start = "fallbacks to TCP in this network namespace, since the module smc was loaded: 6; reasons: "
+    assert found == [start + NO_SMC]
 
 
 def test_a_kernel_without_devices_says_so(check):

@@ -93,7 +93,10 @@ def test_entitlement_that_moves_is_drift_until_the_next_run(tmp_path):
         "the mask holds the vertical:low CPUs 4-7, which get only the time that other LPARs leave; "
         "cpus: entitled leaves them out"
     ) in found["remarks"]
-    assert "entitlement now: high 0-1, medium 2-3, low 4-15; PR/SM can move it: verify regularly" in found["remarks"]
+    assert (
+        "entitlement now: high 0-1, medium 2-3, low 4-15 (between 3.0 and 3.5 of 16 online cores); PR/SM can move it: "
+        "verify regularly"
+    ) in found["remarks"]
     assert only(run(host, cpus="entitled"))["verdict"] == "changed" and cpus_of(host) == "0-3"
 
 

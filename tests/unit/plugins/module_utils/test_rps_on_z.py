@@ -5,7 +5,7 @@
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _cpuplugd
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import services
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params
 
@@ -92,7 +92,7 @@ def test_cpuplugd_takes_cpus_away_unless_it_leaves_vertical_ones_alone(
     host.fill("/etc/cpuplugd.conf", 'HOTUNPLUG="(idle > 1)"')
     if dispatching is not None:
         host.fill("/sys/devices/system/cpu/dispatching", dispatching)
-    monkeypatch.setattr(_cpuplugd, "services", lambda host: [{"service": "cpuplugd", "version": version}])
+    monkeypatch.setattr(services, "services", lambda host: [{"service": "cpuplugd", "version": version}])
     record = run(host)["tuning"][0]
     assert [other["line"] for other in record["conflicts"]] == lines
     assert record["verdict"] == "changed"

@@ -9,7 +9,7 @@ import struct
 import pytest
 import smckernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_facts, smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import facts, smc_facts, smc_sockets
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel import KernelHost
@@ -196,7 +196,7 @@ def test_everything_that_the_kernel_tells(monkeypatch):
         smckernel.smc_socket("SMCR", state="LISTEN"),
     ]
     smckernel.Answers(monkeypatch, netlink, sockets, generic=generic())
-    found = smc_facts.smc(LoadedHost())
+    found = smc_facts.smc()
     assert found["sockets"] == [
         {"peer": "10.0.0.2", "mode": "SMCR", "fallback": None, "count": 2},
         {"peer": "10.0.0.3", "mode": "TCP", "fallback": "0x03010000 (the peer does not support SMC)", "count": 1},
@@ -228,18 +228,18 @@ def test_everything_that_the_kernel_tells(monkeypatch):
 
 def test_the_interface_of_a_device_is_named(monkeypatch):
     smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=1, active=0)}]})
-    (device,) = smc_facts.smc(LoadedHost())["devices"]
+    (device,) = smc_facts.smc()["devices"]
     assert (device["interface"], device["active"]) == (socket.if_indextoname(1), False)
 
 
 def test_an_interface_that_is_gone_is_unknown(monkeypatch):
     smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=999999)}]})
-    assert smc_facts.smc(LoadedHost())["devices"][0]["interface"] is None
+    assert smc_facts.smc()["devices"][0]["interface"] is None
 
 
 def test_a_kernel_before_the_family_tells_of_sockets_only(monkeypatch):
     smckernel.Answers(monkeypatch, netlink, [smckernel.smc_socket(why=None)], family=None)
-    found = smc_facts.smc(LoadedHost())
+    found = smc_facts.smc()
     assert [entry["mode"] for entry in found["sockets"]] == ["SMCR"]
     assert (found["devices"], found["ueids"], found["stats"]) == (None, None, None)
 
@@ -248,18 +248,18 @@ def test_what_a_kernel_does_not_know_yet_is_null_and_the_rest_is_told(monkeypatc
     smckernel.Answers(
         monkeypatch, netlink, generic={5: [], 6: []}, error=OSError(errno.ENOENT, "there is no smc_diag here")
     )
-    assert smc_facts.smc(LoadedHost()) == {"sockets": None, "devices": [], "ueids": None, "stats": None}
+    assert smc_facts.smc() == {"sockets": None, "devices": [], "ueids": None, "stats": None}
 
 
 def test_without_smc_nothing_is_asked(monkeypatch):
     smckernel.Answers(monkeypatch, netlink, error=AssertionError("asked"))
     host = LoadedHost()
     host.protocols = "protocol\nTCP\n"
-    assert smc_facts.smc(host) is None
+    assert facts.smc(host) is None
 
 
 def test_a_captured_folder_is_not_asked_for_this_machines_sockets(monkeypatch, tmp_path):
     smckernel.Answers(monkeypatch, netlink, error=AssertionError("asked"))
     host = KernelHost(tmp_path)
     host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
-    assert smc_facts.smc(host) is None
+    assert facts.smc(host) is None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The faces platform_info and platform_check: what they take, what they return, and that they never change anything."""
+"""The faces platform_info and platform_settings_info: what they take and return, and that they change nothing."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import net
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.modules import platform_check, platform_info
+from ansible_collections.zpower.sap_tuning.plugins.modules import platform_info, platform_settings_info
 from modules import caller
 
 CHECKOUT = Path(__file__).resolve().parents[4]
@@ -39,7 +39,7 @@ def warnings(monkeypatch):
 
 @pytest.fixture
 def check(monkeypatch, capsys):
-    return caller(platform_check.main, monkeypatch, capsys)
+    return caller(platform_settings_info.main, monkeypatch, capsys)
 
 
 PAGE = os.path.join(os.path.dirname(platform_info.__file__), "..", "..", "docs", "platform.md")
@@ -90,7 +90,7 @@ def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, inf
     assert set(found) == set(contains) == set(known)
     # a captured tree does not tell of SMC
     smckernel.Answers(monkeypatch, netlink, family=None)
-    found["smc"] = smc_facts.smc(smckernel.LoadedHost())
+    found["smc"] = smc_facts.smc()
     # one interface stands for all
     found["interfaces"] = found["interfaces"]["enc600"]
     # this kernel has no SMC, so its facts have no more than their first level
@@ -156,7 +156,7 @@ def test_mistyped_wishes_are_refused(check, arguments, words):
 def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
     captured.grow(tmp_path, synthetic.large_lpar(1))
     host = ReadingHost(str(tmp_path))
-    monkeypatch.setattr(platform_check, "host_and_system", lambda root: (host, "Linux"))
+    monkeypatch.setattr(platform_settings_info, "host_and_system", lambda root: (host, "Linux"))
 
     def tree():
         return {str(path): path.lstat().st_mtime_ns for path in tmp_path.rglob("*")}

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from ansible_collections.zpower.sap_tuning.plugins.modules import enqt, niping, workload
+from ansible_collections.zpower.sap_tuning.plugins.modules import enqt, measure_workload, niping
 from enqueueing import ENQ_ADMIN, ENQT, standin
 from measuring import QUICK, SEARCH_PATH, STANDIN, errors, free_port, measured
 from modules import caller
@@ -21,7 +21,7 @@ PINGPONG = {"kinds": ["latency", "strRead"], "connections": [1, 2]}
 @pytest.fixture
 def faces(monkeypatch, capsys):
     """The three modules by name, each as a function of its options."""
-    mains = {"niping": niping.main, "workload": workload.main, "enqt": enqt.main}
+    mains = {"niping": niping.main, "measure_workload": measure_workload.main, "enqt": enqt.main}
     return {name: caller(main, monkeypatch, capsys) for name, main in mains.items()}
 
 
@@ -48,9 +48,9 @@ def test_pingpong_serves_both_modules_again_and_again(faces):
     session = start(faces["niping"], tool="pingpong")
     try:
         assert set(rounds_of(faces["niping"], session, bytes=[1, 500], connections=2)) == {None}
-        assert set(rounds_of(faces["workload"], session, workload="network", network=PINGPONG)) == {None}
+        assert set(rounds_of(faces["measure_workload"], session, workload="network", network=PINGPONG)) == {None}
     finally:
-        stop(faces["workload"], session, workload="network")
+        stop(faces["measure_workload"], session, workload="network")
 
 
 def test_niping(faces):
@@ -70,12 +70,12 @@ def test_network_tools(faces, tool, monkeypatch):
     if shutil.which(program.SERVER) is None:
         pytest.skip("no %s on this machine" % program.SERVER)
     kinds = [kind for kind in ("latency", "strRead", "strWrite") if kind in program.Workload.kinds]
-    session = start(faces["workload"], workload="network", network={"tool": tool})
+    session = start(faces["measure_workload"], workload="network", network={"tool": tool})
     try:
         network = {"tool": tool, "kinds": kinds, "connections": [1]}
-        assert set(rounds_of(faces["workload"], session, workload="network", network=network)) == {None}
+        assert set(rounds_of(faces["measure_workload"], session, workload="network", network=network)) == {None}
     finally:
-        stop(faces["workload"], session, workload="network")
+        stop(faces["measure_workload"], session, workload="network")
 
 
 @pytest.mark.parametrize("kind, program", [("ENSA1", ENQT), ("ENSA2", ENQ_ADMIN)])

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
-from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_check, smc, smc_sysctls
+from ansible_collections.zpower.sap_tuning.plugins.modules import niping, platform_settings_info, smc, smc_sysctls
 from modules import caller
 from sapsystem import D00
 from smckernel import SYSCTLS, SmcHost
@@ -111,7 +111,7 @@ def test_every_sysctl_is_documented(sysctls):
 
 def test_the_check_takes_peers(monkeypatch, capsys):
     monkeypatch.setattr(smc_sockets, "kernel_has_smc", lambda host: False)
-    records = caller(platform_check.main, monkeypatch, capsys)(smc_peers=["127.0.0.1"])["tuning"]
+    records = caller(platform_settings_info.main, monkeypatch, capsys)(smc_peers=["127.0.0.1"])["tuning"]
     assert [record["subject"] for record in records] == ["SMT", "SMC"]
     assert records[1]["wanted"] == {"smc_peers": ["127.0.0.1"]}
 

@@ -15,7 +15,7 @@ import sys
 import pytest
 from aix import AixHost
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.zpower.sap_tuning.plugins.module_utils import _tunings
+from ansible_collections.zpower.sap_tuning.plugins.module_utils import _engine, _machine, _tunings
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.places import folder_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
@@ -24,6 +24,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_limits import limit_text
 from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
 from basekernel import base_files
+from kernel import KernelHost
 from modules import caller
 from sapsystem import SapHost
 from smckernel import SYSCTLS, SmcHost
@@ -589,3 +590,57 @@ def test_only_the_tunings_with_files_are_imported_for_the_way_back(tmp_path):
     Host(str(tmp_path)).write("/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf", "# by hand\n")
     found = imported(ALL, tmp_path)
     assert found & set(ALL) == {"cpu_polarization"} and {"run", "journal"} <= found
+
+
+VERIFY = """
+import json, sys
+import %s as tunings
+from ansible.module_utils import basic
+from %s import Host
+from %s import entry_point
+from %s import reading
+options, root, check = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3] == "check"
+machine = reading.ReadingHost
+entry_point.Host, reading.ReadingHost = lambda: Host(root), lambda: machine(root)
+arguments = {"tunings": options, "check_platform": True, "platform": {"tunings": list(options)}}
+arguments.update(_ansible_check_mode=check, _ansible_remote_tmp=root)
+basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+basic._ANSIBLE_PROFILE = "legacy"
+try:
+    tunings.main()
+except SystemExit:
+    print()
+print(" ".join(sys.modules))
+""" % (tunings.__name__, Host.__module__, _engine.__name__, _machine.__name__)
+
+
+def after_rps(root, mode):
+    """(the result for rps, the files of the collection that were imported) of a process below root."""
+    KernelHost(root).interface("hsi0", queues=2)
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+    command = [sys.executable, "-c", VERIFY, json.dumps({"rps": {"interfaces": ["hsi0"]}}), str(root), mode]
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+    lines = done.stdout.decode().split("\n")
+    result = json.loads(next(line for line in lines if line.startswith("{")))
+    start = _engine.__name__.rpartition(".")[0] + "."
+    names = [name[len(start) :] for name in lines[-2].split() if name.startswith(start)]
+    return result["tunings"]["rps"], {name for name in names if "." in name}
+
+
+LATE = {"_engine." + name for name in ("archive", "confirm", "lease", "service", "setter", "way_back")}
+
+
+def test_a_verify_of_rps_imports_only_what_it_needs(tmp_path):
+    """Ansible's archive has no bytecode, so each file that is imported is compiled in each call."""
+    result, found = after_rps(tmp_path, "check")
+    assert result["msg"] == "1 drifted"
+    assert len(found) <= 40, sorted(found)
+    assert {name.split(".")[0] for name in found} == {"_host", "_engine", "_machine", "_sap", "_tunings"}
+    needless = ("_sap.sapcontrol", "_machine.smc", "_machine.routes", "_host.netlink", "_engine.captured")
+    assert not [name for name in found if name.startswith(needless)] and not found & LATE
+
+
+def test_a_call_that_changes_something_imports_its_way_back_before(tmp_path):
+    """A guardian can import nothing, and the service of a probation has only the files that the call imported."""
+    result, found = after_rps(tmp_path, "change")
+    assert result["msg"] == "1 changed" and found >= LATE

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
-from ansible_collections.zpower.sap_tuning.plugins.modules import workload
+from ansible_collections.zpower.sap_tuning.plugins.modules import measure_workload
 from measuring import QUICK, free_port, listens, server
 from modules import caller
 
@@ -22,7 +22,7 @@ SESSION = {"tool": "pingpong", "port": 1, "control_port": 1, "token": "012345678
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    return caller(workload.main, monkeypatch, capsys)
+    return caller(measure_workload.main, monkeypatch, capsys)
 
 
 def test_start_measure_stop(call):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module workload with a program of the user's: alone, with a server that samples, and what a wrong call hears."""
+"""measure_workload with a program of the user's: alone, with a server that samples, and what a wrong call hears."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from ansible.module_utils import basic
-from ansible_collections.zpower.sap_tuning.plugins.modules import workload
+from ansible_collections.zpower.sap_tuning.plugins.modules import measure_workload
 from measuring import QUICK
 from modules import caller
 
@@ -23,7 +23,7 @@ EMPTY = {"workload": "command", "command": []}
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    return caller(workload.main, monkeypatch, capsys)
+    return caller(measure_workload.main, monkeypatch, capsys)
 
 
 def test_a_program_alone(call):

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module workload with fio and openssl: this host alone, without a server."""
+"""The module measure_workload with fio and openssl: this host alone, without a server."""
 
 import os
 import shutil
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.modules import workload
+from ansible_collections.zpower.sap_tuning.plugins.modules import measure_workload
 from measuring import QUICK
 from modules import caller
 
@@ -17,7 +17,7 @@ needs_programs = pytest.mark.skipif(
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    return caller(workload.main, monkeypatch, capsys)
+    return caller(measure_workload.main, monkeypatch, capsys)
 
 
 @needs_programs

@@ -72,6 +72,14 @@ def test_a_change_within_a_state_is_not_comparable():
     assert report["comparability"][0]["before"] == "1500, 8192"
 
 
+ENTITLED = [
+    (None, "3.0 to 3.5 cores (polarization)", "IMPROVED"),
+    ("3.2 cores (diag_204)", None, "IMPROVED"),
+    ("3.2 cores (diag_204)", "3.2 cores (diag_204)", "IMPROVED"),
+    ("3.2 cores (diag_204)", "4.0 cores (diag_204)", "NOT COMPARABLE"),
+]
+
+
 def test_items_that_are_only_shown_decide_nothing():
     def change(record):
         record["fingerprint"]["client"].update(python="3.11.2", rps_cpus={"rx-0": "ffff"})
@@ -79,6 +87,19 @@ def test_items_that_are_only_shown_decide_nothing():
     report = report_of(spoil(records_of(), change, "after"))
     assert main(report)["verdict"] == "IMPROVED"
     assert [item["item"] for item in report["comparability"]] == ["client.python", "client.rps_cpus"]
+
+
+@pytest.mark.parametrize(("before", "after", "verdict"), ENTITLED)
+def test_an_entitlement_has_to_match_if_both_states_know_it(before, after, verdict):
+    """A switch to vertical polarization makes it known, and must not end the comparison."""
+    records = records_of()
+    for phase, value in (("before", before), ("after", after)):
+        spoil(records, lambda record, value=value: record["fingerprint"]["client"].update(entitlement=value), phase)
+    report = report_of(records)
+    assert main(report)["verdict"] == verdict
+    shown = [(entry["item"], entry["before"], entry["after"]) for entry in report["comparability"]]
+    assert shown == ([] if before == after else [("client.entitlement", before or "unknown", after or "unknown")])
+    assert main(report_of(records, expected_change=["entitlement"]))["verdict"] == "IMPROVED"
 
 
 def test_a_failed_round_without_fingerprint_spoils_nothing():

@@ -45,8 +45,9 @@ class Marked(str):
 def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: Path) -> None:
     made = make()
     assert errors(json.loads(json.dumps(made))) == []
-    files.write(made, tmp_path / "run", ["json"])
-    assert files.read(tmp_path / "run" / "verify.json") == json.loads(json.dumps(made))
+    files.write(made, tmp_path / "verify" / "run", ["json"])
+    made["run"]["previous"] = None
+    assert files.read(tmp_path / "verify" / "run" / "verify.json") == json.loads(json.dumps(made))
 
 
 @pytest.mark.parametrize("verdict", ["unknown", "observed"])
@@ -54,8 +55,8 @@ def test_evidence_of_versions_with_fewer_verdicts_can_be_read(verdict: str, tmp_
     made = samples.site()
     del made["totals"]["verdicts"][verdict]
     assert errors(json.loads(json.dumps(made))) == []
-    files.write(made, tmp_path / "run", ["json"])
-    assert files.read(tmp_path / "run" / "verify.json")["totals"]["verdicts"][verdict] == 0
+    files.write(made, tmp_path / "verify" / "run", ["json"])
+    assert files.read(tmp_path / "verify" / "run" / "verify.json")["totals"]["verdicts"][verdict] == 0
 
 
 def test_the_schema_knows_the_same_words() -> None:
@@ -220,7 +221,8 @@ class TestFiles:
         assert begun["result"] == "unfinished" and begun["totals"]["outcomes"]["not_reached"] == 2
         written = files.write(samples.site(), folder)
         assert written.changed and sorted(written.paths) == sorted(files.FORMATS)
-        assert sorted(path.name for path in folder.iterdir()) == sorted(f"verify.{form}" for form in files.FORMATS)
+        names = [files.SUMS, *(f"verify.{form}" for form in files.FORMATS)]
+        assert sorted(path.name for path in folder.iterdir()) == sorted(names)
         assert files.read(folder / "verify.json")["result"] == "error"
         assert (folder / "verify.prom").stat().st_mode & 0o777 == 0o644
         assert not files.write(samples.site(), folder).changed

@@ -140,14 +140,16 @@ class TestPage:
         assert all("checked" in a for a in fields if a["type"] == "checkbox")
         for ident in {a["id"] for a in fields} - {"show-all"}:
             state = ":not(:checked)" if ident.startswith("tuning-") else ":checked"
-            assert f"main:has(#{ident}{state})" in style
+            assert f".filters:has(#{ident}{state})" in style
 
     def test_every_verdict_and_outcome_can_be_filtered(self) -> None:
+        """By the field itself: a browser asks ``:has()`` of what holds the table again for each of its rows."""
         style = render(empty(), "html").partition("</style>")[0]
+        assert set(re.findall(r"([^\s,}]*):has\(#", style)) == {".filters"}
         for name in {*VERDICTS, *OUTCOMES, "bad"} - {"ok"}:
-            assert f"main:has(#show-{name}:checked) .matrix tbody tr:not(.m-{name})" in style, name
+            assert f".filters:has(#show-{name}:checked) ~ .scroll .matrix tbody tr:not(.m-{name})" in style, name
         for number in range(to_html.FILTERED):
-            assert f"main:has(#tuning-{number}:not(:checked)) .matrix .t{number}" in style
+            assert f".filters:has(#tuning-{number}:not(:checked)) ~ .scroll .matrix .t{number}" in style
         assert {*VERDICTS, *OUTCOMES} == set(view.STYLES)
 
     def test_a_filter_shows_as_many_hosts_as_it_says(self) -> None:

@@ -141,7 +141,7 @@ def test_a_folder_holds_the_slices_and_the_united_files(tmp_path: Path) -> None:
     written = slices.write(part({"app1": "compliant"}), ours)
     assert written.paths["html"] == str(folder / "verify.html")
     assert stored(folder)["headline"] == "All 2 hosts are compliant."
-    assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK}
+    assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK, files.SUMS}
     assert {path.name for path in (folder / "slices").iterdir()} == {ours.path.name, other.path.name}
 
 

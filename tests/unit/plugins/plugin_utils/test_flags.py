@@ -212,7 +212,7 @@ def test_longest_round_trips_are_compared_per_host_and_round_by_round(effect, wo
     (row,) = report_of(spoil(records_of(plan), longer, "after"))["pooled"]
     assert (row["verdict"], row["warnings"]) == (word, word == "IMPROVED")
     assert len(row["guards"]) == 1
-    assert row["guards"][0].startswith("the longest round trip of a run rose to 2.")
+    assert row["guards"][0].startswith("the longest round trip of a run takes 2.")
     late = [record for record in records_of(plan) if record["round"] > 4]
     (row,) = report_of([*spoil(late, longer, "after"), *(r for r in records_of(plan) if r["round"] <= 4)])["pooled"]
     assert row["guards"] == []

@@ -16,7 +16,7 @@ from report_samples import sample
 
 def side(*values: float, count: int = 4000) -> dict[str, Any]:
     points = [[value, (place + 1) / (len(values) + 1)] for place, value in enumerate(values)]
-    return {"count": count, "p50": values[0], "p90": values[-1], "p99": None, "points": points}
+    return {"count": count, "p50": values[0], "p90": values[-1], "p99": None, "p99.9": None, "points": points}
 
 
 def comparison(before: dict[str, Any], after: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def aix_round():
         run["net"] = {"client": {"retransmits": None, "rps_received": None}, "server": None}
     for end in record["fingerprint"].values():
         end.update(system="AIX", interface=None, mtu=None, boot_id=None, rps_cpus=None, smc_r="on")
+        end["entitlement"] = "0.5 cores (lparstat)"
     return record
 
 
@@ -199,3 +200,16 @@ def test_files_of_the_first_version_are_still_valid(name, kind):
     assert stored[kind] and [list(validator(name).iter_errors(item)) for item in stored[kind]] == [[]] * len(
         stored[kind]
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "formats"),
+    [("evidence", {"evidence", "rollout"}), ("sessions", {"measurement", "tunings", "experiment"})],
+)
+def test_files_of_0_9_0_are_still_valid(kind, formats):
+    fixtures = Path(__file__).resolve().parents[2] / "fixtures" / kind
+    stored = json.loads((fixtures / "version-0.9.0.json").read_text(encoding="utf-8"))
+    found = {name: document["schema"].split("/")[1] for name, document in stored.items()}
+    assert set(found.values()) == formats
+    for name, document in stored.items():
+        assert list(validator(found[name]).iter_errors(document)) == [], name

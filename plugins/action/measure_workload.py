@@ -1,0 +1,182 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run the module measure_workload, niping or enqt, keep its records; documented in plugins/modules, in a file each."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._measure.round import entry_point, rounds
+from ..modules import enqt, measure_workload, niping
+from ..plugin_utils._actions.controller import HonestAction
+from ..plugin_utils._actions.measuring import (
+    calibrated_loops,
+    check_writable,
+    collector,
+    encoded,
+    lost,
+    summarize,
+    without_raw,
+    without_server,
+)
+from ..plugin_utils._actions.role_options import templated
+from ..plugin_utils._answers.answers import OF_SERVER_OR_ROUND, RENAMED, Answer
+from ..plugin_utils._pages.text import one_line, shorten
+from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import check_slug
+
+LONGEST_MESSAGE = 4000
+IDS = ("change", "phase", "peer", "results", "protocol")
+"""Options that stay on the controller."""
+
+MODULES: Mapping[str, Any] = {"enqt": enqt, "measure_workload": measure_workload, "niping": niping}
+OF_KIND = {"niping": ("niping", "measure_"), "enqueue": ("enqt", "measure_enqueue_")}
+"""The module of a workload of the role measure, if it is not measure_workload, and the begin of its variables."""
+
+
+def names(module: str, options: Mapping[str, Any]) -> list[str]:
+    """The workloads that a call of a module with these checked options measures."""
+    tools, own = entry_point.chosen(MODULES[module].TOOLS, options)  # type: ignore[no-untyped-call]
+    return [str(name) for name in tools.names(own, (options["session"] or {}).get("tool", ""))]
+
+
+def of_role(given: Mapping[str, Any], value_of: Callable[[str], Any]) -> tuple[str, dict[str, Any]]:
+    """The module and the options for a task of the role measure, from the variables of the role.
+
+    An option has the variable that the role computes for it, else that of the workload, else that of all workloads. If
+    that is empty, the option is not given.
+    """
+    kind = value_of("__measure_workload")
+    module, own = OF_KIND.get(kind, ("measure_workload", "measure_"))
+
+    def values(wanted: Iterable[str], *begins: str) -> dict[str, Any]:
+        variables = {name: next((begin + name for begin in begins if begin + name in given), "") for name in wanted}
+        found = {name: value_of(variable) for name, variable in variables.items()}
+        return {name: value for name, value in found.items() if value not in (None, "", {})}
+
+    spec = {**entry_point.ARGUMENTS, **MODULES[module].ARGUMENTS}
+    options = values(spec, "__measure_", own, "measure_")
+    if spec.get(kind, {}).get("type") == "dict":
+        options[kind] = values(spec[kind]["options"], "__measure_", f"measure_{kind}_")
+    return module, options
+
+
+class ActionModule(HonestAction):
+    module = ""
+    """The name of the module, without that of the collection."""
+
+    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+        name = self._task.action.rpartition(".")[2]
+        self.module = RENAMED.get(name, name)
+        if "side" not in self._task.args and "__measure_side" in given:
+            self.module, options = of_role(given, templated(self._templar, given))
+            self._task.args = {**self._task.args, **options}
+        spec = {**entry_point.ARGUMENTS, **MODULES[self.module].ARGUMENTS}
+        _result, options = self.validate_argument_spec(argument_spec=spec, required_by={"change": "phase"})
+        arguments = {name: value for name, value in self._task.args.items() if name not in IDS}
+        if options["side"] != "client":
+            return self._module(arguments, given)
+        ids = self._ids(options, given)
+        if ids["change"] is not None:
+            self._prepare(arguments, options, ids)
+        outcome = self._module(arguments, given)
+        records = self._records_of(outcome.pop("records", []), ids, options["protocol"])
+        # the role measure starts a server again, but only once per round
+        if given.get("__measure_again") is False and (gone := without_server(records)):
+            return {**outcome, "failed": True, "server_gone": True, "msg": f"nothing was measured: {gone}"}
+        return {**outcome, **(self._keep(records, options["results"], ids) if records else {})}
+
+    def _prepare(self, arguments: dict[str, Any], options: Mapping[str, Any], ids: dict[str, Any]) -> None:
+        """Add what earlier records of the change determine; ValueError if this round was measured already."""
+        results = Path(options["results"])
+        folder = record_files.change_folder(results, ids["change"]) / record_files.file_slug(ids["host"])
+        check_writable(folder)
+        expected = names(self.module, options)
+        there = [name for name in expected if self._place(ids, results, name, ids["peer"]).exists()]
+        if there:
+            path = self._place(ids, results, there[0], ids["peer"])
+            raise ValueError(f"{path} exists already: name another round or change, or move it away")
+        if self._place(ids, results, rounds.CONTROL_NAME, rounds.CONTROL_PEER).exists():
+            arguments["control"] = False
+        if not options["calibrated"]:
+            arguments["calibrated"] = calibrated_loops(folder, ids["peer"])
+
+    def _place(self, ids: dict[str, Any], results: Path, name: str, peer: str) -> Path:
+        return record_files.record_path(results, {**ids, "workload": {"name": name}, "peer": peer})
+
+    def _module(self, arguments: dict[str, Any], variables: dict[str, Any]) -> Answer:
+        given = arguments.get("command")
+        if isinstance(given, list):
+            arguments = {**arguments, "command": [encoded(command) for command in given]}
+        return self.ask(f"zpower.sap_tuning.{self.module}", arguments, variables, OF_SERVER_OR_ROUND)
+
+    def _ids(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """The fields that tie a record to its change; ValueError if they cannot be names of files."""
+        change, phase = (options[name] or None for name in ("change", "phase"))
+        if change is not None:
+            check_slug("change", change)
+            check_slug("phase", phase)
+        return {
+            "change": change,
+            "phase": phase,
+            "round": options["round"],
+            "host": str(variables["inventory_hostname"]),
+            "peer": options["peer"] or options["address"] or rounds.LOCAL_PEER,
+        }
+
+    def _records_of(self, given: Any, ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The records that the host returned, with the ids and the collector; ValueError if one is not sound.
+
+        A host says nothing about the ids, but that a workload went to none of the hosts: which record is whose is
+        known here.
+        """
+        part_of = {name: value for name, value in protocol.items() if value is not None}
+        complete = []
+        for record in given if isinstance(given, list) else [given]:
+            wrong = "it is no object"
+            if isinstance(record, dict):
+                near = record.get("peer") in (rounds.CONTROL_PEER, rounds.LOCAL_PEER)
+                own = {**ids, **({"peer": record["peer"]} if near else {}), "collector": collector()}
+                if isinstance(record.get("protocol"), dict):
+                    own["protocol"] = {**record["protocol"], **part_of}
+                # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
+                complete.append(json.loads(json.dumps({**record, **own})))
+                named = {name: complete[-1][name] or "none" for name in ("change", "phase")}
+                wrong = record_files.validate({**complete[-1], **named}) or ""
+            if wrong:
+                raise ValueError(f"{ids['host']} returned a record that cannot be used: {one_line(wrong)}")
+        return complete
+
+    def _keep(self, records: list[dict[str, Any]], results: str, ids: dict[str, Any]) -> dict[str, Any]:
+        """Store the records; the part of the result that tells about them, failed where it has to be."""
+        lines = [summarize(record) for record in records]
+        kept: dict[str, Any] = {"summary": lines}
+        problems = []
+        if ids["change"] is None:
+            kept["records"] = [without_raw(record) for record in records]
+        else:
+            problems = self._store(records, lines, results)
+            kept["paths"] = [line["record"] for line in lines if line["record"]]
+        problems += lost(lines)
+        problems += dict.fromkeys(record["left_behind"] for record in records if record.get("left_behind"))
+        if problems:
+            # it goes to a terminal, and a host has said a part of it
+            kept.update(failed=True, msg=shorten(one_line("; ".join(problems)), LONGEST_MESSAGE))
+        return kept
+
+    def _store(self, records: list[dict[str, Any]], lines: list[dict[str, Any]], results: str) -> list[str]:
+        """Write every record that can be written and note its path in its line; sentences for the others."""
+        problems: dict[str, list[str]] = {}
+        for record, line in zip(records, lines, strict=True):
+            line["record"] = None
+            try:
+                line["record"] = str(record_files.store(results, record))
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                problems.setdefault(reason, []).append(line["workload"])
+        return [
+            f"measured, but not stored below {results}: {', '.join(names)}: {reason}"
+            for reason, names in problems.items()
+        ]

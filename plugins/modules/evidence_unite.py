@@ -1,0 +1,60 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name."""
+
+DOCUMENTATION = r"""
+---
+module: evidence_unite
+short_description: Write the evidence of a run from its slices
+version_added: 0.9.0
+description:
+  - Runs of C(verify), C(site), C(rollback) and C(confirm) with the same C(zpower_run) unite their evidence themselves.
+    This is needed only if they could not, because their file system has no locks, or because their files were brought
+    together afterwards.
+  - Reads the files C(slices/*.json) in C(<results>/<kind>/run-<run>/) and writes the other files of that folder.
+  - It needs no connection to any host.
+extends_documentation_fragment:
+  - zpower.sap_tuning.controller
+options:
+  run:
+    description: The name of the run, by default that in C(zpower_run).
+    type: str
+  kind:
+    description: The playbook whose slices are united.
+    type: str
+    choices: [verify, site, rollback, confirm]
+    default: verify
+  evidence_key:
+    description: A key of C(ssh-keygen) to sign the evidence with, as a path on the controller.
+    type: path
+seealso:
+  - module: zpower.sap_tuning.evidence_diff_info
+"""
+
+EXAMPLES = r"""
+- name: Unite the slices of the workflow job 4711
+  zpower.sap_tuning.evidence_unite:
+    run: 4711-12
+  run_once: true
+"""
+
+RETURN = r"""
+result:
+  description: The result of the whole run. V(unfinished) if a slice has not ended or cannot be read.
+  returned: success
+  type: str
+  sample: drift
+problems:
+  description: What makes slices doubtful parts of one run, and mistakes in waivers.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+paths:
+  description: The path of each format.
+  returned: success
+  type: dict
+  sample: {html: results/verify/run-4711-12/verify.html}
+"""
