@@ -9,7 +9,9 @@ from .._aix import smc
 from .._aix.devices import Lsattr, Lsdev
 from .._aix.system import is_aix
 from .._host.host import Host, HostError
+from .._machine.capacity import capacity
 from .._machine.hardware import parse_sysinfo, receive_queues
+from .._machine.reading import ReadingHost
 from .._machine.routes import plain_address, readable_value, route_interface
 
 _MAX_QUEUES = 16
@@ -45,10 +47,6 @@ def smc_r(host):
 
 def entitlement(root, system):
     """How many cores this LPAR is entitled to, as text with the source; None if unknown."""
-    # other machines do not need these, and compiling them takes time
-    from .._machine.capacity import capacity  # noqa: PLC0415
-    from .._machine.reading import ReadingHost  # noqa: PLC0415
-
     found = capacity(ReadingHost(root), system)
     cores = found["entitled_range"] or [] if found["entitled_cores"] is None else [found["entitled_cores"]]
     text = " to ".join(str(end) for end in cores if end is not None)

@@ -7,10 +7,14 @@ import fcntl
 import functools
 import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
@@ -381,3 +385,30 @@ def test_process_identity_without_proc():
 )
 def test_elapsed_time_of_ps(text, seconds):
     assert processes.parse_etime(text) == seconds
+
+
+STARTED_FROM_A_COPY = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
+
+fingerprint.is_aix = lambda: True
+print(json.dumps(agent.start("pingpong", "127.0.0.1", int(sys.argv[2]), lifetime=600)))
+"""
+
+
+def test_a_server_needs_nothing_of_its_module_once_that_has_ended(tmp_path):
+    """As Ansible does: the files that the module was imported from are gone when somebody measures."""
+    collection = Path(agent.__file__).parents[4]
+    copy = tmp_path / "ansible_collections/zpower/sap_tuning/plugins/module_utils"
+    shutil.copytree(str(collection / "plugins/module_utils"), str(copy), ignore=shutil.ignore_patterns("__pycache__"))
+    argv = [sys.executable, "-B", "-c", STARTED_FROM_A_COPY, str(tmp_path), str(free_port())]
+    session = json.loads(subprocess.check_output(argv, cwd=str(tmp_path)).decode())
+    try:
+        shutil.rmtree(str(tmp_path / "ansible_collections"))
+        channel = wire.Channel(wire.Target("127.0.0.1", session["control_port"], session["token"]))
+        with contextlib.closing(channel):
+            assert channel.request("hello")["fingerprint"]["entitlement"] is None
+    finally:
+        agent.stop(session)
