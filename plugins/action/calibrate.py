@@ -54,6 +54,6 @@ class ActionModule(ControllerAction):
             )
         report = calibrate(change, records, planned, loaded.problems)
         folder = record_files.change_folder(results, change)
-        result = reporting.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
+        result = reporting.write((report,), FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
         self.say([*terminal(report), *result["paths"].values()])
         return {**result, "lines": terminal(report)}
