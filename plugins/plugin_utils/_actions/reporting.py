@@ -28,7 +28,6 @@ def reading(results: str, change: str) -> Iterator[None]:
         raise ValueError(f"the records of change {change!r} below {results} cannot be read: {error}") from None
 
 
-
 def lines(headline: str, paths: Mapping[str, str]) -> list[str]:
     """What a terminal shows of a report: the headline, and the page or else the first file."""
     return [headline, paths.get("html") or next(iter(paths.values()))] if paths else []
