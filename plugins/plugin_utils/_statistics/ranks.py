@@ -88,8 +88,7 @@ class Ratios:
         self._sorted: list[int] | None = None
         self._tied = False
         if self._size <= MOST_SORTED:
-            first = _logs(before)
-            self._sorted = sorted(new - old for new in _logs(after) for old in first)
+            self._sorted = _differences(before, after)
             self._tied = len(before) + len(after) <= EXACT_MOST and len(set(self._sorted)) < self._size
         else:
             self._first, self._second = sorted(_logs(before)), sorted(_logs(after))
@@ -178,6 +177,12 @@ def _logs(values: Sequence[float]) -> list[int]:
     if values and not 0.0 < min(values) <= max(values) < math.inf:
         raise ValueError("ratios need positive values")
     return [round(math.log(value) * LOG_UNIT) for value in values]
+
+
+def _differences(before: Sequence[float], after: Sequence[float]) -> list[int]:
+    _not_empty(before, after)
+    first = _logs(before)
+    return sorted(new - old for new in _logs(after) for old in first)
 
 
 def _select(before: list[int], after: list[int], place: int) -> int:
