@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from ..modules.before_after import DOCUMENTATION
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_specs
+from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._pages.text import one_line
 from ..plugin_utils._records import record_files
 from ..plugin_utils._series import calibration
@@ -20,8 +19,7 @@ from ..plugin_utils._sessions.session import parts_of
 ALIKE = {"rounds": "measure_rounds", "most": "measure_max_rounds", "minutes": "measure_max_minutes"}
 """Results of measurement_check that all hosts of a play share, and the variables that they come from."""
 
-OF_ROLE = of_role("before_after", role_specs("before_after"))
-LIMITS = {name: of_role("report", role_specs("report"))[name] for name in ("material_pct", "expected_change")}
+OF_ROLE = of_role("before_after")
 
 
 class ActionModule(ControllerAction):

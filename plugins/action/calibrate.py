@@ -6,16 +6,15 @@
 from typing import Any
 
 from ..modules.calibrate import DOCUMENTATION
-from ..plugin_utils._actions import reporting, tags
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_specs
+from ..plugin_utils._actions import reporting
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, check_tags, of_role
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report.of_calibration import FORMATS, terminal
 from ..plugin_utils._series.calibrating import Planned, calibrate
 from ..plugin_utils._statistics.planning import FEWEST_ROUNDS
 
 PHASE = "calibration"
-OF_ROLE = {name: of_role("calibrate", role_specs("calibrate"))[name] for name in ("change", "material_pct")}
+OF_ROLE = {name: of_role("calibrate")[name] for name in ("change", "material_pct")}
 
 
 class ActionModule(ControllerAction):
@@ -32,7 +31,7 @@ class ActionModule(ControllerAction):
                 " (calibrate_change)"
             )
         if options["event"] == "planned":
-            tags.check_tags(variables.get("ansible_run_tags") or ["all"])
+            check_tags(variables.get("ansible_run_tags") or ["all"])
             if rounds < FEWEST_ROUNDS:
                 raise ValueError(
                     f"calibrate_rounds is {rounds}; fewer than {FEWEST_ROUNDS} rounds say too little about noise"
@@ -54,6 +53,6 @@ class ActionModule(ControllerAction):
             )
         report = calibrate(change, records, planned, loaded.problems)
         folder = record_files.change_folder(results, change)
-        result = reporting.write(report, FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
+        result = reporting.write((report,), FORMATS, (folder, "calibration"), list(FORMATS), self._task.check_mode)
         self.say([*terminal(report), *result["paths"].values()])
         return {**result, "lines": terminal(report)}

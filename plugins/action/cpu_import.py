@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU seconds of a window from a file of nmon or sysstat; documented in plugins/modules/cpu_import.py."""
 
-import json
 from typing import Any
 
 from ..modules.cpu_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._imports import cpu_files
 from ..plugin_utils._records import cpu_annex, record_files
+from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
 
 
@@ -17,8 +17,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        # ansible-core 2.19 and later hand over subclasses of str and float
-        options = json.loads(json.dumps(options))
+        options = plain_json(options)
         if options["cpus"] is not None and options["cpus"] <= 0:
             raise ValueError(f"cpus is {options['cpus']:g}; it has to be above 0")
         src = options["src"]

@@ -14,20 +14,17 @@ from ..lookup.progress import describe
 from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_specs, role_variables
+from ..plugin_utils._actions.variables import role_variables
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._experiment import outcomes, plan_files, plans
 from ..plugin_utils._experiment.factors import read_factors
 from ..plugin_utils._pages.text import DASH, interval
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._records.round import microseconds
 from ..plugin_utils._sessions import schedules, session, states, two_states
 
-OF_ROLE = {
-    name: spec
-    for name, spec in of_role("experiment", role_specs("experiment")).items()
-    if name not in ("tunings", "final", "lease")
-}
+OF_ROLE = {name: spec for name, spec in of_role("experiment").items() if name not in ("tunings", "final", "lease")}
 OF_STEP = {
     "max_minutes": "measure_max_minutes",
     "tunings": "__session_mine",
@@ -45,8 +42,7 @@ class ActionModule(ControllerAction):
     VARIABLES = {name: f"experiment_{name}" for name in OF_ROLE} | OF_STEP
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        # ansible-core 2.19 and later hand over subclasses of str and int; a plan holds plain JSON
-        options = json.loads(json.dumps(options))
+        options = plain_json(options)
         result = self.decide(options["event"], options, variables)
         self.say(result.pop("say", ()))
         return result

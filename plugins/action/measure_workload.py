@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the module measure_workload, niping or enqt, keep its records; documented in plugins/modules, in a file each."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._answers.answers import OF_SERVER_OR_ROUND, RENAMED, Answer
 from ..plugin_utils._pages.text import one_line, shorten
 from ..plugin_utils._records import record_files
-from ..plugin_utils._records.checks import check_slug
+from ..plugin_utils._records.checks import check_slug, plain_json
 
 LONGEST_MESSAGE = 4000
 IDS = ("change", "phase", "peer", "results", "protocol")
@@ -141,8 +140,7 @@ class ActionModule(HonestAction):
                 own = {**ids, **({"peer": record["peer"]} if near else {}), "collector": collector()}
                 if isinstance(record.get("protocol"), dict):
                     own["protocol"] = {**record["protocol"], **part_of}
-                # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
-                complete.append(json.loads(json.dumps({**record, **own})))
+                complete.append(plain_json({**record, **own}))
                 named = {name: complete[-1][name] or "none" for name in ("change", "phase")}
                 wrong = record_files.validate({**complete[-1], **named}) or ""
             if wrong:

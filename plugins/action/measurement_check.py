@@ -18,10 +18,9 @@ from ..module_utils._measure.round import entry_point
 from ..module_utils._measure.round.tools import SETS
 from ..module_utils._measure.workloads.options import check_limits, check_lists
 from ..modules.measurement_check import DOCUMENTATION
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.controller import ControllerAction, argument_spec, check_tags, of_role
 from ..plugin_utils._actions.measuring import check_writable, encoded
-from ..plugin_utils._actions.tags import check_tags
-from ..plugin_utils._actions.variables import role_specs
+from ..plugin_utils._actions.variables import role_values
 from ..plugin_utils._pages.text import shorten
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import check_slug
@@ -29,7 +28,8 @@ from ..plugin_utils._sessions.continuing import declared
 from ..plugin_utils._sessions.schedules import check_added, check_most
 from ..plugin_utils._statistics.looks import PHASES
 
-PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer", "command": "command_peer"}
+DIFFERING = role_values("measure")["__measure_differing"]
+PEERS = {kind: one["peer"].removeprefix("measure_") for kind, one in DIFFERING.items() if one["peer"]}
 """The option that names the peer of a workload. It is not measured without one, except ``command``."""
 
 RUN_SECONDS = {"enqueue": "enqueue_run_seconds", "command": "command_run_seconds"}
@@ -51,7 +51,7 @@ LIMITS = {
 }
 """The lowest and the highest value of numbers of each workload."""
 
-OF_ROLE = of_role("measure", role_specs("measure"))
+OF_ROLE = of_role("measure")
 
 
 class ActionModule(ControllerAction):

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records from figures that were measured elsewhere; documented in plugins/modules/measurement_import.py."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from ..plugin_utils._imports.rows import RowsError, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._pages.text import plural
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import plain_json
 
 
 class Store(NamedTuple):
@@ -73,9 +73,7 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
     if imported.problems:
         refused = f"{src or 'rows'}: nothing was imported, {plural(len(imported.problems), 'row')} cannot be used."
         raise ValueError(" ".join([refused, *imported.problems[:PROBLEMS_SHOWN]]))
-    # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON.
-    records = json.loads(json.dumps([{**record, "collector": writer} for record in imported.records]))
-    return imported._replace(records=records)
+    return imported._replace(records=plain_json([{**record, "collector": writer} for record in imported.records]))
 
 
 def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> Store:

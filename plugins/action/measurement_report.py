@@ -15,8 +15,8 @@ from typing import Any, cast
 from ansible import context
 
 from ..modules.measurement_report import DOCUMENTATION
+from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
-from ..plugin_utils._actions.reporting import lines, reading, report_result, writing
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED
 from ..plugin_utils._compare.shapes import Report
@@ -24,7 +24,6 @@ from ..plugin_utils._evidence import command
 from ..plugin_utils._evidence.shapes import KINDS
 from ..plugin_utils._experiment.plan_files import read as read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
-from ..plugin_utils._pages.writing import Written, write_formats
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report import RENDERERS
 from ..plugin_utils._rollout.state import FOLDER
@@ -69,10 +68,8 @@ class ActionModule(ControllerAction):
         with record_files.no_collection():
             expected = expected_hosts(options["expected_hosts"], variables)
             report = cast(Report, comparing.compare_change(loaded, expected, limits))
-            with writing("the report", folder):
-                document = report, loaded_runs(loaded)
-                place = folder, "report"
-                written = write_formats(RENDERERS, document, place, options["formats"], self._task.check_mode)
+            document, place = (report, loaded_runs(loaded)), (folder, "report")
+            written = reporting.write(document, RENDERERS, place, options["formats"], self._task.check_mode)
         result = outcome(report, written)
         if argv and not self._task.check_mode and (failure := command.run(argv, folder)):
             result["warnings"] = [failure]
@@ -84,7 +81,7 @@ class ActionModule(ControllerAction):
             result["failed"] = True
             result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
         else:
-            self.say(lines(f"{result['verdict_text']}: {result['msg']}", written.paths))
+            self.say(reporting.lines(f"{result['verdict_text']}: {result['msg']}", result["paths"]))
         return result
 
 
@@ -133,7 +130,7 @@ def _relative(path: str) -> str:
 
 def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
     results, change = options["results"], options["change"]
-    with reading(results, change):
+    with reporting.reading(results, change):
         folder = record_files.change_folder(results, change)
         if not os.path.lexists(folder):
             return folder, record_files.Loaded(change)
@@ -150,10 +147,10 @@ def measured_by(loaded: record_files.Loaded) -> str:
     return "measure" if loaded.records and not loaded.tunings else "before_after"
 
 
-def outcome(report: Report, written: Written) -> dict[str, Any]:
-    """The result of the task."""
+def outcome(report: Report, written: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of the task; ``written``: that of :func:`reporting.write`."""
     return {
-        **report_result(report, written),
+        **written,
         "verdict": report["verdict"],
         "verdict_text": verdict_word(report),
         "counts": dict(report["counts"]),

@@ -30,6 +30,6 @@ class ActionModule(ControllerAction):
         report["problems"] = [*report["problems"], *loaded.problems]
         folder = record_files.change_folder(options["results"], change)
         stem = f"scaling-{record_files.file_slug(x)}"
-        result = reporting.write(report, FORMATS, (folder, stem), options["formats"], self._task.check_mode)
+        result = reporting.write((report,), FORMATS, (folder, stem), options["formats"], self._task.check_mode)
         self.say(reporting.lines(result["headline"], result["paths"]))
         return {**result, "curves": len(report["curves"])}

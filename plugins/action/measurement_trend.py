@@ -38,7 +38,7 @@ class ActionModule(ControllerAction):
                 f"{results} holds no change with records of both phases and their times; name them in their order"
             )
         report = trend(name, steps, options["workload"], options["metric"])
-        result = reporting.write(report, FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
+        result = reporting.write((report,), FORMATS, (Path(results), name), options["formats"], self._task.check_mode)
         self.say(reporting.lines(result["headline"], result["paths"]))
         return {**result, "changes": [step.change for step in steps]}
 

@@ -14,7 +14,7 @@ from ..lookup.tunings import asked_for, choose, known_tunings
 from ..module_utils._engine import durations
 from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
 from ..plugin_utils._actions.variables import COLLECTION, collection_version, role_specs, role_values
 from ..plugin_utils._pages.text import one_line, shorten
@@ -23,10 +23,9 @@ from ..plugin_utils._rollout.keeping import keep
 
 FACT = "__rollout_plan"
 TUNINGS = "rollout_tunings"
-OF_ROLE = {name: spec for name, spec in of_role("rollout", role_specs("rollout")).items() if name != "tunings"}
+OF_ROLE = {name: spec for name, spec in of_role("rollout").items() if name != "tunings"}
 # its entries are checked with the hosts of the play, in sentences of their own
 OF_ROLE["leave_out"] = {"type": "raw", "default": []}
-LIMITS = {name: of_role("report", role_specs("report"))[name] for name in ("material_pct", "expected_change")}
 HOUR = 3600
 NO_HOST = "!all"
 

@@ -11,9 +11,8 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from ..lookup.tunings import known_tunings
 from ..modules.tunings import DOCUMENTATION
-from ..plugin_utils._actions.controller import HonestAction, documented
+from ..plugin_utils._actions.controller import HonestAction, documented, runs
 from ..plugin_utils._actions.role_options import capture, module_options, scope, templated
-from ..plugin_utils._actions.tags import runs
 from ..plugin_utils._actions.variables import in_variables, option_names, role_specs, role_values
 from ..plugin_utils._answers.answers import Answer, by_tuning, sentences, structure
 from ..plugin_utils._answers.rows import rows_of

@@ -34,7 +34,7 @@ def documented(documentation: str) -> dict[str, dict[str, Any]]:
     return {name: {part: option[part] for part in PARTS if part in option} for name, option in options.items()}
 
 
-def of_role(role: str, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def of_role(role: str) -> dict[str, dict[str, Any]]:
     """The argument spec of the variables of a role, without its name in front, from its argument_specs.yml.
 
     A default that is a template belongs to the role alone.
@@ -43,8 +43,31 @@ def of_role(role: str, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict
         variable.removeprefix(f"{role}_"): {
             part: spec[part] for part in PARTS if part in spec and "{{" not in str(spec[part])
         }
-        for variable, spec in specs.items()
+        for variable, spec in variables.role_specs(role).items()
     }
+
+
+LIMITS = {name: spec for name, spec in of_role("report").items() if name in ("material_pct", "expected_change")}
+"""The options of actions that judge as the report does."""
+
+
+def runs(tags: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> bool:
+    """Whether Ansible would run a task with these tags, at least one and not "always".
+
+    run, skip: the task's ansible_run_tags and ansible_skip_tags.
+    """
+    own, asked = set(tags), set(run)
+    chosen = own & asked or ("never" not in own and asked & {"all", "tagged"})
+    return bool(chosen) and not (own | {"all", "tagged"}) & set(skip)
+
+
+def check_tags(tags: list[str]) -> None:
+    """ValueError if tags would leave tasks of the measurement out."""
+    if "all" not in tags:
+        raise ValueError(
+            f"--tags {','.join(tags)} would leave the measurement out: tags choose tunings in verify, site "
+            "and rollback only; leave --tags out, and choose tunings with zpower_tunings"
+        )
 
 
 class HonestAction(ActionBase):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._pages.text import one_line
-from .._pages.writing import Formats, Written, write_formats
+from .._pages.writing import Formats, write_formats
 from .._records import record_files
 from .._records.checks import check_slug
 from .._statistics.looks import PHASES
@@ -26,31 +26,6 @@ def reading(results: str, change: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         raise ValueError(f"the records of change {change!r} below {results} cannot be read: {error}") from None
-
-
-@contextlib.contextmanager
-def writing(what: str, folder: Path) -> Iterator[None]:
-    """A block that writes ``what`` into a folder: ValueError in one sentence if it cannot."""
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(
-            f"{what} cannot be written into {folder}: {error.strerror or error}; "
-            "the user who runs ansible-playbook must be able to write there"
-        ) from None
-    except ValueError as error:
-        raise ValueError(f"{what} cannot be written: {error}") from None
-
-
-def report_result(report: Mapping[str, Any], written: Written) -> dict[str, Any]:
-    """The result of the task; control characters are removed, because its texts go to a terminal."""
-    problems = [one_line(problem) for problem in report["problems"]]
-    shown = problems[:PROBLEMS_SHOWN]
-    if len(problems) > PROBLEMS_SHOWN:
-        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems are in the files")
-    headline = one_line(report["headline"])
-    result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
-    return {**result, **({"warnings": shown} if shown else {})}
 
 
 def lines(headline: str, paths: Mapping[str, str]) -> list[str]:
@@ -88,8 +63,28 @@ def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
 
 
 def write(
-    report: Mapping[str, Any], formats: Formats, place: tuple[Path, str], chosen: Sequence[str], check: bool
+    document: tuple[Any, ...], formats: Formats, place: tuple[Path, str], chosen: Sequence[str], check: bool
 ) -> dict[str, Any]:
-    """Write the chosen formats as ``<stem>.<format>``; the result of the task. ``place``: folder and stem."""
-    with writing(place[1], place[0]):
-        return report_result(report, write_formats(formats, (report,), place, chosen, check))
+    """Write the chosen formats of a document, its report first, as ``<stem>.<format>``; the result of the task.
+
+    ``place``: folder and stem. ValueError in one sentence if it cannot be written. Control characters are removed from
+    the result, because its texts go to a terminal.
+    """
+    report, (folder, stem) = document[0], place
+    what = "the report" if stem == "report" else stem
+    try:
+        written = write_formats(formats, document, place, chosen, check)
+    except OSError as error:
+        raise ValueError(
+            f"{what} cannot be written into {folder}: {error.strerror or error}; "
+            "the user who runs ansible-playbook must be able to write there"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{what} cannot be written: {error}") from None
+    problems = [one_line(problem) for problem in report["problems"]]
+    shown = problems[:PROBLEMS_SHOWN]
+    if len(problems) > PROBLEMS_SHOWN:
+        shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems are in the files")
+    headline = one_line(report["headline"])
+    result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
+    return {**result, **({"warnings": shown} if shown else {})}

@@ -107,9 +107,9 @@ def _row(item: object) -> Row:
         "verdict": str.__str__(verdict),
         "reason": plain(str(item.get("reason") or "")),
         "restart": restart if restart in RESTARTS else "none",
-        "conflicts": [plain(entry) for entry in _items(item.get("conflicts"), (Mapping, str))],
-        "remarks": [plain(entry) for entry in _items(item.get("remarks"), str)],
-        "sources": [plain(entry) for entry in _items(item.get("sources"), str)],
+        "conflicts": _items(item.get("conflicts"), (Mapping, str)),
+        "remarks": _items(item.get("remarks"), str),
+        "sources": _items(item.get("sources"), str),
         "undo": None if item.get("undo") is None else plain(str(item["undo"])),
     }
 
@@ -127,7 +127,6 @@ def _places(value: object) -> dict[str, Any] | None:
 
 
 def _items(value: object, kinds: type | tuple[type, ...]) -> list[Any]:
-    """The items of a list that are of these kinds."""
-    return (
-        [entry for entry in value[:MOST_ITEMS] if isinstance(entry, kinds)] if isinstance(value, (list, tuple)) else []
-    )
+    """The items of a list that are of these kinds, as :func:`plain` copies them."""
+    given = value[:MOST_ITEMS] if isinstance(value, (list, tuple)) else ()
+    return [plain(entry) for entry in given if isinstance(entry, kinds)]

@@ -85,6 +85,8 @@ def compare_pair(
         effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
     guard_sentences = [*guards(cost.kpis), *cost.guards]
+    what = "the control workload cannot be compared" if controlled else "no control workload was measured"
+    uncontrolled = f"{what} on this host: changes from other causes cannot be excluded."
     entry = {
         "contrast": contrast,
         "host": everything[0].host,
@@ -103,7 +105,7 @@ def compare_pair(
         "reason": f"{verdict.reason}.",
         "flags": [
             *order_flags(line.alternates, everything),
-            *([] if workload.control or control is not None else [_no_control(controlled)]),
+            *([] if workload.control or control is not None else [uncontrolled]),
             *_fallbacks(useful),
             *flags(useful, workload.better),
             *cost.flags,
@@ -206,11 +208,6 @@ def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:
         return []
     believed = any(item.protocol.design == "alternate" for item in rounds)
     return [WEAKER.format(", although the protocol says that they did" if believed else "")]
-
-
-def _no_control(controlled: bool) -> str:
-    what = "the control workload cannot be compared" if controlled else "no control workload was measured"
-    return f"{what} on this host: changes from other causes cannot be excluded."
 
 
 def _fallbacks(useful: States) -> list[str]:

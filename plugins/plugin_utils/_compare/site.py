@@ -121,25 +121,7 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
     verdict = _turned_away([host]) or on_control(host.control) or decided
     named = [_named("workload", item) for item in _workloads([host])]
-    errors, told = _counted({host.name: host.comparisons}, contrasts)
-    return _row(
-        contrast,
-        host.name,
-        found,
-        verdict,
-        host.material,
-        guards=[
-            *stalls,
-            *errors,
-            *side_effects.dearer({host.name: host.usable}, contrasts, host.material),
-            *tails.sentences({host.name: host.tail}),
-        ],
-        flags=[*seen, *told, *_explained(found), *_order_flags([host]), *_control_flags([host])],
-        named=named,
-        comparisons=host.comparisons,
-        control=host.control,
-        contrasts=contrasts,
-    )
+    return _row(contrast, [host], [host], found, verdict, contrasts, guards=stalls, flags=seen, named=named)
 
 
 def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: Sequence[str]) -> dict[str, Any]:
@@ -156,71 +138,55 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
     if not able:
         moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
         verdict = _turned_away(hosts) or moved
-    everything = {host.name: host.comparisons for host in hosts}
-    errors, told = _counted(everything, contrasts)
-    costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, material)
-    flags = [*seen, *told, *_order_flags(able), *_control_flags(hosts)]
+    guards = [*(harm if verdict.word != REGRESSED else ()), *side_effects.lost(_comparisons(hosts)), *stalls]
     named: list[dict[str, Any]] = []
+    last: list[str] = []
     if found.effect is not None:
         apart = _different_hosts(able, found.effect.ratio)
         if len(apart) > MOST_NAMED * len(able):
-            flags.append("the hosts form more than one group: look at the row of each host.")
+            last.append("the hosts form more than one group: look at the row of each host.")
         else:
             named += [_named("host", item) for item in apart]
         named += [_named("workload", item) for item in _workloads(able)]
         if found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
-            flags.append(
+            last.append(
                 f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others."
             )
     return _row(
-        contrast,
-        None,
-        found,
-        verdict,
-        material,
-        guards=[
-            *(harm if verdict.word != REGRESSED else ()),
-            *side_effects.lost(everything),
-            *stalls,
-            *errors,
-            *costs,
-            *tails.sentences({host.name: host.tail for host in able}),
-        ],
-        flags=flags,
-        named=named,
-        comparisons=[item for host in hosts for item in host.comparisons],
-        control=None,
-        contrasts=contrasts,
-        hosts=len(hosts),
+        contrast, hosts, able, found, verdict, contrasts, guards=guards, flags=seen, named=named, last_flags=last
     )
 
 
 def _row(
     contrast: str,
-    host: str | None,
+    hosts: Sequence[Host],
+    able: Sequence[Host],
     found: Pooled,
     verdict: Verdict,
-    material: float,
+    contrasts: int,
     *,
     guards: Sequence[str],
     flags: Sequence[str],
     named: Sequence[dict[str, Any]],
-    comparisons: Sequence[Comparison],
-    control: Control | None,
-    contrasts: int,
-    hosts: int = 1,
+    last_flags: Sequence[str] = (),
 ) -> dict[str, Any]:
+    """``able``: the hosts that the verdict is about. Guards and flags about all of them stand behind those given."""
+    material, alone = hosts[0].material, hosts[0] if len(hosts) == 1 else None
+    errors, told = _counted(_comparisons(hosts), contrasts)
+    costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, material)
+    guards = [*guards, *errors, *costs, *tails.sentences({host.name: host.tail for host in able})]
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
-    told = {guard.partition(" got worse: ")[0] for guard in guards}
-    worse = _worse(effect.ratio, [item for item in named if item["name"] not in told], material) if effect else ()
-    guards = [*guards, *worse]
+    known = {guard.partition(" got worse: ")[0] for guard in guards}
+    guards += _worse(effect.ratio, [item for item in named if item["name"] not in known], material) if effect else ()
+    comparisons = [item for host in hosts for item in host.comparisons]
     guarded = bool(guards) or any(item.entry["guards"] for item in comparisons)
+    control = alone.control if alone else None
     return {
         "contrast": contrast,
-        "scope": "site" if host is None else "host",
-        "host": host,
-        "hosts": hosts,
-        "workloads": len(comparisons) if host is not None else len({item.entry["workload"] for item in comparisons}),
+        "scope": "host" if alone else "site",
+        "host": alone.name if alone else None,
+        "hosts": len(hosts),
+        "workloads": len(comparisons) if alone else len({item.entry["workload"] for item in comparisons}),
         "unit": found.unit,
         "rounds": found.rounds,
         **figures(verdict.word, effect),
@@ -228,15 +194,19 @@ def _row(
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
         "cause": verdict.cause,
-        "guards": list(guards),
+        "guards": guards,
         "warnings": verdict.word == IMPROVED and guarded,
-        "flags": list(flags),
+        "flags": [*flags, *told, *_explained(found), *_order_flags(able), *_control_flags(hosts), *last_flags],
         "deviations": list(named),
         "control_ratio": short(control.ratio) if control else None,
         "control_low": closed_end(control.low) if control else None,
         "control_high": closed_end(control.high) if control else None,
         "more_rounds": more_rounds(found, verdict.cause, material, contrasts),
     }
+
+
+def _comparisons(hosts: Sequence[Host]) -> side_effects.Hosts:
+    return {host.name: host.comparisons for host in hosts}
 
 
 def _counted(hosts: side_effects.Hosts, contrasts: int) -> tuple[list[str], list[str]]:

@@ -19,7 +19,10 @@ def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
     if found.word == NO_DATA:
         return Verdict(NO_DATA, "no round has a value of every workload", "data")
     if found.unit == "starts" and found.effect is None:
-        return Verdict(INCONCLUSIVE, _few_starts(found.rounds), "starts")
+        times = "once" if found.rounds == 1 else f"{found.rounds} times"
+        why = "differences from start to start cannot be told from the change; at least"
+        few = f"each state was started {times}, and {why} {FEWEST_STARTS} starts per state are needed"
+        return Verdict(INCONCLUSIVE, few, "starts")
     if found.effect is None or (found.rounds < LOOKS[0].rounds and found.unit != "starts"):
         only = f"only {found.rounds} {'round' if found.rounds == 1 else 'rounds'} per state"
         return Verdict(INCONCLUSIVE, f"{only}; at least {LOOKS[0].rounds} are needed", "rounds")
@@ -146,11 +149,3 @@ def on_control(control: Control | None) -> Verdict | None:
         f" {signed(control.low)} to {signed(control.high)}; above 0 is better)"
     )
     return Verdict(INCONCLUSIVE, text, "control")
-
-
-def _few_starts(starts: int) -> str:
-    times = "once" if starts == 1 else f"{starts} times"
-    return (
-        f"each state was started {times}, and differences from start to start cannot be told from the change; at"
-        f" least {FEWEST_STARTS} starts per state are needed"
-    )

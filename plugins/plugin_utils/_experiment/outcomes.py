@@ -138,9 +138,7 @@ def _level(
         "comparisons": len(ours),
         "verdicts": {word: words.count(word) for word in sorted(set(words))},
         "verdict": row["verdict"] or (None if baseline else NO_DATA),
-        "ratio": row["ratio"],
-        "low": row["low"],
-        "high": row["high"],
+        **{name: row[name] for name in ("ratio", "low", "high")},
         "guards": guards,
         "candidate": row["verdict"] == IMPROVED
         and not guards

@@ -7,7 +7,6 @@ step holds the lock of the folder, and is refused if another run has taken the r
 """
 
 import contextlib
-import json
 import os
 import secrets
 import socket
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._pages.text import moment, one_line, plural, shorten
-from .._records.checks import check_slug, show
+from .._records.checks import check_slug, plain_json, show
 from .._records.files import locked
 from .._records.record_files import read_json, sentence, write_json
 from . import checking
@@ -63,7 +62,7 @@ def read(results: Path | str, change: str) -> "Rollout | None":
 
 def new(change: str, collection: str, plan: Mapping[str, Any]) -> "Rollout":
     """A rollout of which no batch was begun. The plan gets its fingerprint."""
-    plan = _plain(plan)
+    plan = plain_json(plan)
     document: Document = {
         "schema": SCHEMA,
         "change": check_slug("rollout_change", change),
@@ -102,7 +101,7 @@ class Rollout:
     def refuse(self, plan: Mapping[str, Any], collection: str = "") -> None:
         """ValueError if this plan, or the version of the collection if given, is not the one that was begun."""
         old = {**self.document["plan"], "collection": self.document["collection"]}
-        fresh = {**_plain(plan), "collection": collection or old["collection"]}
+        fresh = {**plain_json(plan), "collection": collection or old["collection"]}
         if fingerprint(fresh) == old["fingerprint"] and fresh["collection"] == old["collection"]:
             return
         told = "; ".join(differences(old, fresh)) or "a part of the plan that is not shown"
@@ -176,10 +175,10 @@ class Rollout:
 
         ``window``: the change window of this run, which may be another one than before.
         """
-        begun = {"evidence": "", **_plain(run), "ended": None, "reason": ""}
+        begun = {"evidence": "", **plain_json(run), "ended": None, "reason": ""}
         self.document["runs"].append(cast(Start, begun))
         if window is not None:
-            self.document["plan"]["window"] = _plain(window)
+            self.document["plan"]["window"] = plain_json(window)
 
     def ended(self, at: str, evidence: str = "", reason: str = "") -> None:
         """The last run has ended. ``reason``: why before all batches were good, if no batch says so."""
@@ -220,7 +219,7 @@ class Rollout:
         batch = self._batch(number)
         why = [_text(reason) for reason in reasons]
         batch.update({"state": "good" if good else "stopped", "ended": at, "reasons": why})
-        batch["guard"] = None if guard is None else _plain(guard)
+        batch["guard"] = None if guard is None else plain_json(guard)
         if good:
             batch.update({"stage": "", "since": None})
 
@@ -306,11 +305,6 @@ def _waiting(values: str) -> HostState:
 
 def _text(value: object) -> str:
     return shorten(one_line(value), LONGEST_TEXT)
-
-
-def _plain(value: Any) -> Any:
-    """A copy as the file gives it back, without the types of ansible-core."""
-    return json.loads(json.dumps(value))
 
 
 def _headline(batches: Sequence[BatchState], result: str, last: Start | None) -> str:

@@ -17,7 +17,7 @@ from .._records.round import LOCAL_PEER, MUST_MATCH, Round
 from .._statistics import planning
 from .._statistics.ranks import short
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
-from .calibration import SCHEMA, changed, forecast, fraction, percent
+from .calibration import SCHEMA, forecast, fraction, percent
 
 MOST_CONTROL_PCT = 5.0
 """A control whose rounds vary by more lets wrong verdicts pass and stops right ones."""
@@ -48,6 +48,9 @@ class Point(NamedTuple):
 
 Series = Mapping[int, Point]
 """Points by the number of their round, in the order of time."""
+
+Ends = dict[str, dict[str, str | None]]
+"""Fingerprint items as text by the name of the host; None is unknown."""
 
 Slots = dict[int, list[Round]]
 """The records of one host by the number of their round, in the order of time."""
@@ -103,16 +106,22 @@ def _comparable(host: str, slots: Slots) -> tuple[Slots, list[str]]:
     if not slots:
         return slots, []
     last = _ends(slots[max(slots)])
-    other = {number: [*changed(_ends(items), last)] for number, items in slots.items()}
+    other = {number: _changed(_ends(items), last) for number, items in slots.items()}
     same = {number: items for number, items in slots.items() if not other[number]}
     if len(same) == len(slots):
         return slots, []
-    what = sorted({f"{item} of {name}" for found in other.values() for name, item, _then, _now in found})
+    what = sorted(set().union(*other.values()))
     count = len(slots) - len(same)
     return same, [f"{count} rounds of {host} are left out: measured before a change of {', '.join(what)}."]
 
 
-def _ends(items: Sequence[Round]) -> dict[str, dict[str, str | None]]:
+def _changed(then: Ends, now: Ends) -> set[str]:
+    """``kernel of app1`` for each item that is known then and now, and differs."""
+    values = {(name, item): {then[name].get(item), now.get(name, {}).get(item)} for name in then for item in MUST_MATCH}
+    return {f"{item} of {name}" for (name, item), known in values.items() if len(known - {None}) > 1}
+
+
+def _ends(items: Sequence[Round]) -> Ends:
     """Fingerprint items by the name of the host; an item with several values, such as two interfaces, is unknown."""
     values: dict[str, dict[str, set[str]]] = {}
     for item in items:

@@ -4,13 +4,12 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from .._records import record_files
 from .._records.checks import Fields, check_numbers, wrong
-from .._records.round import MUST_MATCH
 from .._statistics import planning
 from .._statistics.ranks import short
 from .._statistics.verdict import coarse
@@ -23,9 +22,6 @@ WANTED_PCT = (3.0, 5.0, 10.0, 20.0)
 
 MATERIAL_SHARE = 0.6
 """A change is found reliably if the material limit is at most this share of it."""
-
-Known = Mapping[str, Mapping[str, str | None]]
-"""Fingerprint items (kernel, machine ...) of hosts as text; those of other hosts and other items are unknown."""
 
 
 def read(results: str | os.PathLike[str], name: str) -> dict[str, Any] | None:
@@ -66,22 +62,15 @@ def _check_spreads(fields: Fields) -> None:
         raise wrong(f"{fields.prefix}upper_pct", upper, "a number above 0")
 
 
-def forecast(
-    calibration: Mapping[str, Any],
-    hosts: Iterable[str],
-    rounds: int,
-    material_pct: float,
-    contrasts: int = 1,
-    known: Known | None = None,
-) -> dict[str, Any]:
+def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, material_pct: float) -> dict[str, Any]:
     """What a measurement with so many rounds per state can show on these hosts together, with 80 % certainty.
 
-    ``contrasts``: in an experiment, the levels beside the baseline. Uses the upper bound of the noise. Keys:
-    ``smallest_change_pct`` (null if so few rounds decide nothing), ``rounds_for_unchanged``, ``rounds_for`` (a list of
-    ``change_pct``, ``material_pct``, ``rounds`` and ``seconds``), ``seconds`` of this measurement, and ``sentences``.
-    Rounds are null if no look has as many; without a calibrated host everything but the sentences is null or empty.
+    Uses the upper bound of the noise. Keys: ``smallest_change_pct`` (null if so few rounds decide nothing),
+    ``rounds_for_unchanged``, ``rounds_for`` (a list of ``change_pct``, ``material_pct``, ``rounds`` and ``seconds``),
+    ``seconds`` of this measurement, and ``sentences``. Rounds are null if no look has as many; without a calibrated
+    host everything but the sentences is null or empty.
     """
-    usable, sentences = _usable(calibration, hosts, known or {}, material_pct)
+    usable, sentences = _usable(calibration, hosts, material_pct)
     if not usable:
         return {
             **dict.fromkeys(("smallest_change_pct", "rounds_for_unchanged", "seconds")),
@@ -90,11 +79,11 @@ def forecast(
         }
     spread = _spread(calibration, usable)
     times = [calibration["hosts"][host].get("seconds_per_round") for host in usable]
-    each = None if None in times else (contrasts + 1) * max(times)
+    each = None if None in times else 2 * max(times)
     material = material_pct / 100.0
-    smallest = planning.smallest_change(spread, rounds, material, contrasts)
-    unchanged = planning.rounds_for_unchanged(spread, material, contrasts)
-    wanted = [_rounds_for(spread, change, material_pct, contrasts, each) for change in WANTED_PCT]
+    smallest = planning.smallest_change(spread, rounds, material)
+    unchanged = planning.rounds_for_unchanged(spread, material)
+    wanted = [_rounds_for(spread, change, material_pct, each) for change in WANTED_PCT]
     found = {
         "smallest_change_pct": None if math.isinf(smallest) else percent(smallest),
         "rounds_for_unchanged": unchanged,
@@ -104,10 +93,10 @@ def forecast(
     return {**found, "sentences": [*sentences, *_sentences(found, rounds, material_pct, each)]}
 
 
-def _rounds_for(spread: float, change: float, limit: float, contrasts: int, each: float | None) -> dict[str, Any]:
+def _rounds_for(spread: float, change: float, limit: float, each: float | None) -> dict[str, Any]:
     """Rounds for a change; one within the material limit takes a smaller limit."""
     material = short(MATERIAL_SHARE * change) if change <= limit else limit
-    rounds = planning.rounds_for(spread, math.log1p(change / 100.0), material / 100.0, contrasts)
+    rounds = planning.rounds_for(spread, math.log1p(change / 100.0), material / 100.0)
     return {"change_pct": change, "material_pct": material, "rounds": rounds, "seconds": _times(rounds, each)}
 
 
@@ -115,43 +104,19 @@ def _times(rounds: int | None, each: float | None) -> float | None:
     return None if rounds is None or each is None else short(rounds * each)
 
 
-def _usable(
-    calibration: Mapping[str, Any], hosts: Iterable[str], known: Known, material_pct: float
-) -> tuple[list[str], list[str]]:
-    """The hosts whose calibration still holds, and a sentence for each of the others, or with too coarse figures."""
+def _usable(calibration: Mapping[str, Any], hosts: Iterable[str], material_pct: float) -> tuple[list[str], list[str]]:
+    """The hosts that are calibrated, and a sentence for each of the others, or with too coarse figures."""
     usable, sentences = [], []
     for host in hosts:
-        reason = outdated(calibration, host, known)
-        if reason is None:
-            usable.append(host)
-            step = calibration["hosts"][host].get("step_pct") or 0.0
-            if coarse(step, material_pct):
-                text = (
-                    f"one step of the figures of {host} is {step:.3g} %, too coarse for a limit of {material_pct:g} %"
-                )
-                sentences.append(f"{text}: use longer runs or a finer clock.")
-        else:
-            sentences.append(reason)
+        if host not in calibration["hosts"]:
+            sentences.append(f"{host} is not in the calibration {calibration.get('change')}.")
+            continue
+        usable.append(host)
+        step = calibration["hosts"][host].get("step_pct") or 0.0
+        if coarse(step, material_pct):
+            text = f"one step of the figures of {host} is {step:.3g} %, too coarse for a limit of {material_pct:g} %"
+            sentences.append(f"{text}: use longer runs or a finer clock.")
     return usable, sentences
-
-
-def outdated(calibration: Mapping[str, Any], host: str, known: Known) -> str | None:
-    """Why the calibration says nothing about a host, in one sentence; None if it does."""
-    if host not in calibration["hosts"]:
-        return f"{host} is not in the calibration {calibration.get('change')}."
-    for end, item, then, now in changed(calibration["hosts"][host].get("fingerprint") or {}, known):
-        of = "" if end == host else f" of its peer {end}"
-        return f"the calibration of {host} no longer holds: {item}{of} was {then} and is {now}; calibrate again."
-    return None
-
-
-def changed(then: Known, now: Known) -> Iterator[tuple[str, str, str, str]]:
-    """Host, item and both values of each item that is known then and now, and differs."""
-    for end, items in then.items():
-        for item in MUST_MATCH:
-            old, new = items.get(item), now.get(end, {}).get(item)
-            if old is not None and new is not None and old != new:
-                yield end, item, old, new
 
 
 def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:

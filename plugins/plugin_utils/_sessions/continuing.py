@@ -5,11 +5,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from .._compare import comparability, comparing
-from .._experiment.plan_files import move_aside
 from .._pages.text import one_line
 from .._records.grouping import by_key
 from .._records.record_files import Loaded
@@ -110,11 +108,6 @@ def _other_values(loaded: Loaded, earlier: set[int]) -> str | None:
         if not before.blocks([host]) and (reason := now.blocks([host])):
             return reason
     return None
-
-
-def set_aside(results: Path | str, loaded: Loaded, last: int, session: int) -> int:
-    """Set the records of rounds after ``last`` aside; how many."""
-    return move_aside(results, loaded, lambda _host, _phase, number: number > last, session)
 
 
 def _measured(records: Iterable[Round]) -> list[Round]:

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The states of a host in a measurement, from the registered results of their calls, and their records."""
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from .._records import record_files
+from .._records.checks import plain_json
 from .._records.reading import TUNINGS
 
 Records = list[Mapping[str, Any]]
@@ -76,5 +76,4 @@ def now() -> str:
 def keep(results: Path | str, ids: Mapping[str, Any], tunings: list[Any]) -> str:
     """Store the tuning records of a step; the path. ``ids``: change, phase, round and host."""
     head = {"schema": TUNINGS, **ids, "check_mode": False}
-    # ansible-core 2.19 and later hand over subclasses of str and int; a record holds plain JSON
-    return str(record_files.store(results, json.loads(json.dumps({**head, "at": now(), "tunings": tunings}))))
+    return str(record_files.store(results, plain_json({**head, "at": now(), "tunings": tunings})))

@@ -5,6 +5,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from .._experiment.plan_files import move_aside
 from .._pages.text import plural
 from .._records import record_files
 from .._statistics.looks import PHASES
@@ -38,7 +39,8 @@ def look(session: TwoStates, part: Part, behind: Collection[str]) -> dict[str, A
     if session["session"] > 1:
         reason = continuing.unlike(loaded, session["session"], session["limits"]["expected_change"])
         if reason:
-            count = continuing.set_aside(session["results"], loaded, session["last"], session["session"])
+            last, number = session["last"], session["session"]
+            count = move_aside(session["results"], loaded, lambda _host, _phase, round_: round_ > last, number)
             sentence = (
                 f"the change {session['change']} cannot be continued: {reason}; the {plural(count, 'record')} of this "
                 "session were set aside, and the earlier ones can be used as before"

@@ -22,7 +22,7 @@ from ansible.template import Templar
 from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import tuning, tunings
 from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.tags import runs
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.controller import runs
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION, trusted
 
 PLAY = {"ansible_play_hosts": ["app1"], "hostvars": {"app1": {}}, "inventory_hostname": "app1"}
