@@ -7,9 +7,9 @@ answer. Text has a bounded length and no hidden signs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypedDict, cast
 
-from .rows import plain, rows_of
+from .rows import Row, plain, rows_of
 from .text import clean, one_line, shorten
 
 LONGEST_MESSAGE = 10_000
@@ -26,8 +26,35 @@ SESSION: dict[str, type] = {
 """The fields of a measuring server, for the hosts that measure against it."""
 
 
-Answer = dict[str, Any]
-"""The answer of a module: the fields of :data:`OF_EVERY`, and those whose parsers its action knows."""
+class Answer(TypedDict, total=False):
+    """The answer of a module. Every module says what stands before ``tuning``, and some of the rest."""
+
+    changed: bool
+    failed: bool
+    unreachable: bool
+    skipped: bool
+    rc: int
+    msg: str
+    skip_reason: str
+    exception: str
+    module_stdout: str
+    module_stderr: str
+    warnings: list[str]
+    invocation: Any
+    tuning: list[Row]
+    diff: dict[str, str]
+    instances: Any
+    tunings: dict[str, "Answer"]
+    platform: Any
+    preflight: list[str]
+    errors: list[str]
+    drift: list[str]
+    failing: list[str]
+    session: dict[str, str | int | None]
+    enqueue: Any
+    records: list[Any]
+    ansible_facts: dict[str, Any]
+
 
 Parser = Callable[[object], Any]
 
@@ -125,4 +152,4 @@ def heard(given: Mapping[str, Any], fields: Mapping[str, Parser]) -> Answer:
     if _is(code := given.get("rc"), int):
         found["rc"] = code
         found.setdefault("failed", code != 0)
-    return found
+    return cast(Answer, found)
