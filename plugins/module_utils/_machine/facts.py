@@ -88,16 +88,13 @@ def _lpar(sysinfo):
     if sysinfo is None or sysinfo.lpar is None:
         return None
     lpar = sysinfo.lpar
-    dedicated, shared = lpar.cpus.get("Dedicated"), lpar.cpus.get("Shared")
-    kinds = [word for word, count in (("dedicated", dedicated), ("shared", shared)) if count]
-    kinds = kinds or [word for word in ("dedicated", "shared") if word.capitalize() in lpar.characteristics]
     return {
         "name": lpar.name,
         "number": lpar.number,
-        "processors": {0: None, 1: kinds[0] if kinds else None}.get(len(kinds), "mixed"),
+        "processors": hardware.processors(lpar),
         "ifls": lpar.cpus.get("Configured"),
-        "ifls_dedicated": dedicated,
-        "ifls_shared": shared,
+        "ifls_dedicated": lpar.cpus.get("Dedicated"),
+        "ifls_shared": lpar.cpus.get("Shared"),
         "ifls_standby": lpar.cpus.get("Standby"),
         "capped": "Limited" in lpar.characteristics,
     }

@@ -18,7 +18,8 @@ class Cpus:
         self._host = host
         self._params = params
         self.online = cpu_lists.online(host)
-        self._levels = entitlement.by_level(host)
+        self._states = hardware.online_polarizations(host)
+        self._levels = entitlement.by_level(self._states)
 
     def wanted_mask(self):
         """The mask of the request.
@@ -51,7 +52,7 @@ class Cpus:
             split = ["%s %s" % (level, cpu_lists.format_list(self._levels[level])) for level in levels]
             sentences.append(
                 "entitlement now: %s%s; PR/SM can move it: verify regularly"
-                % (", ".join(split), entitlement.entitled_text(self._host))
+                % (", ".join(split), entitlement.entitled_text(self._host, self._states))
                 if split
                 else "no CPU is polarized vertically, so entitled takes all online ones"
             )
