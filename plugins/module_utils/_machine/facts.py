@@ -105,11 +105,7 @@ def _lpar(sysinfo):
 
 def online_cpus(host, state="online"):
     """The CPUs that the kernel lists as online, or as in another state; None if unknown."""
-    text = host.value(hardware.CPUS + "/" + state)
-    try:
-        return cpu_lists.parse_list(text) if text else None
-    except ValueError:
-        return None
+    return cpu_lists.list_or_none(host.value(hardware.CPUS + "/" + state))
 
 
 def _deconfigured(host, present):
@@ -150,13 +146,8 @@ def _siblings(host, cpus, name):
 
 def threads_per_core(host, online):
     """The highest number of threads that a core runs now; by /proc/cpuinfo if the kernel has no siblings lists."""
-    sizes = []
-    for text in set(_siblings(host, online, "thread")):
-        try:
-            sizes.append(len(cpu_lists.parse_list(text)))
-        except ValueError:
-            continue
-    return max(sizes) if sizes else hardware.threads_by_cpuinfo(host)
+    known = [cpu_lists.list_or_none(text) for text in set(_siblings(host, online, "thread"))]
+    return max((len(cpus) for cpus in known if cpus), default=None) or hardware.threads_by_cpuinfo(host)
 
 
 def threads_possible(host, sysinfo, virtualization):

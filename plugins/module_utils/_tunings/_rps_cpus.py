@@ -102,13 +102,8 @@ def core_numbers(host, online):
     On IBM Z the threads of core n have the neighbouring numbers from n * threads on, also while some of them are
     offline. Elsewhere they may be far apart (0 and 8); there a core has the number of its first thread.
     """
-    siblings = {}
-    for cpu in online:
-        text = host.value("%s/cpu%d/topology/thread_siblings_list" % (hardware.CPUS, cpu))
-        try:
-            siblings[cpu] = cpu_lists.parse_list(text or "") or [cpu]
-        except ValueError:
-            siblings[cpu] = [cpu]
+    lists = {cpu: "%s/cpu%d/topology/thread_siblings_list" % (hardware.CPUS, cpu) for cpu in online}
+    siblings = {cpu: cpu_lists.list_or_none(host.value(path)) or [cpu] for cpu, path in lists.items()}
     # with nosmt, only the first thread of each core is online
     threads = max([len(cpus) for cpus in siblings.values()] + [hardware.threads_by_cpuinfo(host) or 1])
     return {cpu: cpus[0] // threads if cpus[-1] - cpus[0] < threads else cpus[0] for cpu, cpus in siblings.items()}
