@@ -109,17 +109,18 @@ class CpuPolarization(SystemTuning):
 
     def remark(self, subject):
         states, shared = self._online(), hardware.shares_cores(self.host)
-        levels, horizontal = entitlement.by_level(states), set(states.values()) == {"horizontal"}
+        levels, mode = entitlement.by_level(states), hardware.dispatching(self.host, states.values())
         low = levels.get("low", [])
         if self.params["mode"] == "vertical":
             # dedicated CPUs all become high
-            subject.remarks += entitlement.steering_remarks(self.host, low, horizontal and shared)
+            subject.remarks += entitlement.steering_remarks(self.host, low, mode == "horizontal" and shared)
         if "unknown" in levels:
             unknown = cpu_lists.format_list(levels["unknown"])
             subject.notes.append("CPU %s does not show its polarization yet" % unknown)
         split = ", ".join("%d %s" % (len(levels[level]), level) for level in entitlement.LEVELS if level in levels)
         if not split:
-            if horizontal and self.host.value("/proc/sys/s390/hiperdispatch") == "1":
+            on = self.host.value("/proc/sys/s390/hiperdispatch") == "1"
+            if on and set(states.values()) == {"horizontal"}:
                 subject.remarks.append("s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal")
             return
         text = entitlement.entitled_text(self.host, states)
