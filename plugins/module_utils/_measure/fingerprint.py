@@ -9,6 +9,7 @@ from .._aix import smc
 from .._aix.devices import Devices
 from .._aix.system import is_aix
 from .._host.host import HostError
+from .._host.kernel import boot_id
 from .._machine.capacity import capacity
 from .._machine.hardware import parse_sysinfo, receive_queues
 from .._machine.reading import ReadingHost
@@ -72,7 +73,7 @@ def fingerprint(local, peer, root="/"):
         "machine": parse_sysinfo(host.value("/proc/sysinfo") or "").type or names.machine,
         "cpus_online": os.cpu_count(),
         "python": platform.python_version(),
-        "boot_id": host.value("/proc/sys/kernel/random/boot_id"),
+        "boot_id": boot_id(host),
         "interface": interface,
         "mtu": int(mtu) if mtu and mtu.isdigit() else None,
         "address": local,

@@ -224,7 +224,7 @@ class Smc(ProfileTuning):
     def show(self, knob, text):
         if self.network.owns_key(knob.key):
             return self.network.show(knob, text)
-        return "absent" if text is None else self.value(knob, text)
+        return super().show(knob, text)
 
     def value(self, knob, text):
         if self.network.owns_key(knob.key):
