@@ -24,10 +24,7 @@ class Preconditions:
 
     def tell(self, subject, table):
         """Add notes and remarks to the subject. table: the kernel's PNET IDs, in the form of entries."""
-        ism, roce, listed = smc_hardware.ism_devices(self.host), self.host.listdir(smc_hardware.ROCE), []
-        if self.host.root == "/" and smc_sockets.kernel_has_smc(self.host):
-            # the devices that the kernel's SMC lists
-            listed = smc_facts.kernel_facts()["devices"] or []
+        ism, roce, listed = self._devices()
         unknown = any(self.host.lacking(path) for path in (smc_hardware.PCI, smc_hardware.ROCE))
         others = [device for device in listed if device["name"] != smc_facts.LOOPBACK]
         if not ism and not roce and not others and not unknown:
@@ -48,6 +45,13 @@ class Preconditions:
             subject.remarks.append(
                 "the installed kernel %s has no SMC: after its boot, the instances could open no TCP socket" % release
             )
+
+    def _devices(self):
+        """(PCI addresses of ISM, names of RDMA devices, the devices that the kernel's SMC lists)."""
+        listed = []
+        if self.host.root == "/" and smc_sockets.kernel_has_smc(self.host):
+            listed = smc_facts.kernel_facts()["devices"] or []
+        return smc_hardware.ism_devices(self.host), self.host.listdir(smc_hardware.ROCE), listed
 
     def _missing(self):
         """The (kind, name) of the request that do not exist."""
