@@ -212,8 +212,8 @@ def capacity(host, system):
     if found["source"] is None:
         return []
     verdict = "observed" if found["vertical"]["low"] else "compliant"
-    what = "lparstat" if system == "AIX" else "z/VM HiperDispatch and PR/SM concepts"
-    running, sources = {"source": found["source"]}, ["IBM Documentation, " + what]
+    running = {"source": found["source"]}
+    sources = ("IBM Documentation, z/VM HiperDispatch and PR/SM concepts", "AIX commands reference: lparstat")
     return [_record("capacity", {}, running, verdict, found["sentence"], sources)]
 
 
