@@ -30,6 +30,7 @@ OPTIONS = dict(
     tunings=dict(type="list", elements="str"),
     root=dict(type="path"),
 )
+CAPACITY = ("IBM Documentation, z/VM HiperDispatch and PR/SM concepts", "AIX commands reference: lparstat")
 GAIN = (
     "published for HiperSockets instead of four 10 Gb OSA ports: 2 to 4 % less batch elapsed time, and perhaps more "
     "CPU time, because the processors move the data"
@@ -213,8 +214,7 @@ def capacity(host, system):
         return []
     verdict = "observed" if found["vertical"]["low"] else "compliant"
     running = {"source": found["source"]}
-    sources = ("IBM Documentation, z/VM HiperDispatch and PR/SM concepts", "AIX commands reference: lparstat")
-    return [_record("capacity", {}, running, verdict, found["sentence"], sources)]
+    return [_record("capacity", {}, running, verdict, found["sentence"], CAPACITY)]
 
 
 # HiperSockets
