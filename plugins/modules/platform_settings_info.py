@@ -17,6 +17,8 @@ description:
   - The record V(SMT) shows the threads per core of an LPAR. If O(threads_per_core) differs, the reason says
     how to change it.
   - The record V(z/VM) of a guest of z/VM shows how many cores the LPAR of z/VM has, and whether z/VM can use them.
+  - The record V(capacity) says how many cores an LPAR, or a partition of AIX, is entitled to, if that is known. It is
+    V(observed) if cores are online beyond that, which get time only if other LPARs leave it.
   - The record V(HiperSockets) shows whether the route to O(database_host) leads through a HiperSockets interface,
     with its MTU and input buffers. For a VLAN or a bond, the interfaces below it count.
   - With O(tunings), each tuning that was applied on the host and is not in the list has a record. It is V(drifted)
@@ -94,8 +96,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 tuning:
-  description: The records V(SMT), V(HiperSockets) and V(SMC), and one per tuning that is applied and not chosen.
-    Fields and verdicts are described in
+  description: The records V(SMT), V(capacity), V(HiperSockets) and V(SMC), and one per tuning that is applied and not
+    chosen. Fields and verdicts are described in
     U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/tunings-1.schema.json).
   returned: success
   type: list

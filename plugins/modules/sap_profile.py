@@ -27,20 +27,20 @@ description:
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
 options:
-  profile:
+  profile: &profile
     description: Absolute path of a profile, instead of O(sid) and O(instance).
     type: str
-  sid:
+  sid: &sid
     description: The SAP system, such as V(PRD).
     type: str
-  instance:
+  instance: &instance
     description:
       - The instance of the system on this host, such as V(D00), a shell pattern such as V(D*),
         or V(DEFAULT) for C(DEFAULT.PFL).
       - A pattern means every such instance of the host. If there is none, the record says V(not_applicable).
       - SAP HANA is left alone.
     type: str
-  presets:
+  presets: &presets
     description:
       - Parameters of published studies, any of V(realtime_scheduler), V(update_local), V(memory_std) or
         V(memory_map), and V(enqueue_table); O(parameters) override them.
@@ -57,7 +57,7 @@ options:
     elements: str
     choices: [realtime_scheduler, update_local, memory_std, memory_map, enqueue_table]
     default: []
-  parameters:
+  parameters: &parameters
     description:
       - Parameters by name, with values exactly as the profile should have them. Null removes the parameter.
       - C($(...)) is not replaced. Quote values that YAML reads as a truth value or a number with a fraction.
@@ -71,25 +71,11 @@ options:
     elements: dict
     default: []
     suboptions:
-      profile:
-        description: As O(profile).
-        type: str
-      sid:
-        description: As O(sid).
-        type: str
-      instance:
-        description: As O(instance).
-        type: str
-      presets:
-        description: As O(presets).
-        type: list
-        elements: str
-        choices: [realtime_scheduler, update_local, memory_std, memory_map, enqueue_table]
-        default: []
-      parameters:
-        description: As O(parameters).
-        type: dict
-        default: {}
+      profile: *profile
+      sid: *sid
+      instance: *instance
+      presets: *presets
+      parameters: *parameters
       left_to:
         description:
           - The host that changes this profile, which both share. This host only checks it.

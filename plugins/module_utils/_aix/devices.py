@@ -53,11 +53,6 @@ def parse_devices(out):
     return [Device(fields[0], fields[1], " ".join(fields[2:]).rstrip()) for fields in lines if len(fields) > 1]
 
 
-def parse_value(out):
-    """The value in the output of lsattr -F value; it may be empty or contain blanks."""
-    return out.strip()
-
-
 def parse_listing(out):
     """[Attribute] of lsattr -El.
 
@@ -106,8 +101,8 @@ def _output(host, argv):
     return result.out
 
 
-class Lsdev:
-    """The devices that the customized database knows."""
+class Devices:
+    """The devices that the customized database of a host knows, and their attributes."""
 
     def __init__(self, host):
         self.host = host
@@ -121,18 +116,11 @@ class Lsdev:
         """All devices: [Device]."""
         return parse_devices(_output(self.host, ["lsdev", "-C"]))
 
-
-class Lsattr:
-    """Attributes of devices."""
-
-    def __init__(self, host):
-        self.host = host
-
     def stored(self, device, attribute):
-        """The value in the database. Raises UnknownAttributeError."""
+        """The value in the database; it may be empty or contain blanks. Raises UnknownAttributeError."""
         result = self.host.run(["lsattr", "-El", device, "-a", attribute, "-F", "value"], timeout=_LOOK_S)
         if result.rc == 0:
-            return parse_value(result.out)
+            return result.out.strip()
         said = "lsattr fails for %s of %s: %s" % (attribute, device, error_text(result))
         if result.rc == _UNKNOWN_RC or _NO_SUCH_ATTRIBUTE in said:
             raise UnknownAttributeError(said, attribute)
@@ -141,7 +129,7 @@ class Lsattr:
     def in_force(self, device, attribute):
         """The value with which the device was last configured; None if this AIX does not show it."""
         result = self.host.run(["lsattr", "-Pl", device, "-a", attribute, "-F", "value"], timeout=_LOOK_S)
-        return parse_value(result.out) if result.rc == 0 else None
+        return result.out.strip() if result.rc == 0 else None
 
     def attributes(self, device):
         """[Attribute] that the device shows."""
@@ -152,15 +140,8 @@ class Lsattr:
         result = self.host.run(["lsattr", "-Rl", device, "-a", attribute], timeout=_LOOK_S)
         return parse_legal(result.out) if result.rc == 0 else []
 
-
-class Chdev:
-    """Changes all attributes of a device with one call."""
-
-    def __init__(self, host):
-        self.host = host
-
     def change(self, device, values, database_only=False):
-        """Set {attribute: value} in the database and in the device. Raises DeviceBusyError, HostError.
+        """Set {attribute: value} in the database and in the device, with one call. Raises DeviceBusyError, HostError.
 
         database_only: do not change the device until it is configured again.
         """

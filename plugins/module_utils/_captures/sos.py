@@ -117,11 +117,6 @@ def holdings(tree, manifest, version, sysctls):
 def _absent_cpus(tree):
     """The present CPUs whose folder is not in the report: sos 4.12 copies 64 of them."""
     entry = tree.get("/sys/devices/system/cpu/present")
-    if entry is None or entry.kind != FILE:
-        return []
-    try:
-        present = cpu_lists.parse_list(entry.value().decode("ascii", "replace"))
-    except ValueError:
-        return []
+    text = entry.value().decode("ascii", "replace") if entry is not None and entry.kind == FILE else ""
     names = tree.names("/sys/devices/system/cpu")
-    return [cpu for cpu in present if "cpu%d" % cpu not in names]
+    return [cpu for cpu in cpu_lists.list_or_none(text) or () if "cpu%d" % cpu not in names]

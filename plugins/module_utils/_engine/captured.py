@@ -68,15 +68,11 @@ def _highest(host, path):
     return path
 
 
-def of_kernel(host, places=_KERNEL):
-    """Which files of the kernel the capture does not hold, and why; empty if none was missed."""
-    missed = [path for path in host.missed if path.startswith(places)]
-    return "not in this capture: %s (%s)" % (_places(host, missed), host.lacking(missed[-1])) if missed else ""
-
-
 def of_request(host):
-    """As of_kernel(), with the files that tell which instances a host has."""
-    return of_kernel(host, _KERNEL + _SAP)
+    """Which files of the kernel, and of those that tell which instances a host has, the capture does not hold, and why;
+    empty if none was missed."""
+    missed = [path for path in host.missed if path.startswith(_KERNEL + _SAP)]
+    return "not in this capture: %s (%s)" % (_places(host, missed), host.lacking(missed[-1])) if missed else ""
 
 
 def unreadable(host, tuning_class, error):

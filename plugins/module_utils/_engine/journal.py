@@ -322,17 +322,19 @@ class Journal:
         empty = [folder for folder in self._folders() if self._is_ours(folder) and not self._host.listdir(folder)]
         return bool(empty) or self._host.exists(self._lock_path)
 
-    def sweep(self):
-        """Try again to remove folders whose removal was refused when the last entry went."""
-        for journal in self._emptied():
-            with contextlib.suppress(HostError):
-                journal.save()
+    def clean(self):
+        """End leases without a checkpoint, remove the leftovers, and try again to remove folders that were refused.
 
-    def end_idle(self):
-        """End leases without a checkpoint; call it before the leftovers are removed."""
-        for lease in self._idle():
-            with contextlib.suppress(HostError):
-                lease.end()
+        Call it only under the lock. What is refused again does no harm.
+        """
+        for find, act in (
+            (self._idle, lambda lease: lease.end()),
+            (self.leftovers, self._host.remove),
+            (self._emptied, Journal.save),
+        ):
+            for found in find():
+                with contextlib.suppress(HostError):
+                    act(found)
 
     def _emptied(self):
         """The journals of this tuning that have no entry left and only note folders."""

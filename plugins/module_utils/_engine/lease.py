@@ -20,7 +20,7 @@ from collections import namedtuple
 from .._host import daemon
 from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused
-from .._host.kernel import BOOT_ID
+from .._host.kernel import boot_id
 from .._host.lock import Lock
 from .places import CHECKPOINT, LEASE, PROBATION
 from .service import PROGRAM, Service
@@ -85,7 +85,7 @@ class Lease:
         ends = _stamp(wall)
         lease = {"until": time.monotonic() + terms.seconds, "ends": ends}
         # for a guardian that goes on after a reboot
-        lease.update(boot=self._boot(), wall=wall, seconds=terms.seconds)
+        lease.update(boot=boot_id(self._host), wall=wall, seconds=terms.seconds)
         text = json.dumps(lease)
         self._host.write(self._own_path, text + "\n", mode=0o600)
         try:
@@ -162,10 +162,6 @@ class Lease:
             # it is damaged: taking back is the safe choice
             return {"until": 0.0, "wall": 0.0, "boot": None}
 
-    def _boot(self):
-        """The id of this boot, None if the system has none."""
-        return self._host.value(BOOT_ID)
-
     def guardian(self):
         """The process id of the living guardian, or None. Leaves no file behind."""
         try:
@@ -226,7 +222,7 @@ class Lease:
         lease = self._load()
         if lease is None:
             return None
-        if lease["boot"] is None or lease["boot"] == self._boot():
+        if lease["boot"] is None or lease["boot"] == boot_id(self._host):
             left = lease["until"] - time.monotonic()
         else:
             # after a reboot the clock decides; one that was set back does not prolong the lease

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One call of a state module, for every tuning: observe, plan, act, prove; and the way back."""
 
-import contextlib
 import copy
 import errno
 import os
@@ -194,11 +193,7 @@ class Run:
     def clean(self):
         """Remove files that killed runs left behind; a file that cannot be removed does no harm."""
         self.tuning.clean()
-        self.journal.end_idle()
-        for path in self.journal.leftovers():
-            with contextlib.suppress(HostError):
-                self.tuning.host.remove(path)
-        self.journal.sweep()
+        self.journal.clean()
 
     def _clean_up(self):
         """The same for a run that has nothing else to do."""

@@ -40,6 +40,15 @@ def quoted(program):
     return '"%s"' % program
 
 
+def systemctl(host, *arguments):
+    """What systemctl prints. Raises HostError."""
+    done = host.run(["systemctl"] + list(arguments), timeout=_TIMEOUT_S)
+    if done.rc:
+        why = " ".join((done.err or done.out).split())[:300] or "exit code %d" % done.rc
+        raise HostError("systemctl %s: %s" % (" ".join(arguments), why))
+    return done.out
+
+
 class Service:
     """The service of one tuning; folder: that of the checkpoint's journals."""
 
@@ -61,15 +70,15 @@ class Service:
         text = _UNIT % dict(name=self._name, archive=self._archive, python=quoted(sys.executable))
         self._host.write(self._path, text)
         self._host.link(self._link, "../" + self.unit)
-        self._systemctl("daemon-reload")
+        systemctl(self._host, "daemon-reload")
         with contextlib.suppress(HostError):
             # of an earlier service of this name; mostly there was none
-            self._systemctl("reset-failed", self.unit)
-        self._systemctl("start", "--no-block", self.unit)
+            systemctl(self._host, "reset-failed", self.unit)
+        systemctl(self._host, "start", "--no-block", self.unit)
 
     def check(self):
         """Raise HostError if it has failed."""
-        shown = self._systemctl("show", "--property=Result", self.unit).strip()
+        shown = systemctl(self._host, "show", "--property=Result", self.unit).strip()
         if shown not in ("Result=success", "Result=", ""):
             raise HostError("%s has failed (%s), see journalctl -u %s" % (self.unit, shown, self.unit))
 
@@ -80,13 +89,13 @@ class Service:
         if not own:
             with contextlib.suppress(HostError):
                 # systemd may not know it, after a kill before the reload; the lease ends its process too
-                self._systemctl("stop", self.unit)
+                systemctl(self._host, "stop", self.unit)
         for path in self.files():
             if path != self._archive:
                 self._host.remove(path)
         with contextlib.suppress(HostError):
             # a unit without a file does no harm
-            self._systemctl("daemon-reload")
+            systemctl(self._host, "daemon-reload")
         self._host.remove(self._archive)
 
     def files(self):
@@ -97,10 +106,3 @@ class Service:
     def temporaries(self):
         """Temporary files that killed runs left behind."""
         return temporaries(self._host, self._path) + temporaries(self._host, self._archive)
-
-    def _systemctl(self, *arguments):
-        done = self._host.run(["systemctl"] + list(arguments), timeout=_TIMEOUT_S)
-        if done.rc:
-            why = " ".join((done.err or done.out).split())[:300] or "exit code %d" % done.rc
-            raise HostError("systemctl %s: %s" % (" ".join(arguments), why))
-        return done.out

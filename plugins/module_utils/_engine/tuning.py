@@ -205,7 +205,7 @@ class Tuning(ABC):
 
     def show(self, knob, text):
         """The text in the user's terms, for diff and reasons."""
-        return "absent" if text is None else text
+        return "absent" if text is None else self.value(knob, text)
 
     def value(self, knob, text):
         """The text for the tuning record."""

@@ -34,6 +34,14 @@ def parse_list(text):
     return sorted(cpus)
 
 
+def list_or_none(text):
+    """parse_list(); None without a text, and for one that is no list."""
+    try:
+        return parse_list(text) if text else None
+    except ValueError:
+        return None
+
+
 def format_list(cpus):
     """``0-3,8`` for [0, 1, 2, 3, 8]."""
     ranges = []

@@ -19,10 +19,13 @@ from .errors import HostError
 
 
 def fork(work, *arguments):
-    """A new process that calls work and ends with it; its process id."""
+    """A new process that calls work and ends with it, without the signal handlers of this one; its process id."""
     pid = os.fork()
     if pid == 0:
         try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)
             work(*arguments)
         finally:
             os._exit(0)
@@ -32,7 +35,6 @@ def fork(work, *arguments):
 def stand_apart(descriptors):
     """Call right after a fork: outlive the session of the parent, and hold only these descriptors."""
     os.setsid()
-    signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     keep_only(descriptors)

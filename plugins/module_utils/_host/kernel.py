@@ -9,14 +9,17 @@ import zlib
 
 from .errors import HostError
 
-# the id of this boot
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _MOST_CONFIG = 16 * 1024 * 1024
 
 
 def int_or_none(text):
     """The integer in a text; None if the text is anything else."""
     return int(text) if text is not None and re.match(r"^-?[0-9]{1,18}$", text.strip()) else None
+
+
+def boot_id(host):
+    """The id of this boot; None if the system has none."""
+    return host.value("/proc/sys/kernel/random/boot_id")
 
 
 def release(host):

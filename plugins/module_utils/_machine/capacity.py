@@ -35,7 +35,7 @@ def _of_z(host, virtualization):
         name = {"zvm": "z/VM", "kvm": "KVM"}.get(virtualization, "the hypervisor")
         return _unknown("data of an LPAR are those of %s here, not of this guest" % name)
     try:
-        cores = entitlement.cores_by_level(host)
+        cores = entitlement.cores_by_level(host, hardware.online_polarizations(host))
     except HostError as error:
         return _unknown(str(error))
     online = sum(cores.values())
@@ -45,8 +45,7 @@ def _of_z(host, virtualization):
     if any(level in cores for level in entitlement.LEVELS):
         found["vertical"] = {level: cores.get(level, 0) for level in entitlement.LEVELS}
     sysinfo = hardware.sysinfo(host)
-    owned = sysinfo.lpar.cpus if sysinfo and sysinfo.lpar else {}
-    if owned.get("Dedicated") and not owned.get("Shared"):
+    if sysinfo and sysinfo.lpar and hardware.processors(sysinfo.lpar) == "dedicated":
         text = "all %d cores belong to this LPAR alone; weights do not apply" % online
         return dict(found, source="sysinfo", entitled_cores=float(online), sentence=text)
     span = entitlement.entitled_range(cores)

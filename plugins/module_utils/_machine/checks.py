@@ -30,6 +30,7 @@ OPTIONS = dict(
     tunings=dict(type="list", elements="str"),
     root=dict(type="path"),
 )
+CAPACITY = ("IBM Documentation, z/VM HiperDispatch and PR/SM concepts", "AIX commands reference: lparstat")
 GAIN = (
     "published for HiperSockets instead of four 10 Gb OSA ports: 2 to 4 % less batch elapsed time, and perhaps more "
     "CPU time, because the processors move the data"
@@ -52,7 +53,7 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
         return of_capture(host, threads_per_core, database_host, smc_peers)
     found = [smt(host, system, threads_per_core)]
     below = zvm(host, system)
-    found += [below] if below else []
+    found += ([below] if below else []) + capacity(host, system)
     found += [hipersockets(host, system, database_host)] if database_host else []
     with_smc = system == "Linux" and kernel.has_smc(host)
     if smc_peers or with_smc:
@@ -79,6 +80,7 @@ def of_capture(host, threads_per_core, database_host, smc_peers):
     if why and (record["verdict"] != "compliant" or threads_per_core is not None):
         record.update(verdict="unknown", reason="%s (%s)" % (why, record["reason"]))
     found.append(record)
+    found += capacity(host, "Linux")
     for subject, option, asked in (
         ("HiperSockets", "database_host", database_host),
         ("SMC", "smc_peers", list(smc_peers)),
@@ -192,6 +194,27 @@ def zvm(host, system):
     if cores > ZVM_THREADS and not newer:
         return _record("z/VM", {}, running, "drifted", "%s; %s; %s" % (state, limit, advice), sources)
     return _record("z/VM", {}, running, "compliant", state, sources, remarks=["%s; %s" % (limit, advice)])
+
+
+# capacity
+
+
+def capacity(host, system):
+    """[the record of how many cores an LPAR is entitled to]; empty on other machines, and if nothing tells it.
+
+    It is observed if the LPAR has more cores online than that: those get time only if other LPARs leave it.
+    """
+    if system != "AIX" and hardware.virtualization(host) != "lpar":
+        return []
+    # few machines have it, and compiling this takes time
+    from . import capacity as facts_of  # noqa: PLC0415
+
+    found = facts_of.capacity(host, system)
+    if found["source"] is None:
+        return []
+    verdict = "observed" if found["vertical"]["low"] else "compliant"
+    running = {"source": found["source"]}
+    return [_record("capacity", {}, running, verdict, found["sentence"], CAPACITY)]
 
 
 # HiperSockets

@@ -15,20 +15,19 @@ from . import hardware
 LEVELS = ("high", "medium", "low")
 
 
-def by_level(host):
-    """{high, medium, low or unknown: [online CPU]}; empty if no online CPU is vertical or unknown."""
+def by_level(states):
+    """{high, medium, low or unknown: [CPU]} of online_polarizations(); empty if none is vertical or unknown."""
     found = {}
-    for cpu, text in hardware.online_polarizations(host).items():
+    for cpu, text in states.items():
         level = text.rpartition(":")[2]
         if level in LEVELS + ("unknown",):
             found.setdefault(level, []).append(cpu)
     return found
 
 
-def cores_by_level(host):
+def cores_by_level(host, states):
     """{high, medium, low, horizontal or unknown: number of online cores}; the threads of a core have one level."""
-    shown = hardware.polarizations(host)
-    cores = {_core(host, cpu): shown.get(cpu, "unknown").rpartition(":")[2] for cpu in cpu_lists.online(host)}
+    cores = {_core(host, cpu): states.get(cpu, "unknown").rpartition(":")[2] for cpu in cpu_lists.online(host)}
     return dict(Counter(cores.values()))
 
 
@@ -65,12 +64,12 @@ def range_text(found, online):
     return "%s of %d online core%s" % (text, online, "" if online == 1 else "s")
 
 
-def entitled_text(host):
+def entitled_text(host, states):
     """The range_text() of an LPAR in brackets, after a blank; empty if the polarization does not tell."""
     # that of a guest is what its hypervisor was told
     if hardware.virtualization(host) != "lpar":
         return ""
-    cores = cores_by_level(host)
+    cores = cores_by_level(host, states)
     found = entitled_range(cores)
     return " (%s)" % range_text(found, sum(cores.values())) if found else ""
 
@@ -91,14 +90,9 @@ def steered_to(host):
     return found
 
 
-def steering_remarks(host, mode):
-    """Sentences for a host that is to be vertical: RPS masks that hold low CPUs, or may hold them after the switch.
-
-    mode: the mode in which the CPUs are now. Dedicated CPUs all become high.
-    """
-    low, sentences = set(by_level(host).get("low", ())), []
-    sysinfo = hardware.sysinfo(host)
-    shared = bool(sysinfo and sysinfo.lpar and sysinfo.lpar.cpus.get("Shared"))
+def steering_remarks(host, low, some_become_low):
+    """Sentences for a host that is to be vertical: RPS masks that hold low CPUs, or may hold them after the switch."""
+    sentences = []
     for interface, cpus in sorted(steered_to(host).items()):
         held = [cpu for cpu in cpus if cpu in low]
         if held:
@@ -106,7 +100,7 @@ def steering_remarks(host, mode):
                 "RPS of %s hands packets to the vertical:low CPUs %s; rps_cpus: entitled leaves them out"
                 % (interface, cpu_lists.format_list(held))
             )
-        elif mode == "horizontal" and shared:
+        elif some_become_low:
             sentences.append(
                 "RPS of %s hands packets to CPUs %s, some of which may become vertical:low; rps_cpus: entitled leaves "
                 "those out once they show it" % (interface, cpu_lists.format_list(cpus))

@@ -88,16 +88,13 @@ def _lpar(sysinfo):
     if sysinfo is None or sysinfo.lpar is None:
         return None
     lpar = sysinfo.lpar
-    dedicated, shared = lpar.cpus.get("Dedicated"), lpar.cpus.get("Shared")
-    kinds = [word for word, count in (("dedicated", dedicated), ("shared", shared)) if count]
-    kinds = kinds or [word for word in ("dedicated", "shared") if word.capitalize() in lpar.characteristics]
     return {
         "name": lpar.name,
         "number": lpar.number,
-        "processors": {0: None, 1: kinds[0] if kinds else None}.get(len(kinds), "mixed"),
+        "processors": hardware.processors(lpar),
         "ifls": lpar.cpus.get("Configured"),
-        "ifls_dedicated": dedicated,
-        "ifls_shared": shared,
+        "ifls_dedicated": lpar.cpus.get("Dedicated"),
+        "ifls_shared": lpar.cpus.get("Shared"),
         "ifls_standby": lpar.cpus.get("Standby"),
         "capped": "Limited" in lpar.characteristics,
     }
@@ -108,11 +105,7 @@ def _lpar(sysinfo):
 
 def online_cpus(host, state="online"):
     """The CPUs that the kernel lists as online, or as in another state; None if unknown."""
-    text = host.value(hardware.CPUS + "/" + state)
-    try:
-        return cpu_lists.parse_list(text) if text else None
-    except ValueError:
-        return None
+    return cpu_lists.list_or_none(host.value(hardware.CPUS + "/" + state))
 
 
 def _deconfigured(host, present):
@@ -153,13 +146,8 @@ def _siblings(host, cpus, name):
 
 def threads_per_core(host, online):
     """The highest number of threads that a core runs now; by /proc/cpuinfo if the kernel has no siblings lists."""
-    sizes = []
-    for text in set(_siblings(host, online, "thread")):
-        try:
-            sizes.append(len(cpu_lists.parse_list(text)))
-        except ValueError:
-            continue
-    return max(sizes) if sizes else hardware.threads_by_cpuinfo(host)
+    known = [cpu_lists.list_or_none(text) for text in set(_siblings(host, online, "thread"))]
+    return max((len(cpus) for cpus in known if cpus), default=None) or hardware.threads_by_cpuinfo(host)
 
 
 def threads_possible(host, sysinfo, virtualization):

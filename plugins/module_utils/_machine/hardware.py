@@ -95,6 +95,20 @@ def sysinfo(host):
     return parse_sysinfo(text) if text else None
 
 
+def processors(lpar):
+    """dedicated, shared or mixed: how an Lpar has its processors; None if unknown."""
+    words = ("dedicated", "shared")
+    kinds = [word for word in words if lpar.cpus.get(word.capitalize())]
+    kinds = kinds or [word for word in words if word.capitalize() in lpar.characteristics]
+    return "mixed" if len(kinds) > 1 else kinds[0] if kinds else None
+
+
+def shares_cores(host):
+    """Whether a host is an LPAR, and no guest, some of whose cores other LPARs use too."""
+    found = sysinfo(host)
+    return bool(found and found.lpar and not found.hypervisors) and processors(found.lpar) in ("shared", "mixed")
+
+
 def machine_type(host, found):
     """The machine type, such as 8561, by the Sysinfo found, which may be None, or by /proc/cpuinfo; None if unknown."""
     if found:

@@ -11,22 +11,15 @@ import platform
 import socket
 import struct
 
-from .._host.host import Host, HostError
+from .reading import ReadingHost
 
 _SIOCGIFCONF = 0x8912
 _IFF_LOOPBACK, _IFF_NOARP = 0x8, 0x80
 _RTF_UP, _RTF_REJECT = 0x1, 0x200
 
 
-def readable_value(host, path):
-    try:
-        return host.value(path)
-    except HostError:
-        return None
-
-
 def parse_routes4(text):
-    """/proc/net/route as a list of (network, metric, interface).
+    """/proc/net/route as a list of (network, metric, interface, router or None).
 
     Rejecting routes, inactive routes, and lines in other formats are left out.
     """
@@ -38,9 +31,11 @@ def parse_routes4(text):
             if not flags & _RTF_UP or flags & _RTF_REJECT:
                 continue
             # The kernel prints addresses as numbers in the machine's own byte order.
-            address, mask = (ipaddress.IPv4Address(struct.pack("=I", int(fields[column], 16))) for column in (1, 7))
+            address, mask, router = (
+                ipaddress.IPv4Address(struct.pack("=I", int(fields[column], 16))) for column in (1, 7, 2)
+            )
             network = ipaddress.IPv4Network("%s/%s" % (address, mask), strict=False)
-            routes.append((network, int(fields[6]), fields[0]))
+            routes.append((network, int(fields[6]), fields[0], str(router) if int(router) else None))
     return routes
 
 
@@ -59,12 +54,22 @@ def parse_routes6(text):
     return routes
 
 
-def best_route(routes, address):
-    """The interface of the longest matching prefix, and of these of the smallest metric; None without a match."""
+def best_route(routes, address, what=2):
+    """The interface of the longest matching prefix, and of these of the smallest metric; None without a match.
+
+    what: the place of another part of a route that is to be returned instead.
+    """
     fitting = [route for route in routes if address in route[0]]
-    if not fitting:
+    return min(fitting, key=lambda route: (-route[0].prefixlen, route[1]))[what] if fitting else None
+
+
+def router_to(host, address):
+    """The router by which an IPv4 address is reached; None if it is in the subnet of an interface, or unknown."""
+    try:
+        wanted = ipaddress.IPv4Address(address)
+    except ValueError:
         return None
-    return min(fitting, key=lambda route: (-route[0].prefixlen, route[1]))[2]
+    return best_route(parse_routes4(host.read("/proc/net/route") or ""), wanted, 3)
 
 
 def _owners4():
@@ -95,16 +100,16 @@ def route_interface(local, peer, root):
         own, other = (ipaddress.ip_address(text.split("%")[0]) for text in (local, peer))
     except ValueError:
         return None
+    host = ReadingHost(root)
     if own == other or other.is_loopback:
-        return "lo" if os.path.isdir(Host(root).path("/sys/class/net/lo")) else None
-    host = Host(root)
+        return "lo" if os.path.isdir(host.path("/sys/class/net/lo")) else None
     if other.version == 6:
-        return best_route(parse_routes6(readable_value(host, "/proc/net/ipv6_route") or ""), other)
-    by_route = best_route(parse_routes4(readable_value(host, "/proc/net/route") or ""), other)
+        return best_route(parse_routes6(host.read("/proc/net/ipv6_route") or ""), other)
+    by_route = best_route(parse_routes4(host.read("/proc/net/route") or ""), other)
     owner = _owners4().get(str(own)) if platform.system() == "Linux" and root == "/" else None
     if owner is None:
         return by_route
-    flags = int(readable_value(host, "/sys/class/net/%s/flags" % owner) or "0", 16)
+    flags = int(host.value("/sys/class/net/%s/flags" % owner) or "0", 16)
     return by_route or owner if flags & (_IFF_LOOPBACK | _IFF_NOARP) else owner
 
 

@@ -11,8 +11,8 @@ import struct
 from collections import Counter
 
 from .._engine.records import observed
-from . import smc_facts, smc_hardware, smc_sockets
-from .routes import plain_address
+from . import smc_facts, smc_sockets
+from .routes import plain_address, router_to
 
 SOURCES = ("Linux kernel, net/smc", "RFC 7609 (SMC-R version 1)", "smc-tools: smcss, smc_run")
 MOST_PEERS = 20
@@ -35,7 +35,7 @@ def _router_sentences(host, peers):
     found = []
     for peer in peers:
         try:
-            routers = {smc_hardware.router_to(host, address) for address in _addresses(peer)} - {None}
+            routers = {router_to(host, address) for address in _addresses(peer)} - {None}
         except OSError:
             continue
         found += [

@@ -6,8 +6,6 @@ Kernel: arch/s390/net/pnet.c (PNET IDs), drivers/s390/net/ism_drv.c (the PCI num
 """
 
 import re
-import socket
-import struct
 
 from .._host import kernel
 from .._host.drop_ins import effective_files, numbered_lines
@@ -78,11 +76,6 @@ def ism_devices(host):
     return [pci for pci, paths in files if tuple(map(host.value, paths)) == _ISM]
 
 
-def roce_devices(host):
-    """The names of the RDMA devices."""
-    return host.listdir(ROCE)
-
-
 def interface_of(host, device):
     """The interface of the same adapter as an RDMA device; None if unknown."""
     return next(iter(host.listdir("%s/%s/device/net" % (ROCE, device))), None)
@@ -126,26 +119,3 @@ def _decoded(host, path, place):
 def interfaces(host):
     """The names of the interfaces that are up."""
     return [name for name in host.listdir(NET) if host.value("%s/%s/operstate" % (NET, name)) == "up"]
-
-
-def router_to(host, address):
-    """The router by which an IPv4 address is reached; None if it is in the subnet of an interface, or unknown."""
-    try:
-        wanted = struct.unpack("!I", socket.inet_aton(address))[0]
-    except OSError:
-        return None
-    best = None
-    for line in (host.read("/proc/net/route") or "").splitlines()[1:]:
-        fields = line.split()
-        try:
-            # in the machine's own byte order
-            target, gateway, mask = (
-                struct.unpack("!I", struct.pack("=I", int(fields[column], 16)))[0] for column in (1, 2, 7)
-            )
-            fits = (int(fields[3], 16) & 1) and wanted & mask == target
-            rank = (-mask, int(fields[6]))
-        except (ValueError, IndexError, struct.error):
-            continue
-        if fits and (best is None or rank < best[0]):
-            best = (rank, gateway)
-    return socket.inet_ntoa(struct.pack("!I", best[1])) if best and best[1] else None

@@ -6,13 +6,14 @@ import os
 import platform
 
 from .._aix import smc
-from .._aix.devices import Lsattr, Lsdev
+from .._aix.devices import Devices
 from .._aix.system import is_aix
-from .._host.host import Host, HostError
+from .._host.host import HostError
+from .._host.kernel import boot_id
 from .._machine.capacity import capacity
 from .._machine.hardware import parse_sysinfo, receive_queues
 from .._machine.reading import ReadingHost
-from .._machine.routes import plain_address, readable_value, route_interface
+from .._machine.routes import plain_address, route_interface
 
 _MAX_QUEUES = 16
 
@@ -21,7 +22,7 @@ def _rps_cpus(host, interface):
     """{"rx-0": mask} as the kernel prints it, of the first 16 receive queues; None if the kernel has no such file."""
     masks = {}
     for name in receive_queues(host, interface)[:_MAX_QUEUES]:
-        mask = readable_value(host, "/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
+        mask = host.value("/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
         if mask is not None:
             masks[name] = mask
     return masks or None
@@ -33,9 +34,10 @@ def smc_r(host):
     None if the devices do not say. Whether a connection really uses it depends on the peer, too.
     """
     try:
-        devices = [one for one in Lsdev(host).devices() if smc.is_device(one.name)]
+        known = Devices(host)
+        devices = [one for one in known.devices() if smc.is_device(one.name)]
         for device in (one.name for one in devices if one.state == "Available"):
-            values = {name: Lsattr(host).in_force(device, name) for name in (smc.ENABLED, smc.ADDRESSES, smc.PORTS)}
+            values = {name: known.in_force(device, name) for name in (smc.ENABLED, smc.ADDRESSES, smc.PORTS)}
             if None in values.values():
                 return None
             if values[smc.ENABLED] != "0" and not smc.empty_lists(values):
@@ -59,19 +61,19 @@ def fingerprint(local, peer, root="/"):
     Values that this platform does not show are None. clock_step_s is filled in at the end of the round. Only AIX has
     smc_r, only AIX and IBM Z have entitlement.
     """
-    host, names = Host(root), os.uname()
+    host, names = ReadingHost(root), os.uname()
     local, peer = plain_address(local), plain_address(peer)
     interface = route_interface(local, peer, root)
-    mtu = readable_value(host, "/sys/class/net/%s/mtu" % interface) if interface else None
+    mtu = host.value("/sys/class/net/%s/mtu" % interface) if interface else None
     result = {
         "hostname": names.nodename,
         "system": names.sysname,
         "arch": names.machine,
         "kernel": names.release if names.sysname != "AIX" else "%s.%s" % (names.version, names.release),
-        "machine": parse_sysinfo(readable_value(host, "/proc/sysinfo") or "").type or names.machine,
+        "machine": parse_sysinfo(host.value("/proc/sysinfo") or "").type or names.machine,
         "cpus_online": os.cpu_count(),
         "python": platform.python_version(),
-        "boot_id": readable_value(host, "/proc/sys/kernel/random/boot_id"),
+        "boot_id": boot_id(host),
         "interface": interface,
         "mtu": int(mtu) if mtu and mtu.isdigit() else None,
         "address": local,

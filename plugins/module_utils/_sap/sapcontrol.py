@@ -147,15 +147,11 @@ class SapControl:
         """Whether this instance's system answers: another system on the host may use the same number."""
         return self.parameter("SAPSYSTEMNAME") == self.instance.sid
 
-    def check_own(self):
-        """Raise HostError if another system answers, or none."""
-        if not self.belongs():
-            raise HostError("another system answers for instance number %s" % self.instance.number)
-
     def status(self):
         """The Status of the instance. Never raises: on errors the state is unknown, with the reason."""
         try:
-            self.check_own()
+            if not self.belongs():
+                raise HostError("another system answers for instance number %s" % self.instance.number)
             result, answer = self._ask("GetProcessList")
             self._check("GetProcessList", result, answer, (0, _ALL_RUNNING, _ALL_STOPPED))
         except HostError as error:

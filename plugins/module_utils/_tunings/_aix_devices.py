@@ -55,9 +55,7 @@ class DeviceTuning(Tuning):
         self.host = host
         self.params = params
         self.restoring = params["state"] == "restored"
-        self.lsdev = devices.Lsdev(host)
-        self.lsattr = devices.Lsattr(host)
-        self.chdev = devices.Chdev(host)
+        self.devices = devices.Devices(host)
         self._asked = {}
         self._deferred = set()
 
@@ -71,13 +69,13 @@ class DeviceTuning(Tuning):
 
     def refusal(self, name):
         """(verdict, reason) if nothing can be set on this device, else (None, "")."""
-        if self.lsdev.device(name) is None:
+        if self.devices.device(name) is None:
             return "not_applicable", "there is no device %s on this host (lsdev -C lists the present ones)" % name
         return None, ""
 
     def missing(self, name, error):
         """The reason if a missing attribute is no mistake; raises InputError if it is one."""
-        known = ", ".join(sorted(one.name for one in self.lsattr.attributes(name)))
+        known = ", ".join(sorted(one.name for one in self.devices.attributes(name)))
         raise InputError("%s; %s has %s" % (error, name, known or "no attributes"))
 
     def check(self, subject):  # noqa: B027  (most devices take any legal values together)
@@ -108,12 +106,12 @@ class DeviceTuning(Tuning):
         """The reason if the device forbids a change, else "". Raises InputError for values that are not legal."""
         wanted = self._asked[subject.name]
         changes = [knob.item for knob in subject.at(STORED) if knob.now != wanted[knob.item]]
-        settable = {one.name: one.settable for one in self.lsattr.attributes(subject.name)} if changes else {}
+        settable = {one.name: one.settable for one in self.devices.attributes(subject.name)} if changes else {}
         fixed = [item for item in changes if settable.get(item) is False]
         if fixed:
             return "lsattr says that users cannot set %s" % subject.title(*fixed)
         for item in changes:
-            legal = self.lsattr.legal(subject.name, item)
+            legal = self.devices.legal(subject.name, item)
             if legal and devices.allows(legal, wanted[item]) is False:
                 raise InputError(
                     "%s: '%s' is not legal; lsattr -R has %s" % (subject.title(item), wanted[item], ", ".join(legal))
@@ -125,20 +123,20 @@ class DeviceTuning(Tuning):
         if asked is None:
             asked = [key[len(name) + 1 :] for key in self.remembered if key.startswith(name + " ")]
         subject = Subject(name)
-        if self.restoring and self.lsdev.device(name) is None:
+        if self.restoring and self.devices.device(name) is None:
             subject.gone = "this host no longer has a device %s" % name
             return subject
         silent = []
         for attribute in asked:
             key = "%s %s" % (name, attribute)
             try:
-                subject.knobs.append(Knob(key, STORED, attribute, key, self.lsattr.stored(name, attribute)))
+                subject.knobs.append(Knob(key, STORED, attribute, key, self.devices.stored(name, attribute)))
             except devices.UnknownAttributeError as error:
                 if not self.restoring:
                     raise
                 subject.remarks.append("nothing to take back: %s" % error)
                 continue
-            in_force = self.lsattr.in_force(name, attribute)
+            in_force = self.devices.in_force(name, attribute)
             if in_force is None:
                 silent.append(attribute)
             else:
@@ -185,7 +183,7 @@ class DeviceTuning(Tuning):
 
     def _change(self, name, values, database_only):
         try:
-            self.chdev.change(name, values, database_only)
+            self.devices.change(name, values, database_only)
         except devices.DeviceBusyError as error:
             if database_only:
                 raise
@@ -194,15 +192,15 @@ class DeviceTuning(Tuning):
                     "%s; end the programs that use the device, or give when_busy: defer, which changes only the "
                     "database until the device is configured again" % error
                 ) from error
-            self.chdev.change(name, values, database_only=True)
+            self.devices.change(name, values, database_only=True)
             self._deferred.add(name)
 
     def _put_back(self, name, before):
         """After a failure, undo earlier changes in the database; returns [a sentence] if that fails."""
         try:
-            moved = {item: text for item, text in before.items() if self.lsattr.stored(name, item) != text}
+            moved = {item: text for item, text in before.items() if self.devices.stored(name, item) != text}
             if moved:
-                self.chdev.change(name, moved, database_only=True)
+                self.devices.change(name, moved, database_only=True)
         except HostError as error:
             return ["the changes before the failure could not be put back: %s" % error]
         return []

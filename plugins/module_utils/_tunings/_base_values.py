@@ -124,7 +124,8 @@ def release(host):
 def row_of(subject, of_release):
     """The Row of a subject for a release; None if no source names a value."""
     for row in ROWS:
-        if row.subject == subject and any(_fits(of_release, one) for one in row.releases):
+        begins = any(not one or (of_release + " ").startswith(one + " ") for one in row.releases)
+        if row.subject == subject and begins:
             return row
     return None
 
@@ -132,10 +133,6 @@ def row_of(subject, of_release):
 def of_releases(subject):
     """Whether the values of a subject depend on the release."""
     return any("" not in row.releases for row in ROWS if row.subject == subject)
-
-
-def _fits(of_release, one):
-    return not one or of_release == one or (" " not in one and of_release.startswith(one + " "))
 
 
 def all_asked(subject):

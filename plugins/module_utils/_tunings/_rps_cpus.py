@@ -18,7 +18,8 @@ class Cpus:
         self._host = host
         self._params = params
         self.online = cpu_lists.online(host)
-        self._levels = entitlement.by_level(host)
+        self._states = hardware.online_polarizations(host)
+        self._levels = entitlement.by_level(self._states)
 
     def wanted_mask(self):
         """The mask of the request.
@@ -51,7 +52,7 @@ class Cpus:
             split = ["%s %s" % (level, cpu_lists.format_list(self._levels[level])) for level in levels]
             sentences.append(
                 "entitlement now: %s%s; PR/SM can move it: verify regularly"
-                % (", ".join(split), entitlement.entitled_text(self._host))
+                % (", ".join(split), entitlement.entitled_text(self._host, self._states))
                 if split
                 else "no CPU is polarized vertically, so entitled takes all online ones"
             )
@@ -101,13 +102,8 @@ def core_numbers(host, online):
     On IBM Z the threads of core n have the neighbouring numbers from n * threads on, also while some of them are
     offline. Elsewhere they may be far apart (0 and 8); there a core has the number of its first thread.
     """
-    siblings = {}
-    for cpu in online:
-        text = host.value("%s/cpu%d/topology/thread_siblings_list" % (hardware.CPUS, cpu))
-        try:
-            siblings[cpu] = cpu_lists.parse_list(text or "") or [cpu]
-        except ValueError:
-            siblings[cpu] = [cpu]
+    lists = {cpu: "%s/cpu%d/topology/thread_siblings_list" % (hardware.CPUS, cpu) for cpu in online}
+    siblings = {cpu: cpu_lists.list_or_none(host.value(path)) or [cpu] for cpu, path in lists.items()}
     # with nosmt, only the first thread of each core is online
     threads = max([len(cpus) for cpus in siblings.values()] + [hardware.threads_by_cpuinfo(host) or 1])
     return {cpu: cpus[0] // threads if cpus[-1] - cpus[0] < threads else cpus[0] for cpu, cpus in siblings.items()}

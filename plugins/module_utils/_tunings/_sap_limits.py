@@ -19,7 +19,6 @@ _NOTE = (
 )
 _DROP_IN = re.compile(UNITS + r"/SAP[A-Z][A-Z0-9]{2}_[0-9]{2}\.service\.d/zpower-sap-tuning\.conf\Z")
 _USER = re.compile(LIMITS + r"/zpower-sap-tuning-([a-z][a-z0-9]{2}adm)\.conf\Z")
-_RELOAD_S = 60
 
 
 class LimitFile(Subject):
@@ -96,12 +95,12 @@ def _reload(host, path):
     """Let systemd, if it runs, read a changed drop-in."""
     if not _DROP_IN.match(path) or not host.exists("/run/systemd/system"):
         return
+    # check mode does not need it; see outcome()
+    from .._engine.service import systemctl  # noqa: PLC0415
+
     try:
-        done = host.run(["systemctl", "daemon-reload"], timeout=_RELOAD_S)
-        why = " ".join((done.err or done.out).split())[:300] or "exit code %d" % done.rc if done.rc else ""
+        systemctl(host, "daemon-reload")
     except HostError as error:
-        why = str(error)
-    if why:
         raise HostError(
-            "%s was put back, because systemd does not read its units again (systemctl daemon-reload): %s" % (path, why)
-        )
+            "%s was put back, because systemd does not read its units again: %s" % (path, error), error.errno
+        ) from error

@@ -5,6 +5,7 @@
 Its program is an archive beside the journal, see smc_tables.main(). It needs no tools, neither Ansible's nor SMC's.
 """
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -48,7 +49,6 @@ _UNITS_OF_SAP = re.compile(r"^SAP[A-Z0-9]{3}_[0-9]{2}\.service\Z")
 # What can start instances at boot: on the nodes of a cluster their own units are disabled, and pacemaker starts them.
 # systemd.resource-control(5): a unit comes after its slice, so SAP.slice makes instances installed later wait too.
 _BEFORE = ["sapinit.service", "saphostagent.service", "pacemaker.service", "SAP.slice"]
-_TIMEOUT_S = 60
 
 
 class BootService:
@@ -123,10 +123,8 @@ class BootService:
 
     def _systemctl(self, *arguments):
         """systemd reads its units at the next boot anyway, so an error does no harm."""
-        try:
-            self._host.run(["systemctl"] + list(arguments), timeout=_TIMEOUT_S)
-        except HostError:
-            return
+        with contextlib.suppress(HostError):
+            service.systemctl(self._host, *arguments)
 
     def temporaries(self):
         return [path for one in (UNIT, self._archive) for path in temporaries(self._host, one)]

@@ -17,7 +17,6 @@ from .._host import kernel
 from .._host.drop_ins import DropIn, temporaries
 from .._host.errors import refused
 from .._host.host import HostError
-from .._host.kernel import BOOT_ID
 from .._machine import smc_hardware, smc_sockets, smc_tables
 from .._machine.smc_tables import DEVICE, INTERFACE
 from ._smc_boot import PROGRAM_KEY, START, UNIT, BootService
@@ -314,7 +313,7 @@ class Network:
         noted = len(taken) + (wanted is not None) > 1
         if noted:
             lines = ["%s %s %s %d" % (key + taken[key]) for key in sorted(taken)]
-            self.host.write(self._taken_path, "\n".join([self._boot()] + lines) + "\n", mode=0o600)
+            self.host.write(self._taken_path, "\n".join([kernel.boot_id(self.host) or ""] + lines) + "\n", mode=0o600)
         try:
             smc_tables.set_pnet_id(kind, name, wanted)
         except OSError:
@@ -348,11 +347,8 @@ class Network:
     def _taken(self):
         """{(kind, name): (PNET ID, port)} of the entries that were taken away; none of an earlier boot."""
         boot, *lines = (self.host.read(self._taken_path) or "").splitlines() or [""]
-        words = [line.split() for line in lines if boot == self._boot()]
+        words = [line.split() for line in lines if boot == (kernel.boot_id(self.host) or "")]
         return {(one[0], one[1]): (one[2], int(one[3])) for one in words if len(one) == 4 and one[3].isdigit()}
-
-    def _boot(self):
-        return self.host.value(BOOT_ID) or ""
 
     # words
 

@@ -51,7 +51,7 @@ class Preconditions:
         listed = []
         if self.host.root == "/" and smc_sockets.kernel_has_smc(self.host):
             listed = smc_facts.kernel_facts()["devices"] or []
-        return smc_hardware.ism_devices(self.host), smc_hardware.roce_devices(self.host), listed
+        return smc_hardware.ism_devices(self.host), self.host.listdir(smc_hardware.ROCE), listed
 
     def _missing(self):
         """The (kind, name) of the request that do not exist."""

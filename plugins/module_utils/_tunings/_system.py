@@ -128,9 +128,6 @@ class KernelTuning(Tuning):
     def value(self, knob, text):
         return text.split()[-1] if text.startswith("w ") else text.split("=")[-1].strip()
 
-    def show(self, knob, text):
-        return "absent" if text is None else self.value(knob, text)
-
 
 class SystemTuning(KernelTuning):
     """A KernelTuning with one subject.

@@ -108,33 +108,29 @@ class CpuPolarization(SystemTuning):
         return hardware.dispatching(self.host, self._online().values())
 
     def remark(self, subject):
+        states, shared = self._online(), hardware.shares_cores(self.host)
+        levels, mode = entitlement.by_level(states), hardware.dispatching(self.host, states.values())
+        low = levels.get("low", [])
         if self.params["mode"] == "vertical":
-            subject.remarks += entitlement.steering_remarks(self.host, self._running())
-        states = self._online()
-        unknown = sorted(cpu for cpu, text in states.items() if text == "unknown")
-        if unknown:
-            subject.notes.append("CPU %s does not show its polarization yet" % cpu_lists.format_list(unknown))
-        texts = list(states.values())
-        counts = [(level, texts.count("vertical:" + level)) for level in entitlement.LEVELS]
-        split = ", ".join("%d %s" % (count, level) for level, count in counts if count)
+            # dedicated CPUs all become high
+            subject.remarks += entitlement.steering_remarks(self.host, low, mode == "horizontal" and shared)
+        if "unknown" in levels:
+            unknown = cpu_lists.format_list(levels["unknown"])
+            subject.notes.append("CPU %s does not show its polarization yet" % unknown)
+        split = ", ".join("%d %s" % (len(levels[level]), level) for level in entitlement.LEVELS if level in levels)
         if not split:
-            subject.remarks += self._idle_hiperdispatch(states)
+            on = self.host.value("/proc/sys/s390/hiperdispatch") == "1"
+            if on and set(states.values()) == {"horizontal"}:
+                subject.remarks.append("s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal")
             return
-        text = entitlement.entitled_text(self.host)
+        text = entitlement.entitled_text(self.host, states)
         subject.remarks.append("entitlement of the %d online CPUs: %s%s" % (len(states), split, text))
-        found = hardware.sysinfo(self.host)
-        shared = bool(found and not found.hypervisors and found.lpar and found.lpar.cpus.get("Shared"))
-        if shared and dict(counts)["low"]:
+        if shared and low:
             subject.remarks.append(
                 "this LPAR has shared CPUs: vertical:low ones get only the time that other LPARs leave; if they are "
                 "needed, give the LPAR more weight or fewer CPUs"
             )
         subject.remarks += self._hiperdispatch()
-
-    def _idle_hiperdispatch(self, states):
-        on = self.host.value("/proc/sys/s390/hiperdispatch") == "1"
-        horizontal = set(states.values()) == {"horizontal"}
-        return ["s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal"] if on and horizontal else []
 
     def _hiperdispatch(self):
         """Remarks on its settings while the CPUs are vertical."""

@@ -193,13 +193,19 @@ class Smc(ProfileTuning):
         if self.network.owns(subject.name):
             super().set_together(subject, knobs)
         elif knobs[0].place == RUNNING:
-            self._restart(knobs[0])
+            if knobs[0].wanted == preload.LIBRARY:
+                self.network.load()
+            self.restarts.restart(knobs[0].instance, undo=knobs[0].wanted == knobs[0].now)
         else:
             self._store(subject, knobs[0])
 
     def _store(self, subject, knob):
         if knob.wanted is not None:
-            self._load_module(subject)
+            # without the kernel's module no process of the instance gets a socket
+            try:
+                self.network.load()
+            except HostError as error:
+                raise HostError("%s was not changed: %s" % (subject.name, error), error.errno) from error
         readers = [subject.instance] if subject.instance else []
         self.store(subject, preload.changes(self._present(subject), knob.wanted), readers)
 
@@ -207,18 +213,6 @@ class Smc(ProfileTuning):
     def _present(subject):
         """The journal text of the line in the profile as this run left it."""
         return preload.preload_knob(subject.name, subject.profile, preload.environment.settings(subject.profile)).now
-
-    def _load_module(self, subject):
-        """Load the kernel's module, without which no process of the instance gets a socket."""
-        try:
-            self.network.load()
-        except HostError as error:
-            raise HostError("%s was not changed: %s" % (subject.name, error), error.errno) from error
-
-    def _restart(self, knob):
-        if knob.wanted == preload.LIBRARY:
-            self.network.load()
-        self.restarts.restart(knob.instance, undo=knob.wanted == knob.now)
 
     # texts
 
@@ -230,7 +224,7 @@ class Smc(ProfileTuning):
     def show(self, knob, text):
         if self.network.owns_key(knob.key):
             return self.network.show(knob, text)
-        return "absent" if text is None else self.value(knob, text)
+        return super().show(knob, text)
 
     def value(self, knob, text):
         if self.network.owns_key(knob.key):

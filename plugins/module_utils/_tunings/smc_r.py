@@ -109,7 +109,7 @@ class SmcR(DeviceTuning):
         return found[0]
 
     def _present(self):
-        return [one.name for one in self.lsdev.devices() if is_device(one.name)]
+        return [one.name for one in self.devices.devices() if is_device(one.name)]
 
     def refusal(self, name):
         reason = self._too_old() or self._missing_device(name) or self._no_adapter()
@@ -124,7 +124,7 @@ class SmcR(DeviceTuning):
         return ""
 
     def _missing_device(self, name):
-        device = self.lsdev.device(name)
+        device = self.devices.device(name)
         if device is None:
             others = self._present()
             if others:
@@ -138,7 +138,7 @@ class SmcR(DeviceTuning):
         return ""
 
     def _no_adapter(self):
-        for one in self.lsdev.devices():
+        for one in self.devices.devices():
             if not is_device(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
                 return ""
         return (
@@ -167,7 +167,7 @@ class SmcR(DeviceTuning):
 
     def _look(self, device, attribute):
         try:
-            return self.lsattr.stored(device, attribute)
+            return self.devices.stored(device, attribute)
         except UnknownAttributeError:
             return None
 

@@ -15,7 +15,6 @@ import os
 import platform
 import secrets
 import select
-import signal
 import socket
 import subprocess
 import time
@@ -93,9 +92,6 @@ def _processors():
 
 def _live(asker, processors):
     """The life of the process, right after the fork."""
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
     keep_only({asker.fileno()})
     relay = _Relay(asker)
     for tool in TOOLS:

@@ -45,11 +45,9 @@ OPTIONS = {
     "metric": {"type": "str"},
     "units": {"type": "float"},
     "unit": {"type": "str", "default": "run"},
-    "prepare": {"type": "list", "elements": "str", "default": []},
-    "cleanup": {"type": "list", "elements": "str", "default": []},
-    "prepare_run": {"type": "list", "elements": "str", "default": []},
-    "cleanup_run": {"type": "list", "elements": "str", "default": []},
 }
+for _step in ("prepare", "cleanup", "prepare_run", "cleanup_run"):
+    OPTIONS[_step] = {"type": "list", "elements": "str", "default": []}
 STEPS = ("prepare", "prepare_run", "argv", "cleanup_run", "cleanup")
 LIMITS = {"timeout": (1, 86400), "exit_codes": (0, 255)}
 MOST_FIGURES = 20
@@ -127,7 +125,11 @@ def variables(given):
         if not isinstance(given, dict):
             text = given if given.lstrip().startswith("{") else base64.b64decode(given).decode("utf-8")
             given = json.loads(text)
-        wrong = [name for name, value in given.items() if not _is_variable(name, value)]
+        wrong = [
+            name
+            for name, value in given.items()
+            if not isinstance(value, str) or "\0" in value or not _VARIABLE.match(name)
+        ]
     except (ValueError, AttributeError, RecursionError, binascii.Error):
         raise MeasureError("environment is no dictionary of names and values") from None
     if wrong:
@@ -135,10 +137,6 @@ def variables(given):
             "environment has %s; a name has letters, digits and underscores, a value is text" % json.dumps(wrong[0])
         )
     return given
-
-
-def _is_variable(name, value):
-    return isinstance(value, str) and "\0" not in value and bool(_VARIABLE.match(name))
 
 
 def names(options, _tool):

@@ -121,9 +121,6 @@ def read(figures, texts, seconds=READ_SECONDS):
 
 def _answer(figures, texts, seconds, descriptor):
     """The life of the child: the kernel ends it at the alarm, also in the middle of a search."""
-    signal.set_wakeup_fd(-1)
-    for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
-        signal.signal(name, signal.SIG_DFL)
     signal.alarm(seconds)
     try:
         answer = {"figures": {figure["name"]: find(figure, texts) for figure in figures}}

@@ -99,7 +99,6 @@ class Clients:
 
     def _live(self, gate, report):
         """In the new process."""
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # Without its parent the process ends by itself.
         signal.alarm(int(self._job.timeout) + 60)
         for descriptor in self._reports + [self._gate]:

@@ -39,10 +39,6 @@ def bind(family, where, kind=transport.TCP):
     return listener
 
 
-def _is_loopback(where):
-    return ipaddress.ip_address(where[0].partition("%")[0]).is_loopback
-
-
 def _is_number(address):
     try:
         ipaddress.ip_address(address.partition("%")[0])
@@ -60,7 +56,8 @@ def _places(address, port):
         raise MeasureError(reason) from error
     places = []
     for family, _kind, _protocol, _name, where in found:
-        if _is_loopback(where) and not _is_number(address) and address != "localhost":
+        is_loopback = ipaddress.ip_address(where[0].partition("%")[0]).is_loopback
+        if is_loopback and not _is_number(address) and address != "localhost":
             raise MeasureError(
                 "the name %s means %s on this host, which no other host reaches: set address (measure_address or "
                 "measure_listen of this host) to a number" % (address, where[0])
@@ -267,10 +264,6 @@ class Server:
 
     def _child(self, sock, pending):
         try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             # Otherwise a client would stay connected and wait after the server was killed.
             for listener in self._listeners:
                 listener.close()

@@ -52,11 +52,6 @@ def test_a_listing_without_last_column_says_nothing_of_it(name, value):
     assert devices.parse_listing(out) == [devices.Attribute(name, None)]
 
 
-@given(CELLS)
-def test_any_value_is_read_as_it_is(value):
-    assert devices.parse_value(value + "\n") == value
-
-
 @given(st.dictionaries(NAMES, st.tuples(st.sampled_from(["Available", "Defined", "Stopped"]), CELLS), min_size=1))
 def test_devices_of_any_listing_are_found(table):
     rows = [(name, state, text) for name, (state, text) in table.items()]
@@ -67,11 +62,11 @@ def test_devices_of_any_listing_are_found(table):
 
 def test_an_absent_device_is_an_empty_answer():
     assert devices.parse_devices("") == []
-    assert devices.Lsdev(Said()).device("smcr0") is None
+    assert devices.Devices(Said()).device("smcr0") is None
 
 
 def test_a_device_that_only_begins_so_is_another_one():
-    assert devices.Lsdev(Said(out="smcr01 Available  SMC-R\n")).device("smcr0") is None
+    assert devices.Devices(Said(out="smcr01 Available  SMC-R\n")).device("smcr0") is None
 
 
 @pytest.mark.parametrize(
@@ -131,7 +126,7 @@ def test_what_chdev_would_take_for_a_second_pair(value, further):
 
 def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
     host.devices["en0"] = Device({"mtu": "1500", "remmtu": "576"})
-    lsattr = devices.Lsattr(host)
+    lsattr = devices.Devices(host)
     assert [lsattr.stored("en0", name) for name in ("mtu", "remmtu")] == ["1500", "576"]
     assert [one.name for one in lsattr.attributes("en0")] == ["mtu", "remmtu"]
     with pytest.raises(devices.UnknownAttributeError):
@@ -142,19 +137,19 @@ def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
 def test_values_that_split_would_get_wrong(host, value):
     host.devices["dev0"] = Device({"a": value})
     host.devices["dev0"].in_force["a"] = "other"
-    assert devices.Lsattr(host).stored("dev0", "a") == value
-    assert devices.Lsattr(host).in_force("dev0", "a") == "other"
+    assert devices.Devices(host).stored("dev0", "a") == value
+    assert devices.Devices(host).in_force("dev0", "a") == "other"
     assert host.calls == [["lsattr", "-%sl" % which, "dev0", "-a", "a", "-F", "value"] for which in "EP"]
 
 
 def test_what_is_in_force_may_stay_unknown(host):
     host.knows_p = False
-    assert devices.Lsattr(host).in_force("smcr0", "enabled") is None
+    assert devices.Devices(host).in_force("smcr0", "enabled") is None
 
 
 def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
     with pytest.raises(devices.UnknownAttributeError) as error:
-        devices.Lsattr(host).stored("smcr0", "con_per_lg")
+        devices.Devices(host).stored("smcr0", "con_per_lg")
     assert error.value.attribute == "con_per_lg"
     assert str(error.value) == (
         'lsattr fails for con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attribute does not exist in the '
@@ -164,13 +159,13 @@ def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
 
 def test_the_exit_code_counts_where_the_message_is_another():
     with pytest.raises(devices.UnknownAttributeError):
-        devices.Lsattr(Said(255, err="lsattr: no such attribute\n")).stored("smcr0", "x")
+        devices.Devices(Said(255, err="lsattr: no such attribute\n")).stored("smcr0", "x")
 
 
 def test_the_number_of_the_message_counts_where_the_exit_code_is_another():
     host = Said(1, err='lsattr: 0514-528 The "x" attribute does not exist.\n')
     with pytest.raises(devices.UnknownAttributeError):
-        devices.Lsattr(host).stored("smcr0", "x")
+        devices.Devices(host).stored("smcr0", "x")
 
 
 @pytest.mark.parametrize(
@@ -183,13 +178,13 @@ def test_the_number_of_the_message_counts_where_the_exit_code_is_another():
 )
 def test_another_error_of_lsattr_is_no_unknown_attribute(err, out, words):
     with pytest.raises(HostError) as error:
-        devices.Lsattr(Said(1, out, err)).stored("smcr0", "x")
+        devices.Devices(Said(1, out, err)).stored("smcr0", "x")
     assert not isinstance(error.value, devices.UnknownAttributeError)
     assert str(error.value).endswith(words)
 
 
 @pytest.mark.parametrize(
-    "call", [lambda host: devices.Lsdev(host).devices(), lambda host: devices.Lsattr(host).attributes("x")]
+    "call", [lambda host: devices.Devices(host).devices(), lambda host: devices.Devices(host).attributes("x")]
 )
 def test_errors_of_listings_are_shown_whole(call):
     with pytest.raises(HostError, match=r"ls(dev|attr) -\w+( x)?: ls: 0514-001 one two$"):
@@ -198,14 +193,14 @@ def test_errors_of_listings_are_shown_whole(call):
 
 def test_legal_values_are_none_where_lsattr_does_not_answer(host):
     host.devices["smcr0"].legal["enabled"] = "0\n1\n"
-    assert devices.Lsattr(host).legal("smcr0", "enabled") == ["0", "1"]
-    assert devices.Lsattr(host).legal("smcr0", "port_range") == []
-    assert devices.Lsattr(Said(1, "not a value\n")).legal("smcr0", "enabled") == []
+    assert devices.Devices(host).legal("smcr0", "enabled") == ["0", "1"]
+    assert devices.Devices(host).legal("smcr0", "port_range") == []
+    assert devices.Devices(Said(1, "not a value\n")).legal("smcr0", "enabled") == []
 
 
 def test_one_chdev_for_all_attributes(host):
-    devices.Chdev(host).change("smcr0", {"max_memory": "256", "enabled": "1"})
-    devices.Chdev(host).change("smcr0", {"enabled": "0"}, database_only=True)
+    devices.Devices(host).change("smcr0", {"max_memory": "256", "enabled": "1"})
+    devices.Devices(host).change("smcr0", {"enabled": "0"}, database_only=True)
     assert host.calls == [
         ["chdev", "-l", "smcr0", "-a", "enabled=1", "-a", "max_memory=256"],
         ["chdev", "-l", "smcr0", "-P", "-a", "enabled=0"],
@@ -214,20 +209,20 @@ def test_one_chdev_for_all_attributes(host):
 
 @pytest.mark.parametrize("value", ["; rm -rf /", "$(reboot)", "a b", "'", '"', "", "-P", "`x`", "a=b"])
 def test_a_hostile_value_reaches_chdev_as_one_argument(host, value):
-    devices.Chdev(host).change("smcr0", {"port_range": value})
+    devices.Devices(host).change("smcr0", {"port_range": value})
     assert host.calls == [["chdev", "-l", "smcr0", "-a", "port_range=" + value]]
     assert host.devices["smcr0"].stored["port_range"] == value
 
 
 def test_a_value_that_hides_another_attribute_never_reaches_chdev(host):
     with pytest.raises(HostError, match="'enabled=' for another attribute"):
-        devices.Chdev(host).change("smcr0", {"max_memory": "512 enabled=0"})
+        devices.Devices(host).change("smcr0", {"max_memory": "512 enabled=0"})
     assert host.calls == []
 
 
 def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
     with pytest.raises(devices.DeviceBusyError) as error:
-        devices.Chdev(Said(1, err=BUSY)).change("smcr0", {"enabled": "1"})
+        devices.Devices(Said(1, err=BUSY)).change("smcr0", {"enabled": "1"})
     assert str(error.value) == (
         "chdev did not change smcr0: Method error (/usr/lib/methods/chgsmcr): 0514-062 Cannot perform the requested "
         "function because the specified device is busy."
@@ -248,25 +243,25 @@ def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
 )
 def test_other_errors_of_chdev_are_shown_whole(rc, err, words):
     with pytest.raises(HostError) as error:
-        devices.Chdev(Said(rc, err=err)).change("smcr0", {"a": "b"})
+        devices.Devices(Said(rc, err=err)).change("smcr0", {"a": "b"})
     assert not isinstance(error.value, devices.DeviceBusyError)
     assert str(error.value).endswith(words % rc if "%" in words else words)
 
 
 def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
-    lsattr = devices.Lsattr(host)
-    devices.Lsdev(host).devices()
-    devices.Lsdev(host).device("smcr0")
+    lsattr = devices.Devices(host)
+    devices.Devices(host).devices()
+    devices.Devices(host).device("smcr0")
     for ask in (lsattr.stored, lsattr.in_force, lsattr.legal):
         ask("smcr0", "enabled")
     lsattr.attributes("smcr0")
-    devices.Chdev(host).change("smcr0", {"enabled": "1"})
+    devices.Devices(host).change("smcr0", {"enabled": "1"})
     system.level(host)
     # those of Host.run() itself are for quick programs
     assert len(host.limits) == 8 and all(30 < limit <= 900 for limit in host.limits)
     host.answers["chdev", "-l"] = HostError("chdev did not answer within 900 s", errno.ETIMEDOUT)
     with pytest.raises(HostError, match="within 900 s"):
-        devices.Chdev(host).change("smcr0", {"enabled": "1"})
+        devices.Devices(host).change("smcr0", {"enabled": "1"})
 
 
 # the level of AIX

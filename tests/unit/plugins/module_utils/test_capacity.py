@@ -14,7 +14,14 @@ import pr_sm
 import pytest
 from aix import AixHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import capacity, diag_204, entitlement, facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    capacity,
+    checks,
+    diag_204,
+    entitlement,
+    facts,
+    hardware,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost, opened
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint
 from entitled import CPU, SPLIT, VerticalLpar
@@ -43,6 +50,10 @@ def host(tmp_path):
     made.entitle(EIGHT)
     made.online(range(8))
     return made
+
+
+def cores_by_level(host):
+    return entitlement.cores_by_level(host, hardware.online_polarizations(host))
 
 
 def plant(host, data):
@@ -116,7 +127,7 @@ def test_cores_are_counted_and_not_threads_and_only_online_ones(tmp_path, thread
     host = VerticalLpar(tmp_path, threads)
     host.online([cpu for cpu in range(16 * threads) if cpu not in (0, 15 * threads)])
     # with threads, a core of which one thread is offline still counts
-    cores = entitlement.cores_by_level(host)
+    cores = cores_by_level(host)
     assert cores == ({"high": 3, "medium": 4, "low": 7} if threads == 1 else {"high": 4, "medium": 4, "low": 8})
 
 
@@ -127,11 +138,11 @@ def test_cores_of_two_sockets_with_one_number_are_two(tmp_path):
         host.fill("%s/cpu%d/topology/core_id" % (CPU, cpu), "0")
         host.fill("%s/cpu%d/topology/book_id" % (CPU, cpu), "7")
         host.fill("%s/cpu%d/topology/physical_package_id" % (CPU, cpu), str(cpu // 2))
-    assert entitlement.cores_by_level(host) == {"high": 2}
+    assert cores_by_level(host) == {"high": 2}
 
 
 def test_cpus_without_topology_are_cores_and_without_polarization_unknown(tmp_path):
-    assert entitlement.cores_by_level(KernelHost(tmp_path)) == {"unknown": 4}
+    assert cores_by_level(KernelHost(tmp_path)) == {"unknown": 4}
 
 
 def test_horizontal_cores_tell_nothing_and_the_sentence_says_why(tmp_path, monkeypatch):
@@ -170,7 +181,7 @@ def test_of_a_guest_nothing_is_known_and_nothing_is_read(host, monkeypatch, prog
     found = capacity.capacity(host, "Linux")
     assert found["why"] == found["sentence"] == "data of an LPAR are those of %s here, not of this guest" % name
     assert (found["online_cores"], found["entitled_range"]) == (None, None)
-    assert entitlement.entitled_text(host) == ""
+    assert entitlement.entitled_text(host, hardware.online_polarizations(host)) == ""
 
 
 def test_damaged_lists_of_cpus_are_a_reason(host):
@@ -385,6 +396,34 @@ def test_other_machines_have_no_capacity(tmp_path):
     assert facts.facts(ReadingHost(str(tmp_path)), "Linux")["capacity"] is None
 
 
+def row(host, system="Linux"):
+    """The record of the capacity among those that platform_settings_info returns; None if there is none."""
+    return next((one for one in checks.records(host, system, None, None) if one["subject"] == "capacity"), None)
+
+
+def test_the_row_of_an_lpar_with_more_cores_than_its_entitlement_is_observed(host):
+    found = row(host)
+    assert (found["verdict"], found["reason"]) == ("observed", capacity.capacity(host, "Linux")["sentence"])
+    assert found["reason"].endswith("4 get time only if other LPARs leave it")
+    assert (found["before"]["running"], found["wanted"], found["undo"]) == ({"source": "polarization"}, {}, None)
+
+
+def test_the_row_of_an_lpar_without_low_cores_is_compliant(host):
+    host.online(range(4))
+    found = row(host)
+    assert found["verdict"] == "compliant" and found["reason"].startswith(
+        "2 high, 2 medium cores: entitled to at least"
+    )
+
+
+def test_a_capture_has_the_row_too_and_what_is_not_known_has_none(host, tmp_path):
+    assert row(opened(host.root))["verdict"] == "observed"
+    host.entitle(None)
+    assert row(host) is None
+    host.fill("/proc/sysinfo", ZVM)
+    assert row(host) is None
+
+
 def test_a_record_holds_the_entitlement(host, monkeypatch):
     assert fingerprint.entitlement(host.root, "Linux") == "3.0 to 3.5 cores (polarization)"
     fact(host)
@@ -440,6 +479,13 @@ def test_a_shared_partition_of_aix(tmp_path):
     assert [found[key] for key in keys] == ["lparstat", 0.3, "Uncapped", 40, 4, False, None]
     assert found["virtual_cpus"] == {"online": 2, "minimum": 1, "maximum": 8}
     assert found["pool"] == {"id": 0, "cores": 32, "entitled": 22.65}
+
+
+def test_the_row_of_a_partition_of_aix(tmp_path):
+    host = AixHost(tmp_path)
+    host.answers["lparstat", "-i"] = Result(0, lparstat(SHARED), "")
+    found = row(host, "AIX")
+    assert found["verdict"] == "compliant" and found["reason"].startswith("entitled to 0.3 cores, 2 virtual processors")
 
 
 def test_a_dedicated_partition_of_aix(tmp_path):

@@ -205,7 +205,7 @@ def test_a_peer_behind_a_router_is_a_remark(check, monkeypatch):
     def router_to(_host, address):
         return "192.0.2.254" if address == PEER else None
 
-    monkeypatch.setattr(smc_checks.smc_hardware, "router_to", router_to)
+    monkeypatch.setattr(smc_checks, "router_to", router_to)
     found = check(line(PEER, 40001), [smc("SMCR", 40001)], peers=["sapdb1", OTHER])
     assert found["remarks"] == [
         "sapdb1 is reached over the router 192.0.2.254: version 1 of SMC needs a common subnet, version 2 does not"

@@ -6,7 +6,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import entitlement
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import entitlement, hardware
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_cpus import core_numbers
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
@@ -191,7 +191,8 @@ def test_polarization_says_before_the_switch_that_masks_may_hold_low_cpus(tmp_pa
         "out once they show it"
     ) in only(polarize(host, check=True))["remarks"]
     # dedicated CPUs all become high
-    host.fill("/proc/sysinfo", host.read("/proc/sysinfo").replace("Shared:     16", "Shared:     0"))
+    for old, new in (("Dedicated:  0", "Dedicated:  16"), ("Shared:     16", "Shared:     0")):
+        host.fill("/proc/sysinfo", host.read("/proc/sysinfo").replace(old, new))
     assert not [text for text in only(polarize(host, check=True))["remarks"] if text.startswith("RPS")]
 
 
@@ -200,7 +201,8 @@ def test_masks_that_cannot_be_read_are_left_out(tmp_path):
     host.interface("eth0", queues=2, mask=3)
     host.fill("/sys/class/net/eth0/queues/rx-1/rps_cpus", "none")
     assert entitlement.steered_to(host) == {"eth0": [0, 1]}
-    assert entitlement.by_level(host) == {"high": [0, 1, 2, 3], "medium": [4, 5, 6, 7], "low": list(range(8, 16))}
+    levels = entitlement.by_level(hardware.online_polarizations(host))
+    assert levels == {"high": [0, 1, 2, 3], "medium": [4, 5, 6, 7], "low": list(range(8, 16))}
 
 
 # Receive Flow Steering

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError, Tuning
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_boot, _smc_network, _smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc_network import Network, kernel_ready
 from runs import everything, runner
@@ -451,7 +452,7 @@ def test_the_router_on_the_way(host, address, router):
         "broken",
     ]
     host.fill("/proc/net/route", "\n".join(rows))
-    assert _smc_network.smc_hardware.router_to(host, address) == router
+    assert routes.router_to(host, address) == router
 
 
 # the request

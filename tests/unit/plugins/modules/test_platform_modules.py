@@ -163,11 +163,11 @@ def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
 
     before = tree()
     result = check(threads_per_core=2)
-    assert (result["changed"], result["msg"], len(result["tuning"])) == (False, "1 compliant", 1)
+    assert (result["changed"], result["msg"], len(result["tuning"])) == (False, "1 compliant, 1 observed", 2)
     # a module that only looks does not fail for what it sees
     assert check(threads_per_core=1, _ansible_check_mode=True)["tuning"][0]["verdict"] == "drifted"
     both = check(database_host="127.0.0.1")
-    assert [record["subject"] for record in both["tuning"]] == ["SMT", "HiperSockets"]
+    assert [record["subject"] for record in both["tuning"]] == ["SMT", "capacity", "HiperSockets"]
     assert tree() == before
 
 
