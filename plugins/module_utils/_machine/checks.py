@@ -202,7 +202,7 @@ def zvm(host, system):
 def capacity(host, system):
     """[the record of how many cores an LPAR is entitled to]; empty on other machines, and if nothing tells it.
 
-    It is observed if the LPAR has more cores online than that: those get time only if other LPARs leave it.
+    Nobody asks for a value, so none is wrong; a remark tells of cores beyond the entitlement.
     """
     if system != "AIX" and hardware.virtualization(host) != "lpar":
         return []
@@ -212,9 +212,10 @@ def capacity(host, system):
     found = facts_of.capacity(host, system)
     if found["source"] is None:
         return []
-    verdict = "observed" if found["vertical"]["low"] else "compliant"
+    low = found["vertical"]["low"]
+    remarks = ["while other LPARs need their cores, work on the %d vertical:low ones waits" % low] if low else []
     running = {"source": found["source"]}
-    return [_record("capacity", {}, running, verdict, found["sentence"], CAPACITY)]
+    return [_record("capacity", {}, running, "compliant", found["sentence"], CAPACITY, remarks=remarks)]
 
 
 # HiperSockets

@@ -401,23 +401,22 @@ def row(host, system="Linux"):
     return next((one for one in checks.records(host, system, None, None) if one["subject"] == "capacity"), None)
 
 
-def test_the_row_of_an_lpar_with_more_cores_than_its_entitlement_is_observed(host):
+def test_the_row_of_an_lpar_with_more_cores_than_its_entitlement_has_a_remark(host):
     found = row(host)
-    assert (found["verdict"], found["reason"]) == ("observed", capacity.capacity(host, "Linux")["sentence"])
+    assert (found["verdict"], found["reason"]) == ("compliant", capacity.capacity(host, "Linux")["sentence"])
     assert found["reason"].endswith("4 get time only if other LPARs leave it")
+    assert found["remarks"] == ["while other LPARs need their cores, work on the 4 vertical:low ones waits"]
     assert (found["before"]["running"], found["wanted"], found["undo"]) == ({"source": "polarization"}, {}, None)
 
 
-def test_the_row_of_an_lpar_without_low_cores_is_compliant(host):
+def test_the_row_of_an_lpar_without_low_cores_has_none(host):
     host.online(range(4))
     found = row(host)
-    assert found["verdict"] == "compliant" and found["reason"].startswith(
-        "2 high, 2 medium cores: entitled to at least"
-    )
+    assert found["remarks"] == [] and found["reason"].startswith("2 high, 2 medium cores: entitled to at least")
 
 
 def test_a_capture_has_the_row_too_and_what_is_not_known_has_none(host, tmp_path):
-    assert row(opened(host.root))["verdict"] == "observed"
+    assert len(row(opened(host.root))["remarks"]) == 1
     host.entitle(None)
     assert row(host) is None
     host.fill("/proc/sysinfo", ZVM)
