@@ -11,6 +11,8 @@ from .errors import HostError
 
 # the id of this boot
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+# {id of os-release: how notes and tools of SAP's installation name it}
+RELEASES = {"sles": "SLES", "sles_sap": "SLES", "rhel": "RHEL"}
 _MOST_CONFIG = 16 * 1024 * 1024
 
 
