@@ -28,6 +28,9 @@ description:
     if the kernel has SMC. Its remarks name devices and counters.
   - The record V(HiperSockets) exists only with O(database_host), the record V(SMC) only with O(smc_peers) or if
     the kernel has SMC.
+  - A host with SLES or RHEL and an SAP instance has the records V(nofile), V(nproc), V(tasks), V(uuidd), V(sysstat),
+    V(sysctl-logger) and V(I/O scheduler). They show what is in force and what SAP notes ask for. A difference is
+    V(observed); a value that this user or the capture cannot show is V(unknown).
   - Needs Python 3.6 or later on the host.
 options:
   threads_per_core:
@@ -96,7 +99,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 tuning:
-  description: The records V(SMT), V(capacity), V(HiperSockets) and V(SMC), and one per tuning that is applied and not
+  description: The records V(SMT), V(capacity), V(HiperSockets) and V(SMC), those of SAP notes, and one per tuning not
     chosen. Fields and verdicts are described in
     U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/tunings-1.schema.json).
   returned: success

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import note_checks
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _base_values, system_base
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -68,3 +70,33 @@ def test_figures_of_the_catalogue_are_those_of_the_recalculated_studies() -> Non
     assert len(figures) > 5
     published = (generate.HERE / "docs" / "published.md").read_text("utf-8")
     assert {figure for figure in figures if not re.search(rf"\| -?{re.escape(figure)} \|", published)} == set()
+
+
+def test_every_item_of_a_note_is_set_or_observed_or_has_a_reason() -> None:
+    """By the tables of the code: _base_values.ROWS for what is set, note_checks.ROWS for what is observed."""
+    text = (generate.PAGES / "system_base.md").read_text("utf-8").split("### Every item of the notes\n")[1]
+    lines = [line for line in text.split("\n### ")[0].splitlines() if line.startswith("| ")][1:]
+    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert len(found) > 20
+    for note, item, settable, _row, why in found:
+        assert note and item
+        assert bool(settable) + bool(why) == 1, item
+    named = {(note, name) for cells in found for note in notes_in(cells[0]) for name in cells[2:4] if name}
+    tables = {(note, f"`{row.subject}`") for row in _base_values.ROWS for note in notes_in(row.source)}
+    tables |= {
+        (note, f"`{row.subject}`") for row in note_checks.ROWS for one in row.asked for note in notes_in(one.source)
+    }
+    # its size is no sysctl, and so in no such table
+    assert named - {("941735", "`/dev/shm`")} == tables
+    assert {cells[2].strip("`") for cells in found} - {""} == {*system_base.ITEMS} - {system_base.HUGE}
+    assert {cells[3].strip("`") for cells in found} - {""} == {row.subject for row in note_checks.ROWS}
+
+
+def notes_in(source: str) -> set[str]:
+    """The numbers of SAP Notes; the whole text "none" where there is none."""
+    return set(re.findall(r"\b[0-9]{6,7}\b", source)) or {"none"}
+
+
+def test_the_page_of_the_platform_has_every_row_of_the_notes() -> None:
+    text = section((generate.HERE / "docs" / "platform.md").read_text("utf-8"), "What SAP notes ask")
+    assert re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE) == [row.subject for row in note_checks.ROWS]

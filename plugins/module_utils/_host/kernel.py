@@ -9,6 +9,8 @@ import zlib
 
 from .errors import HostError
 
+# {id of os-release: how notes and tools of SAP's installation name it}
+RELEASES = {"sles": "SLES", "sles_sap": "SLES", "rhel": "RHEL"}
 _MOST_CONFIG = 16 * 1024 * 1024
 
 

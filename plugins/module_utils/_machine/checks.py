@@ -12,6 +12,7 @@ from .._engine.records import observed
 from .._host import kernel
 from .._host.drop_ins import own_files
 from . import facts, hardware
+from .note_checks import of_notes
 
 STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
 GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}
@@ -61,6 +62,7 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
         from .smc_checks import check  # noqa: PLC0415
 
         found.append(check(host, system, with_smc, smc_peers))
+    found += of_notes(host, system)
     return found + ([] if tunings is None else orphans(host, system, tunings))
 
 
@@ -88,7 +90,7 @@ def of_capture(host, threads_per_core, database_host, smc_peers):
         if asked:
             reason = "only the running machine tells the route and the use of connections"
             found.append(_record(subject, {option: asked}, None, "unknown", reason, ()))
-    return found
+    return found + of_notes(host, "Linux")
 
 
 # tunings that are applied but not chosen

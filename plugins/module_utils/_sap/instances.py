@@ -19,6 +19,9 @@ from .._host.host import HostError
 # services and their replication. Unknown values are None.
 Instance = namedtuple("Instance", "sid name number type role primary host profile user home exe enqueue unit")
 
+# As much of an instance as its processes tell.
+Named = namedtuple("Named", "sid name")
+
 # A line that starts an instance, with its profile. active: not commented out, as clusters do.
 _Started = namedtuple("_Started", "sid name profile active")
 
@@ -51,11 +54,17 @@ _ENSA2 = re.compile(r"\b(enq_server|enq_replicator)\b|\benqr?\.sap")
 def instances(host):
     """The sorted Instances of this host, by folders and by active lines of sapservices."""
     started = parse_services(host.read(SERVICES) or "")
-    found = {(one.sid, one.name) for one in started if one.active}
+    return [_instance(host, one.sid, one.name, started) for one in names(host, started)]
+
+
+def names(host, started=None):
+    """The sorted Named of this host, without a look at profiles. started: what sapservices starts, if that is known."""
+    started = parse_services(host.read(SERVICES) or "") if started is None else started
+    found = {Named(one.sid, one.name) for one in started if one.active}
     for sid in host.listdir("/usr/sap"):
         if _SID.match(sid):
-            found.update((sid, name) for name in host.listdir("/usr/sap/" + sid) if _NAME.match(name))
-    return [_instance(host, sid, name, started) for sid, name in sorted(found)]
+            found.update(Named(sid, name) for name in host.listdir("/usr/sap/" + sid) if _NAME.match(name))
+    return sorted(found)
 
 
 def parse_services(text):

@@ -12,6 +12,7 @@ from collections import namedtuple
 
 from .._host.host import HostError
 from .._host.identities import uid_of
+from .._host.kernel import int_or_none
 
 # program: the file name of the first argument. policy: the kernel's number. priority: 0 if not real-time.
 Process = namedtuple("Process", "pid parent program arguments policy priority")
@@ -47,10 +48,10 @@ def _running(host, sid, wanted):
         if arguments and wanted(arguments):
             # from the state on, because the name in parentheses may contain anything; numbers of fields as in proc(5)
             fields = read_text(host, "/proc/%d/stat" % pid).rpartition(")")[2].split()
-            if len(fields) >= 39 and fields[0] not in ("Z", "X") and _belongs(host, pid, allowed):
-                policy, priority = int(fields[41 - 3]), int(fields[40 - 3])
-                program = os.path.basename(arguments[0])
-                found.append(Process(pid, int(fields[4 - 3]), program, arguments, policy, priority))
+            numbers = [int_or_none(fields[number - 3]) for number in (4, 41, 40)] if len(fields) >= 39 else [None]
+            if None not in numbers and fields[0] not in ("Z", "X") and _belongs(host, pid, allowed):
+                parent, policy, priority = numbers
+                found.append(Process(pid, parent, os.path.basename(arguments[0]), arguments, policy, priority))
     return found
 
 

@@ -10,10 +10,9 @@ roles/sap_general_preconfigure/vars) quote. What they set for SAP HANA only is n
 import re
 from collections import namedtuple
 
-from .._host.kernel import distribution
+from .._host.kernel import RELEASES, distribution
 
 _NUMBERS = re.compile(r"^[0-9]+( [0-9]+)*\Z")
-_NAMES = {"sles": "SLES", "sles_sap": "SLES", "rhel": "RHEL"}
 
 
 class Asked(namedtuple("Asked", "name value least default")):
@@ -116,7 +115,7 @@ SUBJECTS = tuple(dict.fromkeys(row.subject for row in ROWS))
 def release(host):
     """The release such as "SLES 15" or "RHEL 9"; for others the name that the system gives itself."""
     found = distribution(host) or {}
-    name = _NAMES.get(found.get("id"))
+    name = RELEASES.get(found.get("id"))
     major = (found.get("version") or "").partition(".")[0]
     return "%s %s" % (name, major) if name else found.get("name") or "this Linux"
 

@@ -234,5 +234,5 @@ def _headline(run: RunFields, totals: Totals, result: str, partial: int) -> str:
     count = outcomes["ok"]
     who = f"All {count:,} hosts" if count == hosts and count != 1 else plural(count, "host")
     skipped = f", {outcomes['skipped']:,} skipped" if outcomes["skipped"] else ""
-    as_far = " as far as captures show" if verdicts["unknown"] else ""
+    as_far = " as far as could be seen" if verdicts["unknown"] else ""
     return f"{who} {'is' if count == 1 else 'are'} {WANTED[run['kind']]}{as_far}{skipped}.{rest}"

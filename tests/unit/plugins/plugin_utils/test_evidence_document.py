@@ -125,7 +125,7 @@ def test_the_result(outcomes: list[str], verdicts: list[str], more: dict[str, An
         (samples.site(ended=None), "The run did not end: its controller was stopped, or it is still running; 5 of 12"),
         (one(row()), "1 host is compliant."),
         (one(row(verdict="waived"), row(subject="eth0")), "1 host is compliant. Of 2 rows, 1 waived."),
-        (one(row(verdict="unknown")), "1 host is compliant as far as captures show. Of 1 row, 1 unknown."),
+        (one(row(verdict="unknown")), "1 host is compliant as far as could be seen. Of 1 row, 1 unknown."),
         (one(row(verdict="changed"), kind="site"), "1 host is as requested. Of 1 row, 1 changed."),
         (one(row(verdict="failed")), "1 value could not be read."),
         (one(row(verdict="drifted"), kind="rollback"), "1 of 1 host is not taken back."),
