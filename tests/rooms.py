@@ -43,7 +43,7 @@ CONTROLLER = {
     "_statistics": "numbers only: ranks, intervals, verdict of one comparison",
 }
 TARGET = {
-    "_tunings": "one file per tuning",
+    "_tunings": "one file per tuning, its helpers in a folder",
     "_measure/round": "one round: idle window, warm-up, runs",
     "_measure/locks": "enqueue server",
     "_measure/server": "the server on the peer",

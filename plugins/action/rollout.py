@@ -235,6 +235,7 @@ class ActionModule(ControllerAction):
         raise ValueError(f"batch {number} would stop: {'; '.join(reasons)}")
 
     def owned(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether the newest run of the rollout in the results folder is this one, or nobody's, as ``own``."""
         first = decided(variables)
         try:
             rollout = state.read(options["results"], first["asked"]["change"]) if self._writes else None
@@ -266,6 +267,7 @@ class ActionModule(ControllerAction):
 
 
 def refuse_tags(variables: Mapping[str, Any]) -> None:
+    """Raise ValueError if tags would leave out a part of the plan."""
     ours = {*known_tunings(), "platform", "always", "tagged", "all"}
     if {*variables.get("ansible_run_tags", ())} - {"all"} or ours & {*variables.get("ansible_skip_tags", ())}:
         raise ValueError(

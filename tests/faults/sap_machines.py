@@ -15,7 +15,7 @@ import injection
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.smc_sockets import kernel_has_smc
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_network
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.modules import sap_profile, smc
 from planted import MACHINE_ID, OWNER, Machine, OnKernel, mark
 from sapsystem import D00, DEFAULT, PROFILES, SapHost
@@ -139,7 +139,7 @@ class Smc(Machine):
 
 def live(host: Host) -> None:
     """Make a tree the running machine of the tuning smc, with the kernel's tables."""
-    _smc_network.is_live = lambda asked: asked is host
+    smc_network.is_live = lambda asked: asked is host
     host.tables.answer()
 
 

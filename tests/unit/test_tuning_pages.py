@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import note_checks
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _base_values, system_base
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import system_base
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import values as base_values
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -73,7 +74,7 @@ def test_figures_of_the_catalogue_are_those_of_the_recalculated_studies() -> Non
 
 
 def test_every_item_of_a_note_is_set_or_observed_or_has_a_reason() -> None:
-    """By the tables of the code: _base_values.ROWS for what is set, note_checks.ROWS for what is observed."""
+    """By the tables of the code: base_values.ROWS for what is set, note_checks.ROWS for what is observed."""
     text = (generate.PAGES / "system_base.md").read_text("utf-8").split("### Every item of the notes\n")[1]
     lines = [line for line in text.split("\n### ")[0].splitlines() if line.startswith("| ")][1:]
     found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -82,7 +83,7 @@ def test_every_item_of_a_note_is_set_or_observed_or_has_a_reason() -> None:
         assert note and item
         assert bool(settable) + bool(why) == 1, item
     named = {(note, name) for cells in found for note in notes_in(cells[0]) for name in cells[2:4] if name}
-    tables = {(note, f"`{row.subject}`") for row in _base_values.ROWS for note in notes_in(row.source)}
+    tables = {(note, f"`{row.subject}`") for row in base_values.ROWS for note in notes_in(row.source)}
     tables |= {
         (note, f"`{row.subject}`") for row in note_checks.ROWS for one in row.asked for note in notes_in(one.source)
     }

@@ -25,6 +25,7 @@ class Holdings:
         self._rows = {"/": default}
 
     def holds(self, *paths):
+        """The capture has these paths as a whole: what is missing there is missing on the host."""
         self.lacks("", *paths)
 
     def lacks(self, sentence, *paths):

@@ -55,6 +55,7 @@ class Budget:
         self._until = time.monotonic() + MOST_SECONDS
 
     def unpack(self, size):
+        """Count size unpacked bytes. Raises Exceeded beyond the limits of size, ratio and time."""
         self._unpacked += size
         if self._unpacked > MOST_UNPACKED:
             raise Exceeded("%s unpacks to more than %d MiB: no capture does" % (self.name, MOST_UNPACKED >> 20))

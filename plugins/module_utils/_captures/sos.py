@@ -68,6 +68,7 @@ class Manifest:
         self.plugins = whole if isinstance(whole, dict) and whole else None
 
     def ran(self, plugin):
+        """Whether sos ran a plugin; True too if the capture does not list them."""
         return self.plugins is None or plugin in self.plugins
 
     def timed_out(self):

@@ -14,6 +14,7 @@ class WayBack:
         self.errors = {}
 
     def keys(self):
+        """The keys of all knobs in the journals, sorted."""
         return sorted({key for journal in self.journals for key in journal.entries})
 
     def subjects(self):
@@ -21,6 +22,7 @@ class WayBack:
         return sorted({entry["subject"] for entry in self._all()})
 
     def families(self):
+        """The families of knobs in the journals: a knob that is in none of them is newer than the first values."""
         return {entry["family"] for entry in self._all()}
 
     def _all(self):

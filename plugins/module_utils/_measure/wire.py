@@ -68,6 +68,7 @@ class Lines:
         self.sock.sendall(text.encode("utf-8") + b"\n")
 
     def write_object(self, value):
+        """Send an object as one line of JSON."""
         self.write(json.dumps(value))
 
 

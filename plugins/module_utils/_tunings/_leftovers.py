@@ -21,9 +21,9 @@ from .._sap.instances import instances, profile_folder
 from .._sap.processes import read_text
 from .._sap.profile import MARKER
 from .._sap.writing import leftovers as profile_leftovers
-from . import _sap_limits
 from ._about import FILES, PROGRAMS, SOURCES
 from ._own_files import own_files, stem
+from ._profiles import limits as sap_limits
 
 # the name of records that belong to no tuning
 NAME = "leftovers"
@@ -182,7 +182,7 @@ def _has_marks(host, path):
     if folder in FOLDERS and not name.startswith(TEMPORARY):
         return bool(DropIn(host, path, "").blocks())
     if any(fnmatch.fnmatchcase(name, pattern) for _folder, pattern, _tuning in FILES):
-        return any(path == marked for marked, _knob in _sap_limits.marked(host))
+        return any(path == marked for marked, _knob in sap_limits.marked(host))
     return True
 
 

@@ -17,10 +17,10 @@ from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine.other_settings import at_boot
 from ._about import SOURCES
-from ._rps_cpus import UNITS, Cpus
-from ._rps_flow_entries import FLOW_ENTRIES, FLOW_KNOB, FlowEntries, rounded, same_parsed
-from ._rps_interfaces import NET, Interfaces, queue_path
-from ._rps_stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
+from ._rps.cpus import UNITS, Cpus
+from ._rps.flow_entries import FLOW_ENTRIES, FLOW_KNOB, FlowEntries, rounded, same_parsed
+from ._rps.interfaces import NET, Interfaces, queue_path
+from ._rps.stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
 
 # the journal's key of a queue's value; it ends with the device's identity if another device has the name now
 _KEY = re.compile(r"^%s/([^/]+)/(queues/rx-[0-9]+/(\w+))( of .*)?\Z" % NET)

@@ -11,14 +11,14 @@ from .._engine.tuning import RUNNING, STORED, InputError, Subject
 from .._host.drop_ins import DropIn
 from .._sap import parameters, realtime
 from .._sap.profile import Profile, legible, shown, value_of
-from . import _base_shared_memory as memory
 from ._about import RESTART, SOURCES
-from ._sap_files import ProfileTuning
-from ._sap_limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
-from ._sap_requests import paths, requests, target
-from ._sap_restarts import OPTIONS as RESTART_OPTIONS
-from ._sap_subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
-from ._sap_values import Values, read_profile
+from ._profiles.files import ProfileTuning
+from ._profiles.limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
+from ._profiles.requests import paths, requests, target
+from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
+from ._profiles.subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
+from ._profiles.values import Values, read_profile
+from ._system_base import shared_memory as memory
 
 _ENTRY = dict(
     profile=dict(type="str"),

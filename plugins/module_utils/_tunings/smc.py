@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SMC for SAP on Linux: the named instances open SMC sockets, and the kernel has the tables for SMC-R and SMC-D.
 
-Subjects: the profile of each named instance (_smc_instances.py), and the kernel's module, PNET ids and user-defined
-EIDs (_smc_network.py).
+Subjects: the profile of each named instance (_smc/instances.py), and the kernel's module, PNET ids and user-defined
+EIDs (_smc/network.py).
 """
 
 import contextlib
@@ -12,13 +12,13 @@ import platform
 from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.host import HostError
 from .._sap.profile import legible, value_of
-from . import _smc_instances as preload
 from ._about import RESTART, SOURCES
-from ._sap_files import ProfileTuning
-from ._sap_restarts import OPTIONS as RESTART_OPTIONS
-from ._sap_subjects import title
-from ._smc_network import Network, kernel_ready
-from ._smc_requests import OPTIONS
+from ._profiles.files import ProfileTuning
+from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
+from ._profiles.subjects import title
+from ._smc import instances as preload
+from ._smc.network import Network, kernel_ready
+from ._smc.requests import OPTIONS
 
 
 class Smc(ProfileTuning):

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What SAP asks of the system of an application server: sysctls, the size of /dev/shm; values in _base_values.py.
+"""What SAP asks of the system of an application server: sysctls, the size of /dev/shm.
 
-A value that saptune, sapconf or tuned sets is left to that tool.
+The values are in _system_base/values.py. A value that saptune, sapconf or tuned sets is left to that tool.
 """
 
 import re
@@ -12,10 +12,10 @@ from .._engine.tuning import RUNNING, STORED, Knob, Subject
 from .._host.drop_ins import DropIn, temporaries
 from .._host.kernel import distribution
 from ._about import SOURCES
-from ._base_others import HUGE, HUGE_FILE, RATIO, OtherSettings, is_ratio, ratio_of
-from ._base_shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields
-from ._base_values import DIRTY, ROWS, SUBJECTS, all_asked, of_releases, release, row_of, subject_of
 from ._system import KernelTuning, sysctl_path
+from ._system_base.others import HUGE, HUGE_FILE, RATIO, OtherSettings, is_ratio, ratio_of
+from ._system_base.shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields
+from ._system_base.values import DIRTY, ROWS, SUBJECTS, all_asked, of_releases, release, row_of, subject_of
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
 HEADER = "# What SAP asks of the system, kept by zpower.sap_tuning.system_base: change it there, not here.\n"

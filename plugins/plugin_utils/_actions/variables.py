@@ -160,6 +160,7 @@ def known() -> dict[str, dict[str, Any]]:
 
 @cache
 def defaults() -> dict[str, Any]:
+    """The default of each variable of the roles."""
     return {name: value for role in ROLES for name, value in role_values(role).items()}
 
 

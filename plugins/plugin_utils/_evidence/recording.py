@@ -108,6 +108,7 @@ class Recording:
             self._of(host).left_out = str(reason)
 
     def lose(self, loss: Loss) -> None:
+        """Note a loss: of the whole run if it is told once in a run that judges, else of each of its hosts."""
         if loss.once and self.judges:
             self._stops.append(loss)
             return

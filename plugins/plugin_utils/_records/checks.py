@@ -72,6 +72,7 @@ class Fields:
         return None if self.item.get(name) is None else self.text(name)
 
     def name(self, name: str) -> str:
+        """A required text of 1 to LONGEST_NAME characters. Raises ValueError."""
         value = self.item.get(name)
         if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME:
             return value

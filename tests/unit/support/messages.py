@@ -31,7 +31,7 @@ SILENT = (
     "plugin_utils/_actions/shared_profiles.py",  # arguments
     "module_utils/_machine/smc_sockets.py",  # reasons of the kernel, which the message "TCP instead of SMC" quotes
     "module_utils/_tunings/_about.py",  # sources
-    "module_utils/_tunings/_smc_requests.py",  # arguments
+    "module_utils/_tunings/_smc/requests.py",  # arguments
 )
 
 PARTS = (

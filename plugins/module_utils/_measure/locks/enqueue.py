@@ -194,8 +194,10 @@ class LockWorkload(Workload):
 
 
 def rate(name):
+    """A metric of how often something is done, of which more is better."""
     return Metric(name, "operations/min", "higher")
 
 
 def time_of(name):
+    """A metric of how long something takes, of which less is better."""
     return Metric(name, "\u00b5s", "lower")

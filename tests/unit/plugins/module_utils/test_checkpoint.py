@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from kernel import FullDisk, KernelHost, rps_params

@@ -12,14 +12,11 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import places
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import drop_ins
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import (
-    _leftovers,
-    _sap_limits,
-    _sap_restarts,
-    _smc_boot,
-    _unused,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers, _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import limits as sap_limits
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import leftovers_info
@@ -160,12 +157,12 @@ def test_what_killed_runs_left_is_removed_by_a_rollback(host, path):
         (places.UNITS + "/zpower-sap-tuning-probation-rps.service", "rps"),
         (places.WANTS + "/zpower-sap-tuning-probation-cpu_topology.service", "cpu_topology"),
         (places.UNITS + "/.zpower-zpower-sap-tuning-probation-rps.service.k1ll3d", "rps"),
-        (_smc_boot.UNIT, "smc"),
-        (_smc_boot.LINK, "smc"),
+        (smc_boot.UNIT, "smc"),
+        (smc_boot.LINK, "smc"),
         (FOLDER + "/smc.pyz", "smc"),
         ("/etc/systemd/system/SAPPRD_00.service.d/zpower-sap-tuning.conf", "sap_profile"),
-        (_sap_limits.LIMITS + "/zpower-sap-tuning-prdadm.conf", "sap_profile"),
-        (_sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d", "sap_profile"),
+        (sap_limits.LIMITS + "/zpower-sap-tuning-prdadm.conf", "sap_profile"),
+        (sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d", "sap_profile"),
         ("/etc/.zpower-fstab.k1ll3d", "system_base"),
         *(("%s/%sx-y.conf" % (folder, drop_ins.PREFIX), "x_y") for folder in drop_ins.FOLDERS),
     ],
@@ -183,7 +180,7 @@ def test_the_files_of_every_tuning_are_found(host, path, tuning, monkeypatch):
 
 
 def test_a_temporary_file_of_limits_was_not_edited_by_someone(host):
-    path = _sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d"
+    path = sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d"
     empty_file(host, path)
     found = left(host)["sap_profile", "files"]
     assert found["reason"].startswith("%s: ansible-playbook zpower.sap_tuning.rollback" % path)
@@ -232,7 +229,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(host, monkeypatch):
 
 
 def test_lines_in_profiles_are_found_without_a_journal(tmp_path, monkeypatch):
-    monkeypatch.setattr(_sap_restarts, "_PAUSE", 0)
+    monkeypatch.setattr(sap_restarts, "_PAUSE", 0)
     host = SapHost(tmp_path)
     assert left(host) == {}
     profile(host, parameters={"rdisp/wp_no_spo": 3})

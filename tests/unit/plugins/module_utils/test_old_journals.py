@@ -11,7 +11,8 @@ import os
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _sap_restarts, cpu_polarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
@@ -90,7 +91,7 @@ VERDICTS = {"sap_profile": {"pending_restart"}, "smc": {"drifted", "pending_rest
 
 @pytest.fixture(params=WRITTEN, ids=" ".join)
 def written(request, monkeypatch):
-    monkeypatch.setattr(_sap_restarts, "time", Clock())
+    monkeypatch.setattr(sap_restarts, "time", Clock())
     monkeypatch.setattr(cpu_polarization, "time", Clock())
     monkeypatch.setattr(smc_sockets, "listed", lambda host: [])
     return request.param

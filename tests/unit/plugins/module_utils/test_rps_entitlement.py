@@ -7,7 +7,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import entitlement, hardware
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_cpus import core_numbers
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.cpus import core_numbers
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from entitled import CPU, VerticalLpar

@@ -11,7 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import FullDisk, KernelHost, rps_params
 

@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins i
     numbered_lines,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import udev_tokens
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import (
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import (
     RULES,
     queues_at_boot,
     rules,

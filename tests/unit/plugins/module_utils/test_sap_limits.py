@@ -6,7 +6,7 @@ import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import runner
 from sapsystem import D00, DEFAULT, SapHost
@@ -53,7 +53,7 @@ class Systemd(SapHost):
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    monkeypatch.setattr(_sap_restarts, "_PAUSE", 0)
+    monkeypatch.setattr(sap_restarts, "_PAUSE", 0)
     return Systemd(tmp_path)
 
 

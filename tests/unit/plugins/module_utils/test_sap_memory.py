@@ -5,7 +5,7 @@
 import captures
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _base_shared_memory as memory
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import shared_memory as memory
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from kernel import KernelHost
 from runs import only, runner

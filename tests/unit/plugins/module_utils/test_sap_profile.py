@@ -7,7 +7,7 @@ import os
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
 from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, NoSapKernel, SapHost
@@ -30,7 +30,7 @@ class Clock:
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    monkeypatch.setattr(_sap_restarts, "time", Clock())
+    monkeypatch.setattr(sap_restarts, "time", Clock())
     return SapHost(tmp_path)
 
 

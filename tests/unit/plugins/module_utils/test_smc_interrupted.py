@@ -9,7 +9,7 @@ import os
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_network
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from runs import FOLDER, runner
 from smckernel import PROTOCOLS, LoadingHost, Tables
@@ -22,7 +22,7 @@ run = runner(Smc, pnet_ids=ASKED, ueids=[], instances=[], restart=[], restart_ti
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    monkeypatch.setattr(_smc_network, "is_live", lambda host: True)
+    monkeypatch.setattr(smc_network, "is_live", lambda host: True)
     return LoadingHost(tmp_path)
 
 

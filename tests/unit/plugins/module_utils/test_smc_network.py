@@ -12,8 +12,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_boot, _smc_network, _smc_requests
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc_network import Network, kernel_ready
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
 from runs import everything, runner
 from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables
 
@@ -57,7 +59,7 @@ KernelSide.__abstractmethods__ = frozenset()
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    monkeypatch.setattr(_smc_network, "is_live", lambda host: True)
+    monkeypatch.setattr(smc_network, "is_live", lambda host: True)
     return LoadingHost(tmp_path)
 
 
@@ -120,7 +122,7 @@ def test_all_is_set_kept_and_taken_back(host, tables):
 
 
 def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
-    monkeypatch.setattr(_smc_boot.sys, "executable", "/usr/bin/python3")
+    monkeypatch.setattr(smc_boot.sys, "executable", "/usr/bin/python3")
     host.fill("/etc/systemd/system/SAPABC_01.service", "[Service]")
     host.fill("/etc/systemd/system/SAPstuff.service", "[Service]")
     run(host)
@@ -369,7 +371,7 @@ def test_no_device_is_told(host, tables):
 
 def test_loopback_alone_serves_no_other_host(host, tables, monkeypatch):
     loopback = {"type": "SMCD", "name": "loopback", "pci_id": None, "pnet_id": None}
-    monkeypatch.setattr(_smc_network.Preconditions, "_devices", lambda self: ([], [], [loopback]))
+    monkeypatch.setattr(smc_network.Preconditions, "_devices", lambda self: ([], [], [loopback]))
     found = kernel_row(host, pnet_ids=[], ueids=[])
     told = "this host has no device for SMC but loopback, so every connection to another host falls back to TCP"
     assert found["verdict"] == "drifted" and told in found["reason"]
@@ -428,7 +430,7 @@ def test_sizes_mtu_limits_and_other_kernels_are_remarks(host, tables):
 
 
 def test_a_captured_tree_is_never_asked_over_netlink(host, tables, monkeypatch):
-    monkeypatch.setattr(_smc_network, "is_live", lambda host: host.root == "/")
+    monkeypatch.setattr(smc_network, "is_live", lambda host: host.root == "/")
     host.fill("/proc/net/protocols", PROTOCOLS)
     result = run(host, check=True)
     assert tables.asked == []
@@ -474,35 +476,35 @@ def test_the_router_on_the_way(host, address, router):
 )
 def test_a_wrong_entry_is_explained(entry, sentence):
     with pytest.raises(InputError, match=sentence):
-        _smc_requests.parse_pnet_ids([entry])
+        smc_requests.parse_pnet_ids([entry])
 
 
 def test_a_device_has_one_entry():
     entries = [{"name": "A", "device": "mlx5_0", "port": 1}, {"name": "A", "device": "mlx5_0", "port": 2}]
     with pytest.raises(InputError, match="device mlx5_0 is named twice"):
-        _smc_requests.parse_pnet_ids(entries)
+        smc_requests.parse_pnet_ids(entries)
 
 
 def test_entries():
     entries = [{"name": " net ", "pci": "000A:00:00.0"}, {"name": "NET", "device": "mlx5_0", "interface": None}]
-    assert _smc_requests.parse_pnet_ids(entries) == {
+    assert smc_requests.parse_pnet_ids(entries) == {
         ("device", "000a:00:00.0"): ("NET", 1),
         ("device", "mlx5_0"): ("NET", 1),
     }
     for kind, entry in (("interface", ("NET", 0)), ("device", ("NET", 1)), ("device", ("NET", 2)), ("device", None)):
-        assert _smc_requests.parse_entry(kind, _smc_requests.entry_text(entry)) == entry
+        assert smc_requests.parse_entry(kind, smc_requests.entry_text(entry)) == entry
 
 
 @pytest.mark.parametrize("text", ["", "lower", ".A", "A..B", "A B", "A" * 33, "A\n", "A_B"])
 def test_a_wrong_ueid_is_explained(text):
     with pytest.raises(InputError, match="is no UEID"):
-        _smc_requests.parse_ueids([text])
+        smc_requests.parse_ueids([text])
 
 
 def test_ueids():
-    assert _smc_requests.parse_ueids(["A", "B.1-X", "A"]) == ["A", "B.1-X"]
+    assert smc_requests.parse_ueids(["A", "B.1-X", "A"]) == ["A", "B.1-X"]
     with pytest.raises(InputError, match="5 are too many"):
-        _smc_requests.parse_ueids(list("ABCDE"))
+        smc_requests.parse_ueids(list("ABCDE"))
 
 
 @pytest.mark.parametrize(

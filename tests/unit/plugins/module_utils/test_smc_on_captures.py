@@ -10,7 +10,7 @@ import captures
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _smc_boot
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from sapsystem import D00
@@ -94,17 +94,17 @@ def test_modules_that_a_capture_lacks_leave_the_kernel_unknown(tmp_path, build):
 
 def test_the_boot_unit_keeps_the_python_of_the_captured_machine(tmp_path):
     def lines(python):
-        drop_in = _smc_boot.BootService(SmcSapHost(tmp_path / python.strip("/").replace("/", "-")))
-        command = "%s -I %s %s" % (python, drop_in._archive, _smc_boot.UNIT)
-        unit = DropIn(drop_in._host, _smc_boot.UNIT, "")
-        before = " ".join(_smc_boot._BEFORE)
+        drop_in = smc_boot.BootService(SmcSapHost(tmp_path / python.strip("/").replace("/", "-")))
+        command = "%s -I %s %s" % (python, drop_in._archive, smc_boot.UNIT)
+        unit = DropIn(drop_in._host, smc_boot.UNIT, "")
+        before = " ".join(smc_boot._BEFORE)
         unit.put("start", "[Unit]\nBefore=%s\n[Service]\nExecStart=%s" % (before, command))
-        return drop_in._host.read(_smc_boot.UNIT)
+        return drop_in._host.read(smc_boot.UNIT)
 
-    files = dict(FILES, **{_smc_boot.UNIT: lines("/usr/bin/python3.6"), "/run/systemd/system/x": "y"})
+    files = dict(FILES, **{smc_boot.UNIT: lines("/usr/bin/python3.6"), "/run/systemd/system/x": "y"})
     found = records(written(tmp_path, captures.sos(files)), pnet_ids=ENTRIES[:1])
     assert "start" not in found["kernel"]["reason"]
-    files[_smc_boot.UNIT] = files[_smc_boot.UNIT].replace("sapinit", "another")
+    files[smc_boot.UNIT] = files[smc_boot.UNIT].replace("sapinit", "another")
     found = records(written(tmp_path, captures.sos(files)), pnet_ids=ENTRIES[:1])
     assert "start: before another.service" in found["kernel"]["reason"]
 

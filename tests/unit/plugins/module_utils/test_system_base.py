@@ -4,7 +4,9 @@
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _base_shared_memory
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import (
+    shared_memory as base_shared_memory,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import ITEMS, OPTIONAL, SystemBase
 from basekernel import FSTAB, GIB, HUGE, RELEASES, BaseHost, base_files, path_of
 from runs import everything, runner
@@ -359,7 +361,7 @@ def test_a_tmpfs_without_a_shown_size_has_half_of_the_memory(host):
 
 def test_a_used_tmpfs_keeps_its_size_on_the_way_back(host, monkeypatch):
     present(host)
-    monkeypatch.setattr(_base_shared_memory.SharedMemory, "used", lambda _self: True)
+    monkeypatch.setattr(base_shared_memory.SharedMemory, "used", lambda _self: True)
     found = records(host, state="restored")["/dev/shm"]
     assert found["verdict"] == "changed" and "keeps its size until the next boot" in found["remarks"][0]
     assert "/dev/shm" not in host.read("/etc/fstab") and "size=40894464k" in host.read("/proc/mounts")
@@ -419,7 +421,7 @@ def test_all_values_of_a_real_journal_are_legible(host):
 
 def test_a_line_of_fstab_without_options_is_an_error(host):
     with pytest.raises(HostError):
-        _base_shared_memory.SharedMemory(host).line("tmpfs /dev/shm tmpfs")
+        base_shared_memory.SharedMemory(host).line("tmpfs /dev/shm tmpfs")
 
 
 def test_the_files_fit_the_tree(tmp_path):

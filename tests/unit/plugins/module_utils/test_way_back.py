@@ -20,7 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import 
     cpu_topology,
     smc_sysctls,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps_stored import RULES, RULES_HEADER
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES, RULES_HEADER
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import FLOW_KNOB, Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from kernel import KernelHost, rps_params

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._base_values import ROWS
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base.values import ROWS
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
 from ansible_collections.zpower.sap_tuning.plugins.modules import system_base
 from basekernel import BaseHost, path_of

@@ -21,7 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.places i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sap_limits import limit_text
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles.limits import limit_text
 from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
 from basekernel import base_files
 from kernel import KernelHost

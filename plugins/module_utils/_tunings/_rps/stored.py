@@ -6,12 +6,12 @@ import fnmatch
 import os
 import re
 
-from .._host import cpu_lists
-from .._machine import hardware, other_settings
-from .._machine.boot_sources import systemd_version
-from .._machine.other_settings import Once, conflict
-from .._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
-from ._rps_interfaces import NET, queue_path
+from ..._host import cpu_lists
+from ..._machine import hardware, other_settings
+from ..._machine.boot_sources import systemd_version
+from ..._machine.other_settings import Once, conflict
+from ..._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
+from .interfaces import NET, queue_path
 
 DEFAULT_MASK = "net.core.rps_default_mask"
 # above 80-net-setup-link.rules, which decides the interface's final name

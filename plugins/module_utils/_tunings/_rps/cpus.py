@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The CPUs of an RPS request: all, entitled or a list, and of these every n-th CPU or core."""
 
-from .._engine.tuning import InputError
-from .._host import cpu_lists
-from .._host.host import HostError
-from .._machine import entitlement, hardware
+from ..._engine.tuning import InputError
+from ..._host import cpu_lists
+from ..._host.host import HostError
+from ..._machine import entitlement, hardware
 
 UNITS = ("cpu", "core")
 _ENTITLED = ("high", "medium")

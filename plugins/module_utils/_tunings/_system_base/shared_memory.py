@@ -9,7 +9,7 @@ with half of the memory; systemd-remount-fs(8) applies the entry's options.
 import os
 import re
 
-from .._host.host import HostError
+from ..._host.host import HostError
 
 POINT = "/dev/shm"
 FSTAB = "/etc/fstab"

@@ -7,8 +7,8 @@ Kernel: net/smc/smc_pnet.c (SMC_MAX_PNETID_LEN, names), net/smc/smc_clc.c (smc_c
 
 import re
 
-from .._engine.tuning import InputError
-from .._machine.smc_tables import DEVICE, INTERFACE, MOST_UEIDS
+from ..._engine.tuning import InputError
+from ..._machine.smc_tables import DEVICE, INTERFACE, MOST_UEIDS
 
 OPTIONS = dict(
     pnet_ids=dict(

@@ -6,10 +6,10 @@ import errno
 import re
 import time
 
-from .._engine.tuning import InputError
-from .._host.host import HostError
-from .._sap.sapcontrol import NotRunning, SapControl
-from ._sap_subjects import title
+from ..._engine.tuning import InputError
+from ..._host.host import HostError
+from ..._sap.sapcontrol import NotRunning, SapControl
+from .subjects import title
 
 _PAUSE = 1.0  # seconds between two checks of an instance
 # of a tuning's module that writes profiles and restarts instances

@@ -8,13 +8,13 @@ The folders of profiles belong to another user; killed runs may have left files 
 import posixpath
 import time
 
-from .._engine.tuning import Tuning
-from .._sap import instances
-from .._sap.profile import marker
-from .._sap.sapcontrol import SapPfPar
-from .._sap.writing import clean, leftovers, write
-from ._sap_requests import Users
-from ._sap_restarts import Restarts, check_names
+from ..._engine.tuning import Tuning
+from ..._sap import instances
+from ..._sap.profile import marker
+from ..._sap.sapcontrol import SapPfPar
+from ..._sap.writing import clean, leftovers, write
+from .requests import Users
+from .restarts import Restarts, check_names
 
 
 class ProfileTuning(Tuning):

@@ -11,17 +11,17 @@ import os
 import platform
 import re
 
-from .._engine.places import UNITS, folder_of
-from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, UnsupportedError, explained
-from .._host import kernel
-from .._host.drop_ins import DropIn, temporaries
-from .._host.errors import refused
-from .._host.host import HostError
-from .._machine import smc_hardware, smc_sockets, smc_tables
-from .._machine.smc_tables import DEVICE, INTERFACE
-from ._smc_boot import PROGRAM_KEY, START, UNIT, BootService
-from ._smc_preconditions import Preconditions
-from ._smc_requests import entry_text, parse_entry, parse_pnet_ids, parse_ueids
+from ..._engine.places import UNITS, folder_of
+from ..._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, UnsupportedError, explained
+from ..._host import kernel
+from ..._host.drop_ins import DropIn, temporaries
+from ..._host.errors import refused
+from ..._host.host import HostError
+from ..._machine import smc_hardware, smc_sockets, smc_tables
+from ..._machine.smc_tables import DEVICE, INTERFACE
+from .boot import PROGRAM_KEY, START, UNIT, BootService
+from .preconditions import Preconditions
+from .requests import entry_text, parse_entry, parse_pnet_ids, parse_ueids
 
 KERNEL, PNET_IDS, UEIDS = "kernel", "PNET IDs", "UEIDs"
 MODULE_NAMES = (smc_hardware.MODULE, "smc_diag")

@@ -9,8 +9,8 @@ sapconf or saptune (the order of their unit files).
 import functools
 import re
 
-from .._host.drop_ins import assignments
-from .._machine.other_settings import (
+from ..._host.drop_ins import assignments
+from ..._machine.other_settings import (
     Setting,
     SystemKnob,
     command_line,
@@ -21,9 +21,9 @@ from .._machine.other_settings import (
     saptune_notes,
     tuned,
 )
-from ._base_shared_memory import POINT
-from ._base_values import DIRTY
-from ._system import sysctl_path
+from .._system import sysctl_path
+from .shared_memory import POINT
+from .values import DIRTY
 
 SAPCONF = "/etc/sysconfig/sapconf"
 # {the key of sapconf's file without the _MIN or _DEF of older versions: what it sets}

@@ -14,14 +14,14 @@ import posixpath
 import re
 import stat
 
-from .._engine.tuning import InputError, Subject
-from .._host.host import HostError
-from .._machine import smc_sockets
-from .._sap import environment, processes
-from .._sap.profile import Profile, name_of, shown, value_of
-from ._sap_requests import target
-from ._sap_subjects import RunningParameter, StoredParameter, title
-from ._sap_values import read_profile
+from ..._engine.tuning import InputError, Subject
+from ..._host.host import HostError
+from ..._machine import smc_sockets
+from ..._sap import environment, processes
+from ..._sap.profile import Profile, name_of, shown, value_of
+from .._profiles.requests import target
+from .._profiles.subjects import RunningParameter, StoredParameter, title
+from .._profiles.values import read_profile
 
 LIBRARY = "libsmc-preload.so"
 VARIABLE = "LD_PRELOAD"

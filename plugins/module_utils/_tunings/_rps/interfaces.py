@@ -6,8 +6,8 @@ import fnmatch
 import os
 import re
 
-from .._engine.tuning import InputError
-from .._machine import hardware
+from ..._engine.tuning import InputError
+from ..._machine import hardware
 
 NET = hardware.NET
 CARDS = {"hipersockets": "HiperSockets", "osa": "OSA"}

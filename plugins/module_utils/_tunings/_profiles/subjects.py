@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The subjects and knobs of profiles: parameters in a profile, parameters in an instance, and its work processes."""
 
-from .._engine.tuning import RUNNING, STORED, Knob, Subject
-from .._sap import realtime
-from .._sap.profile import Profile
+from ..._engine.tuning import RUNNING, STORED, Knob, Subject
+from ..._sap import realtime
+from ..._sap.profile import Profile
 
 # the running value if sapcontrol's answer does not prove it
 UNPROVED = "not proved"
@@ -58,6 +58,7 @@ class ProfileSubject(Subject):
         self.kernel_values = {}
 
     def not_known(self, what, instance, error):
+        """Tell once that something of an instance is unknown, and why."""
         self.tell("what %s %s with is not known (%s)" % (title(instance), what, error))
 
     def tell(self, sentence):

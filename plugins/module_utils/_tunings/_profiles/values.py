@@ -6,12 +6,12 @@ Running values are those of sapcontrol, as far as start times prove them. The ne
 kernel reads in the profile (sappfpar); without sappfpar an instance profile wins over the default profile.
 """
 
-from .._host.host import HostError
-from .._machine.other_settings import Setting, conflict
-from .._sap import realtime, start_times
-from .._sap.profile import Profile, shown, value_of
-from .._sap.sapcontrol import SapControl, SapPfPar
-from ._sap_subjects import UNPROVED, RunningParameter, WorkProcesses, title
+from ..._host.host import HostError
+from ..._machine.other_settings import Setting, conflict
+from ..._sap import realtime, start_times
+from ..._sap.profile import Profile, shown, value_of
+from ..._sap.sapcontrol import SapControl, SapPfPar
+from .subjects import UNPROVED, RunningParameter, WorkProcesses, title
 
 
 def read_profile(host, path):

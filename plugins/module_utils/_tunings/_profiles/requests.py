@@ -7,9 +7,9 @@ import posixpath
 import re
 from collections import namedtuple
 
-from .._engine.tuning import InputError
-from .._sap import instances
-from .._sap.parameters import merge
+from ..._engine.tuning import InputError
+from ..._sap import instances
+from ..._sap.parameters import merge
 
 DEFAULT = "DEFAULT"
 # instances that keep their parameters elsewhere, or are no part of a SAP system
@@ -105,6 +105,7 @@ class Users:
         return self._own.get(path) or self._default.get(path) or []
 
     def is_default(self, path):
+        """Whether a profile is only the default profile of instances."""
         return path not in self._own and path in self._default
 
     def default_of(self, path):

@@ -10,7 +10,7 @@ roles/sap_general_preconfigure/vars) quote. What they set for SAP HANA only is n
 import re
 from collections import namedtuple
 
-from .._host.kernel import RELEASES, distribution
+from ..._host.kernel import RELEASES, distribution
 
 _NUMBERS = re.compile(r"^[0-9]+( [0-9]+)*\Z")
 

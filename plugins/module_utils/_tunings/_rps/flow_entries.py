@@ -4,11 +4,11 @@
 
 import re
 
-from .._engine.tuning import RUNNING, Knob
-from .._host.drop_ins import own_path
-from .._machine.other_settings import SystemKnob
-from ._sysctls import SysctlTuning
-from ._system import sysctl_path
+from ..._engine.tuning import RUNNING, Knob
+from ..._host.drop_ins import own_path
+from ..._machine.other_settings import SystemKnob
+from .._sysctls import SysctlTuning
+from .._system import sysctl_path
 
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
 FLOW_KNOB = SystemKnob(

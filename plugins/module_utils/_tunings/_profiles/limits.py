@@ -7,8 +7,8 @@ Each file is a subject with one knob, its text. Both take effect when sapstartsr
 
 import re
 
-from .._engine.tuning import STORED, Knob, Subject
-from .._host.host import HostError
+from ..._engine.tuning import STORED, Knob, Subject
+from ..._host.host import HostError
 
 _PRIORITY = 99
 UNITS = "/etc/systemd/system"
@@ -36,6 +36,7 @@ class LimitFile(Subject):
 
 
 def is_limit_file(path):
+    """Whether a path is one of those that limit_files() gives."""
     return bool(_DROP_IN.match(path) or _USER.match(path))
 
 
@@ -96,7 +97,7 @@ def _reload(host, path):
     if not _DROP_IN.match(path) or not host.exists("/run/systemd/system"):
         return
     # check mode does not need it; see outcome()
-    from .._engine.service import systemctl  # noqa: PLC0415
+    from ..._engine.service import systemctl  # noqa: PLC0415
 
     try:
         systemctl(host, "daemon-reload")

@@ -5,10 +5,10 @@
 Kernel: smc_find_proposal_devices() in net/smc/af_smc.c, smc_pnet.c, Documentation/networking/smc-sysctl.rst.
 """
 
-from .._host import kernel
-from .._host.host import HostError
-from .._machine import smc_facts, smc_hardware, smc_sockets
-from .._machine.smc_tables import DEVICE, INTERFACE, place
+from ..._host import kernel
+from ..._host.host import HostError
+from ..._machine import smc_facts, smc_hardware, smc_sockets
+from ..._machine.smc_tables import DEVICE, INTERFACE, place
 
 _SYSCTLS = "/proc/sys/net/smc/"
 # the kernel uses no more of wmem and rmem for one connection
