@@ -16,6 +16,7 @@ from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.variables import role_variables
 from ..plugin_utils._compare import comparing
+from ..plugin_utils._compare.shapes import Part, Report, Row
 from ..plugin_utils._experiment import outcomes, plan_files, plans
 from ..plugin_utils._experiment.factors import read_factors
 from ..plugin_utils._pages.text import DASH, interval
@@ -153,7 +154,7 @@ def _look(
     loaded: record_files.Loaded,
     every: Mapping[str, set[plans.Step]],
     options: Mapping[str, Any],
-) -> list[Mapping[str, Any]] | None:
+) -> list[Row] | None:
     """The pooled rows if all hosts have come to a look, which stops the plan if every level is decided there.
 
     ``every``: the steps of each host.
@@ -161,7 +162,7 @@ def _look(
     rounds = plans.rounds_done(plan, every)
     if not plan["rounds"] <= rounds < plans.end_of(plan) or not plans.is_look(rounds):
         return None
-    pooled: list[Mapping[str, Any]] = _report(plan, loaded, options)["pooled"]
+    pooled = _report(plan, loaded, options)["pooled"]
     if outcomes.decided(plan, pooled):
         plan["stopped"] = rounds
     return pooled
@@ -174,7 +175,7 @@ def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
     return bool(part["next"]) and late is not None
 
 
-def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> dict[str, Any]:
+def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> Report:
     limits = comparing.Options(material_pct=options["material_pct"])
     return comparing.compare_change(replace(loaded, experiment=dict(plan)), options=limits)
 
@@ -204,7 +205,7 @@ def _remarks(plan: Mapping[str, Any]) -> list[str]:
 def decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Which level won, from the records alone."""
     report = _report(plan, record_files.load_change(options["results"], options["change"]), options)
-    outcome = report["experiment"]
+    outcome = cast(Part, report["experiment"])
     cells = {cell["name"]: cell for cell in plan["cells"]}
     won = cells.get(outcome["winner"], {"vars": {}, "set": []})
     return {

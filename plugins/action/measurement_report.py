@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ansible import context
 
@@ -67,7 +67,7 @@ class ActionModule(ControllerAction):
         limits = comparing.Options(options["material_pct"], repeat=repeat, expected_change=options["expected_change"])
         with record_files.no_collection():
             expected = expected_hosts(options["expected_hosts"], variables)
-            report = cast(Report, comparing.compare_change(loaded, expected, limits))
+            report = comparing.compare_change(loaded, expected, limits)
             document, place = (report, loaded_runs(loaded)), (folder, "report")
             written = reporting.write(document, RENDERERS, place, options["formats"], self._task.check_mode)
         result = outcome(report, written)

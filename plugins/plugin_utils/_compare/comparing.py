@@ -22,6 +22,7 @@ from .distribution import add_distributions
 from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
+from .shapes import Part, Report, Row
 from .side_effects import some
 from .summary import count, evidence, headline, method, overall_of_experiment, undecided
 
@@ -69,7 +70,7 @@ class Contrast(NamedTuple):
 
 def compare_change(
     loaded: Loaded, expected: Expected | None = None, options: Options | None = None, states: tuple[str, str] = PHASES
-) -> dict[str, Any]:
+) -> Report:
     """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change; independent of time and order of files.
 
     ``states``: the two phases to compare, unless the change is an experiment; their names are free.
@@ -126,10 +127,8 @@ def compare_change(
             "names": sorted({item.protocol.name for item in rounds} - {""}),
             "design": design,
             "evidence": words,
-            **{
-                f"rounds_{phase}": max((item.entry[phase]["rounds"] for item in comparisons), default=0)
-                for phase in PHASES
-            },
+            "rounds_before": max((item.entry["before"]["rounds"] for item in comparisons), default=0),
+            "rounds_after": max((item.entry["after"]["rounds"] for item in comparisons), default=0),
             "runs_per_round": max((item.protocol.runs for item in rounds), default=0),
         },
         "thresholds": {
@@ -167,7 +166,7 @@ def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
     return [Contrast("", *states)]
 
 
-def _context(rounds: Sequence[Round], contrast: Contrast) -> list[dict[str, Any]]:
+def _context(rounds: Sequence[Round], contrast: Contrast) -> list[Part]:
     """Settings of the application and sources of imported figures, one entry per setting."""
     found: dict[tuple[str, str], dict[str, set[str]]] = {}
     for item in rounds:
@@ -184,7 +183,7 @@ def _context(rounds: Sequence[Round], contrast: Contrast) -> list[dict[str, Any]
     ]
 
 
-def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[dict[str, Any]]:
+def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[Part]:
     """Every run of the compared phases, in the order in which the rounds started; one dict at a time."""
 
     def key(item: Round) -> tuple[Any, ...]:
@@ -262,7 +261,7 @@ def _control(host: str, comparisons: Sequence[Comparison]) -> dict[str, Control]
     return {host: gates.control(before, after, site.mean(limits))}
 
 
-def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, Any]]) -> None:
+def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> None:
     """One number of rounds for the whole report: the comparisons that lack rounds name that of the deciding row."""
     first = outcomes.first_rows(rows)
     for item in comparisons:
@@ -296,7 +295,7 @@ def _period(rounds: Sequence[Round]) -> dict[str, str | None]:
     }
 
 
-def _comparability(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+def _comparability(comparisons: Sequence[Comparison]) -> list[Part]:
     """The differences, once per pair: the items of the ends are the same for every workload."""
     found: dict[tuple[str, str, Difference], None] = {}
     for comparison in comparisons:

@@ -7,7 +7,7 @@ If other work on the machine changed between the states, a lower cost is not cre
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._records import kpi
 from .._records.round import SIDES, Round
@@ -16,6 +16,7 @@ from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
 from .flags import States, idle_windows
 from .pooled import Slot
+from .shapes import Part
 from .wording import gain
 
 SECONDARY_P = 0.05
@@ -37,14 +38,14 @@ class CpuCost(NamedTuple):
     kpis: Kpis
     shared: bool
     """Both ends run on one kernel, and the figures are of the whole machine."""
-    secondary: list[dict[str, Any]]
+    secondary: list[Part]
     flags: list[str]
     guards: list[str]
     costs: Costs
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> Part:
         """The KPIs as the report has them."""
-        found: dict[str, Any] = {"shared_kernel": self.shared}
+        found: Part = {"shared_kernel": self.shared}
         for side in SIDES:
             known = {phase: value and _numbers(value) for phase, value in self.kpis[side].items()}
             found[side] = known if any(known.values()) and not (self.shared and side == "server") else None
@@ -106,17 +107,17 @@ def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
     return kpi.add(known) if known else None
 
 
-def _numbers(value: kpi.Kpi) -> dict[str, Any]:
+def _numbers(value: kpi.Kpi) -> Part:
     return {name: short(item) if isinstance(item, float) else item for name, item in value._asdict().items()}
 
 
 def _secondary(
     useful: States, kpis: Kpis, ends: Sequence[str], sides: tuple[set[str], set[str]], work: str, limits: Limits
-) -> list[dict[str, Any]]:
+) -> list[Part]:
     """CPU cost of the ends, tested as one family of this comparison; ``sides``: those to test, those in doubt."""
     wanted, doubted = sides
-    entries: list[dict[str, Any]] = []
-    tested: list[tuple[str, dict[str, Any], Estimate]] = []
+    entries: list[Part] = []
+    tested: list[tuple[str, Part, Estimate]] = []
     for index, side in enumerate(ends):
         old, new = kpis[side]["before"], kpis[side]["after"]
         if old is None or new is None or not all(useful.values()):

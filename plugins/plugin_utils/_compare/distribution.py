@@ -11,6 +11,7 @@ from .._records.round import Round
 from .._statistics.ranks import short
 from .._statistics.verdict import IMPROVED, REGRESSED
 from .pair import Comparison
+from .shapes import Part
 
 FLEET_FROM = 60
 """With more comparisons only those of :func:`_important` get a distribution: reading one takes a millisecond."""
@@ -31,11 +32,9 @@ bins: Callable[[list[str]], dict[int, int]] = histogram.bins
 
 
 def add_distributions(comparisons: Sequence[Comparison]) -> None:
-    """Set ``distribution`` of each comparison's entry; None for controls."""
+    """Set ``distribution`` of the entries of the comparisons that show one; none for controls."""
     judged = [item for item in comparisons if not item.control]
     chosen = judged if len(judged) <= FLEET_FROM else sorted(judged, key=_important)[:MOST]
-    for item in comparisons:
-        item.entry["distribution"] = None
     for item in chosen:
         item.entry["distribution"] = distribution(item.rounds)
 
@@ -47,13 +46,13 @@ def _important(item: Comparison) -> tuple[Any, ...]:
     return len(known) < 2, item.verdict != REGRESSED, item.verdict != IMPROVED, -abs(math.log(ratio))
 
 
-def distribution(rounds: Sequence[Round]) -> dict[str, Any] | None:
+def distribution(rounds: Sequence[Round]) -> Part | None:
     """The percentiles and points of the distribution of both states; None if a state has no distribution."""
     before, after = (_side([item for item in rounds if item.phase == state]) for state in ("before", "after"))
     return {"unit": "\u00b5s", "before": before, "after": after, "note": NOTE} if before and after else None
 
 
-def _side(rounds: Sequence[Round]) -> dict[str, Any] | None:
+def _side(rounds: Sequence[Round]) -> Part | None:
     counts = bins([item.histogram for item in rounds if item.histogram])
     total = sum(counts.values())
     if total < 2 * BEYOND:

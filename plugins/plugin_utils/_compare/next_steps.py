@@ -17,6 +17,7 @@ from .._statistics.looks import DECLARED, LOOKS
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
+from .shapes import Row
 
 CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
@@ -61,7 +62,7 @@ class ChangeFacts(NamedTuple):
 
 def next_steps(
     facts: ChangeFacts,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     comparisons: Sequence[Comparison],
     missing: Sequence[Mapping[str, str]],
 ) -> list[str]:
@@ -69,20 +70,20 @@ def next_steps(
     if facts.experiment:
         return _with_remarks(facts, [*_of_experiment(facts, facts.experiment, rows), *_about_missing(missing)])
     ours = [item for item in comparisons if not item.control]
-    first: Mapping[str, Any] = rows[0] if rows else {}
+    first = rows[0] if rows else None
     facts = facts._replace(measured=not ours or any(item.entry["tool"] != IMPORTED for item in ours))
-    causes = {*(item.cause for item in ours), first.get("cause", "")}
-    told = {guard.partition(" got worse: ")[0] for guard in first.get("guards", ())}
+    causes = {*(item.cause for item in ours), first["cause"] if first else ""}
+    told = {guard.partition(" got worse: ")[0] for guard in (first["guards"] if first else ())}
     harmed = _worse_hosts(rows) & told
     steps = []
     if facts.verdict == REGRESSED:
         steps.append(f"Take the change back where it made things worse{_rollback(facts, _worse_hosts(rows))}.")
-    elif harmed:
+    elif first and harmed:
         if first["hosts"] >= CONFIRM_FROM and first["rounds"] < LOOKS[1].rounds:
             again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_HOSTS])}"
             steps.append(f"Measure {again}: among so many hosts one looks harmed by chance if its rounds have spikes.")
         steps.append(f"Take the change back where it made things worse{_rollback(facts, harmed)}.")
-    if first.get("warnings"):
+    if first and first["warnings"]:
         steps.append("Check the side effects named in the guards before you keep the change.")
     steps += [f"{text}{_measure_again(facts)}." for cause, text in ADVICE.items() if cause in causes]
     steps += _declaring(facts, [item for item in ours if item.cause == "fingerprint"])
@@ -103,7 +104,7 @@ def next_steps(
     return _with_remarks(facts, steps)
 
 
-def _worse_hosts(rows: Sequence[Mapping[str, Any]]) -> set[str]:
+def _worse_hosts(rows: Sequence[Row]) -> set[str]:
     return {str(row["host"]) for row in rows if row["scope"] == "host" and row["verdict"] == REGRESSED}
 
 
@@ -135,11 +136,11 @@ def _declaring(facts: ChangeFacts, unequal: Sequence[Comparison]) -> list[str]:
     return [f"Or, if you want to compare exactly this difference, declare it: {again}."]
 
 
-def _more_rounds(facts: ChangeFacts, first: Mapping[str, Any]) -> list[str]:
+def _more_rounds(facts: ChangeFacts, first: Row | None) -> list[str]:
     """How to go on if more rounds would decide: before_after continues the change, other playbooks measure it again."""
-    more = first.get("more_rounds")
-    if not more:
+    if first is None or not first["more_rounds"]:
         return []
+    more = first["more_rounds"]
     noise = "" if first["cause"] == "rounds" else "Measure again at a quieter time, or with this noise "
     total = first["rounds"] + more
     if total > DECLARED.rounds:
@@ -158,7 +159,7 @@ def _more_rounds(facts: ChangeFacts, first: Mapping[str, Any]) -> list[str]:
     return [f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{again}."]
 
 
-def _of_experiment(facts: ChangeFacts, experiment: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _of_experiment(facts: ChangeFacts, experiment: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
     sessions = experiment["progress"].get("sessions") or [{}]
     winner, last = experiment["winner"], sessions[-1]
     if not experiment["progress"]["complete"]:

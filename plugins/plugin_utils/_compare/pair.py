@@ -17,9 +17,10 @@ from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, cpu_cost
 from .flags import States, flags, guards
 from .pooled import Line, Slot
+from .shapes import Comparison as Entry
+from .shapes import State
 from .wording import figures, on_control, verdict_on
 
-OF_WORKLOAD = ("tool", "bytes", "connections", "loops", "control", "metric", "better")
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
 UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because start times are missing."
 
@@ -28,7 +29,7 @@ UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because st
 class Comparison:
     """The report's entry, and the facts that other sections need."""
 
-    entry: dict[str, Any]
+    entry: Entry
     verdict: str
     cause: Cause
     control: bool
@@ -87,17 +88,24 @@ def compare_pair(
     guard_sentences = [*guards(cost.kpis), *cost.guards]
     what = "the control workload cannot be compared" if controlled else "no control workload was measured"
     uncontrolled = f"{what} on this host: changes from other causes cannot be excluded."
-    entry = {
+    entry: Entry = {
         "contrast": contrast,
         "host": everything[0].host,
         "peer": everything[0].peer,
         "workload": workload.name,
-        **{name: getattr(workload, name) for name in OF_WORKLOAD},
+        "tool": workload.tool,
+        "bytes": workload.bytes,
+        "connections": workload.connections,
+        "loops": workload.loops,
+        "control": workload.control,
+        "metric": workload.metric,
+        "better": workload.better,
         "set": workload.family,
         "params": dict(workload.params),
         "unit_of_work": workload.unit,
         "unit": workload.metric_unit,
-        **sides,
+        "before": sides["before"],
+        "after": sides["after"],
         **figures(verdict.word, effect),
         "p": None if effect is None else short(mann_whitney(*pooled.sides(line))[1]),
         "material_pct": short(100.0 * material),
@@ -118,6 +126,7 @@ def compare_pair(
         "warnings": verdict.word == IMPROVED and bool(guard_sentences),
         "secondary": cost.secondary,
         "kpi": cost.entry(),
+        "distribution": None,
     }
     return Comparison(
         entry,
@@ -158,9 +167,7 @@ def _unusable(states: States, useful: States, different: Sequence[Difference], b
     return Verdict(NOT_COMPARABLE, blocked, "tuning") if blocked else None
 
 
-def _doubts(
-    sides: Mapping[str, Mapping[str, Any]], control: Control | None, limits: Limits, verdict: Verdict
-) -> Verdict:
+def _doubts(sides: Mapping[str, State], control: Control | None, limits: Limits, verdict: Verdict) -> Verdict:
     """The same verdict, or INCONCLUSIVE because of failed runs or the control."""
     for phase, side in sides.items():
         share = 100.0 * side["failed_runs"] / side["runs"]
@@ -172,7 +179,7 @@ def _doubts(
     return on_control(control) or verdict
 
 
-def _side(rounds: Sequence[Round]) -> dict[str, Any]:
+def _side(rounds: Sequence[Round]) -> State:
     medians = [item.median for item in rounds if item.median is not None]
     failed = sum(item.failed for item in rounds)
     return {

@@ -3,7 +3,7 @@
 """Published results about a tuning, shown beside a site's own result as context and never as a target."""
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 BANKING = "Performance Evaluation of SAP Application Servers on Z, IBM, v1.02, 2018-07-16"
 CRM = "SAP CRM 7.0 on IBM Z, IBM, v1.00, 2019-03-01"
@@ -160,7 +160,7 @@ BY_SET: dict[str, tuple[Published, ...]] = {
 cryptography are not among them (docs/published.md)."""
 
 
-def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collection[str] = ()) -> list[dict[str, Any]]:
+def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collection[str] = ()) -> list[dict[str, str]]:
     """Published results that match the tunings, message sizes and workloads of a change; sorted, without duplicates.
 
     ``sets``: names of sets of workloads and of settings of the context.
@@ -179,7 +179,7 @@ def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collec
     return found
 
 
-def _smc_r(size: int) -> dict[str, Any]:
+def _smc_r(size: int) -> dict[str, str]:
     disabled, enabled, optimized = SMC_R_AV2_MS[size]
     return {
         "tuning": "smc_r",

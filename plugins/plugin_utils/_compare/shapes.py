@@ -25,6 +25,12 @@ class Figures(TypedDict):
     high: float | None
 
 
+class Interval(Figures):
+    """Figures with the level of their interval."""
+
+    confidence_pct: float | None
+
+
 class Judged(Figures):
     """An estimate with its verdict; ``warnings``: a guard speaks against it."""
 
@@ -33,11 +39,10 @@ class Judged(Figures):
     reason: str
 
 
-class Finding(Judged):
+class Finding(Judged, Interval):
     """A judged part of the report; ``contrast``: the level of an experiment, otherwise empty."""
 
     contrast: str
-    confidence_pct: float | None
     material_pct: float
     guards: list[str]
     flags: list[str]

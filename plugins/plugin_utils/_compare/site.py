@@ -9,7 +9,7 @@ decides nothing.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._records.grouping import by_key
 from .._statistics import gates
@@ -21,6 +21,7 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABL
 from . import pooled, side_effects, tails
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
+from .shapes import Part, Row
 from .wording import figures, gain, more_rounds, on_control, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
@@ -62,7 +63,7 @@ class Host(NamedTuple):
 
 def rows(
     contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1, *, spared: bool = False
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """The rows of one contrast, the deciding one first; empty without comparisons.
 
     ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate;
@@ -115,7 +116,7 @@ def _beside(line: Line, controls: Sequence[Comparison]) -> Line:
     return line._replace(control=tuple(values[slot] for slot in line.slots))
 
 
-def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[str, Any]:
+def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> Row:
     found = pooled.of_host(host.line, host.material, contrasts, host.step)
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
@@ -124,7 +125,7 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> dict[st
     return _row(contrast, [host], [host], found, verdict, contrasts, guards=stalls, flags=seen, named=named)
 
 
-def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: Sequence[str]) -> dict[str, Any]:
+def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: Sequence[str]) -> Row:
     """``harm``: the guards on hosts that got worse; they say nothing new if the whole site did."""
     able = [host for host in hosts if host.usable and not host.blocked]
     enough = [host for host in able if not host.few]
@@ -139,7 +140,7 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
         moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
         verdict = _turned_away(hosts) or moved
     guards = [*(harm if verdict.word != REGRESSED else ()), *side_effects.lost(_comparisons(hosts)), *stalls]
-    named: list[dict[str, Any]] = []
+    named: list[Part] = []
     last: list[str] = []
     if found.effect is not None:
         apart = _different_hosts(able, found.effect.ratio)
@@ -167,9 +168,9 @@ def _row(
     *,
     guards: Sequence[str],
     flags: Sequence[str],
-    named: Sequence[dict[str, Any]],
+    named: Sequence[Part],
     last_flags: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Row:
     """``able``: the hosts that the verdict is about. Guards and flags about all of them stand behind those given."""
     material, alone = hosts[0].material, hosts[0] if len(hosts) == 1 else None
     errors, told = _counted(_comparisons(hosts), contrasts)
@@ -286,11 +287,11 @@ def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
     return gates.differing({name: both for name, both in values.items() if all(both)}, ratio, limits)
 
 
-def _named(kind: str, item: Deviation) -> dict[str, Any]:
+def _named(kind: str, item: Deviation) -> Part:
     return {"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)}
 
 
-def _worse(ratio: float, named: Sequence[dict[str, Any]], material: float) -> list[str]:
+def _worse(ratio: float, named: Sequence[Part], material: float) -> list[str]:
     """What got worse by more than material, while the rest did not."""
     worse = [(item["name"], ratio * item["ratio"]) for item in named]
     return [f"{name} got worse: {gain(alone)}." for name, alone in worse if alone < 1.0 and beyond(alone, material)]

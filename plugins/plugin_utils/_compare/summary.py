@@ -3,8 +3,7 @@
 """The summary of all comparisons: overall verdict, headline, evidence and method."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
@@ -12,6 +11,7 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABL
 from . import tails
 from .flags import OTHER_WORK
 from .pair import Comparison
+from .shapes import Part, Row
 from .wording import gain
 
 MOST = 3
@@ -40,7 +40,7 @@ def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
     return {word: counts[word] for word in VERDICTS}
 
 
-def overall_of_experiment(experiment: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def overall_of_experiment(experiment: Part, rows: Sequence[Row]) -> str:
     """IMPROVED if a level won; otherwise UNCHANGED if all were decided, because the state found stays.
 
     Otherwise the first of UNDECIDED that the deciding rows have; INCONCLUSIVE before the last step.
@@ -53,14 +53,14 @@ def overall_of_experiment(experiment: Mapping[str, Any], rows: Sequence[Mapping[
     return next((word for word in UNDECIDED if word in words), UNCHANGED)
 
 
-def undecided(row: Mapping[str, Any], comparisons: Sequence[Comparison]) -> str:
+def undecided(row: Row, comparisons: Sequence[Comparison]) -> str:
     """``Undecided: these hosts were too busy to tell``: the words of an INCONCLUSIVE row."""
     flags = [flag for item in comparisons for flag in item.entry["flags"]]
     cause = "busy" if row["cause"] == "noise" and any(OTHER_WORK in flag for flag in flags) else row["cause"]
     return f"Undecided: {WHY.get(cause, 'these data allow no conclusion')}"
 
 
-def headline(rows: Sequence[Mapping[str, Any]], comparisons: Sequence[Comparison], not_measured: int) -> str:
+def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measured: int) -> str:
     """One sentence: what was measured, the pooled result, and what does not fit into it."""
     if not rows:
         return "No measurement of this change was found."
@@ -88,7 +88,7 @@ def headline(rows: Sequence[Mapping[str, Any]], comparisons: Sequence[Comparison
     return "; ".join([*harm[:MOST], *more, result, *others]) + "."
 
 
-def subject(row: Mapping[str, Any]) -> str:
+def subject(row: Row) -> str:
     """``All 7 workloads of app1``."""
     what = "The workload" if row["workloads"] == 1 else f"All {row['workloads']} workloads"
     if row["host"] is None:

@@ -12,6 +12,7 @@ from .._statistics.ranks import closed_end, short
 from .._statistics.series import Effect, word
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UNCHANGED, Cause, Verdict, beyond, coarse
 from .pooled import Pooled
+from .shapes import Interval
 
 
 def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
@@ -53,13 +54,13 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
     return effect.low, effect.high, effect.confidence
 
 
-def figures(word: str, effect: Effect | None) -> dict[str, float | None]:
+def figures(word: str, effect: Effect | None) -> Interval:
     """Ratio, interval and level of an effect, as the report has them."""
     if effect is None:
-        return dict.fromkeys(("ratio", "low", "high", "confidence_pct"))
+        return {"ratio": None, "low": None, "high": None, "confidence_pct": None}
     low, high, level = deciding(word, effect)
-    ends = {"low": closed_end(low), "high": closed_end(high)}
-    return {"ratio": short(effect.ratio), **ends, "confidence_pct": short(100.0 * level)}
+    ratio, confidence = short(effect.ratio), short(100.0 * level)
+    return {"ratio": ratio, "low": closed_end(low), "high": closed_end(high), "confidence_pct": confidence}
 
 
 def more_rounds(found: Pooled, cause: Cause, material: float, contrasts: int = 1) -> int | None:

@@ -35,7 +35,7 @@ from typing import NamedTuple, cast
 from .._compare.comparing import Options, compare_change
 from .._compare.cpu_cost import SECONDARY_P
 from .._compare.flags import RETRANSMITS_MORE, RETRANSMITS_TIMES, States, retransmits, retransmitted
-from .._compare.shapes import Comparison, Finding, Part, Report, Row
+from .._compare.shapes import Comparison, Finding, Part, Row
 from .._compare.summary import subject
 from .._compare.wording import certainty, gain, signed
 from .._pages.text import listed, one_line, plural, shorten
@@ -91,7 +91,7 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], cpu_pct: float, options:
     """As :func:`judge`, for records that are loaded already."""
     wanted = set(hosts)
     records = [item for item in loaded.records if item.host in wanted]
-    report = cast(Report, compare_change(replace(loaded, records=records, tunings=[]), options=options))
+    report = compare_change(replace(loaded, records=records, tunings=[]), options=options)
     notes: list[tuple[str, str]] = []
     sentences: list[str] = []
     comparisons: list[checking.Comparison] = []
