@@ -61,12 +61,11 @@ class Qeth(Tuning):
         if not params["devices"]:
             raise InputError("devices: the list is empty; name devices or use auto")
         self.interfaces = Interfaces(host, 0)
-        # {bus id: interface}; the others are for management only
+        # {bus id: interface}, in some captures {interface: interface}; the others are for management only
         self.devices = {}
         for name in host.listdir(hardware.NET):
             if hardware.driver_of(host, name) == "qeth" and self.interfaces.card(name):
-                self.devices[hardware.bus_id(host, name)] = name
-        self.devices.pop(None, None)
+                self.devices[hardware.bus_id(host, name) or name] = name
 
     # which devices
 
@@ -87,7 +86,11 @@ class Qeth(Tuning):
         if not self.host.capture and not any(self.host.exists(top + "/sbin/chzdev") for top in ("/usr", "")):
             reason = "this host has no chzdev, which stores it: install s390-tools"
             return [Subject(device, verdict="unsupported", reason=reason) for device in chosen]
-        return [self.observe(device) for device in chosen]
+        lost = "not in this capture: the bus id of its device"
+        return [
+            self.observe(device) if _BUS_ID.match(device) else Subject(device, verdict="unknown", reason=lost)
+            for device in chosen
+        ]
 
     def selects(self, name):
         return any(self._means(pattern, name) for pattern in self.params["devices"])
