@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 ---
 module: qeth
 short_description: Store the number of input buffers of OSA, VSWITCH and HiperSockets devices
-version_added: 0.9.0
+version_added: 1.0.0
 description:
   - Stores C(buffer_count) of qeth devices of Linux on Z with C(chzdev -p), and can take it back. OSA and VSWITCH start
     with 64 input buffers, HiperSockets with 128, which is the maximum.

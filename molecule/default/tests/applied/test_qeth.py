@@ -25,7 +25,8 @@ PLANT = f"""
 mkdir -p {DEVICE} /tmp/qeth/drivers/qeth && cp -a /usr/sbin /tmp/qeth/ && mount --bind /tmp/qeth/sbin /usr/sbin
 mount -t tmpfs zps /sys/class/net && mkdir -p /sys/class/net/enc600/queues/rx-0 && cd {DEVICE}
 ln -s /tmp/qeth/drivers/qeth driver && ln -s {DEVICE} /sys/class/net/enc600/device
-echo 1500 > /sys/class/net/enc600/mtu; echo OSD_10GIG > card_type; echo 64 > buffer_count; echo 64k > inbuf_size; echo UP > state
+echo 1500 > /sys/class/net/enc600/mtu; echo OSD_10GIG > card_type
+echo 64 > buffer_count; echo 64k > inbuf_size; echo UP > state
 cat > /usr/sbin/chzdev <<'EOT' && chmod 755 /usr/sbin/chzdev
 {CHZDEV}EOT
 """
