@@ -306,6 +306,7 @@ def test_a_rule_of_someone_else_with_the_number_is_enough(host):
 
 IFCFG = "/etc/sysconfig/network-scripts/ifcfg-enc600"
 KEYFILE = "/etc/NetworkManager/system-connections/osa.nmconnection"
+UNIT = "/etc/systemd/system/buffers.service"
 HWCFG = "/etc/sysconfig/hardware/hwcfg-qeth-bus-ccw-0.0.0600"
 
 
@@ -316,6 +317,7 @@ HWCFG = "/etc/sysconfig/hardware/hwcfg-qeth-bus-ccw-0.0.0600"
         ("NetworkManager", KEYFILE, "[connection]\ninterface-name=enc600\n[ethernet]\ns390-options=buffer_count=16", 0),
         ("hwcfg", HWCFG, "buffer_count=16\n", "no"),
         ("kernel command line", "/proc/cmdline", "ro rd.znet=qeth,0.0.0600,0.0.0601,0.0.0602,buffer_count=16\n", 0),
+        ("unit", UNIT, "[Service]\nExecStart=/usr/sbin/chzdev 0.0.0600 buffer_count=16 -a\n", "possible"),
         ("boot script", "/etc/rc.d/rc.local", "chzdev 0.0.0600 buffer_count=16 -a\n", "possible"),
     ],
 )
