@@ -234,6 +234,8 @@ def tuning_class(name):
         from ..module_utils._tunings.cpu_topology import CpuTopology as found
     elif name == "hiperdispatch":
         from ..module_utils._tunings.hiperdispatch import Hiperdispatch as found
+    elif name == "qeth":
+        from ..module_utils._tunings.qeth import Qeth as found
     elif name == "rps":
         from ..module_utils._tunings.rps import Rps as found
     elif name == "sap_profile":

@@ -25,6 +25,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import (
     cpu_polarization,
     cpu_topology,
     hiperdispatch,
+    qeth,
     rps,
     smc_r,
     smc_sysctls,
@@ -32,6 +33,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import (
 )
 from basekernel import BaseHost, base_files
 from planted import MACHINE_ID, OWNER, Machine, OnKernel, call, mark
+from qethhost import RULES, QethHost, rules_text
 from sap_machines import Profiles, Smc, SmcTables, live
 from smckernel import SmcHost
 from zkernel import ZHost
@@ -47,6 +49,10 @@ class SysctlTree(OnKernel, SmcHost):
 
 class BaseTree(OnKernel, BaseHost):
     pass
+
+
+class QethTree(OnKernel, QethHost):
+    commands = ("chzdev",)
 
 
 class RpsReal(Machine):
@@ -145,6 +151,22 @@ class Hiperdispatch(Machine):
     def plant(self) -> Host:
         host = KernelTree(self.root, sysctl=True, vertical=True)
         host.hiperdispatch()
+        self.add("/etc/machine-id", MACHINE_ID)
+        return host
+
+
+class Qeth(Machine):
+    """A device with an old number in chzdev's file, and one without a file."""
+
+    name = "qeth"
+    module = qeth
+    requests = ({}, {"devices": ["0.0.0600"], "buffer_count": 96})
+
+    def plant(self) -> Host:
+        host = QethTree(self.root)
+        host.card("enc600", "0.0.0600", buffers=16)
+        host.card("enc800", "0.0.0800", card="Virt.NIC QDIO")
+        self.add(RULES % "0.0.0600", rules_text("0.0.0600", buffer_count="16", layer2="0"))
         self.add("/etc/machine-id", MACHINE_ID)
         return host
 
@@ -276,6 +298,7 @@ MACHINES: tuple[type[Machine], ...] = (
     Polarization,
     PolarizationSysctl,
     Hiperdispatch,
+    Qeth,
     SmcSysctls,
     Smc,
     SmcTables,

@@ -61,6 +61,7 @@ MISSPELT = {
     "tune_tuning": "tune_tunings",
     "verify_drfit": "verify_drift",
     "verify_capture": "verify_captures",
+    "qeth_device": "qeth_devices",
     "rps_evry": "rps_every",
     "rps_interface": "rps_interfaces",
     "smc_ueid": "smc_ueids",

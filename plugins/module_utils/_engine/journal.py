@@ -360,6 +360,13 @@ class Journal:
             self.run = self._runs[-1] if self._runs else ""  # set by hand
         self.keep()
 
+    def correct(self, written):
+        """Note the exact texts of values that were not known before they were set: see Tuning.written."""
+        for key, (wanted, text) in written.items():
+            entry = self.entries[key]
+            entry["ours"] = [one for one in entry["ours"] if one not in (wanted, text)] + [text]
+        self.save()
+
     def adopt(self, subject, knob):
         """Add a stored value of this collection that no journal has, as absent before. Does not write the journal."""
         entry = self.entries[knob.key] = _entry(subject, knob, None)

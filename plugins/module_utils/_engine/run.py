@@ -326,6 +326,8 @@ class Run:
         if refused:
             entries = self.journal.entries.items()
             self.journal.forget([key for key, entry in entries if key not in known and entry["subject"] in refused])
+        if self.tuning.written and not self.restoring:
+            self.journal.correct(self.tuning.written)
         return errors
 
     def _entry(self, knob):

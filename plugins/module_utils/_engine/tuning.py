@@ -103,7 +103,8 @@ class Tuning(ABC):
 
     restart: none, device, instance or reboot: after this, stored values act. remembered: on the way back, the journal's
     keys, for knobs that cannot be enumerated. drop_ins: the DropIn files in which it stores values. options: the
-    argument spec of its module's own options.
+    argument spec of its module's own options. written: {key: (wanted text, its text now)} of knobs whose exact text is
+    known only after set().
     """
 
     name = ""
@@ -112,6 +113,7 @@ class Tuning(ABC):
     restart = "none"
     remembered = ()
     drop_ins = ()
+    written = {}
 
     @classmethod
     def unattended(cls, params):

@@ -107,12 +107,13 @@ def effective_files(host, kind, suffix):
 
 def numbered_lines(host, path):
     """(line number, text) of all lines but comments and empty ones; a backslash at the end joins the next line."""
-    return _numbered(host.read(path) or "")
+    return numbered(host.read(path) or "")
 
 
 # many searches go through the same files
 @functools.lru_cache(maxsize=None)
-def _numbered(text):
+def numbered(text):
+    """numbered_lines() of the text of a file."""
     found, pieces, start = [], [], 0
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         start = start if pieces else number

@@ -15,6 +15,12 @@ SOURCES = {
         "Linux kernel, commit 1b25fda05334 (s390/topology: alternative topology for topology-less machines)",
     ),
     "hiperdispatch": ("Linux kernel, arch/s390/kernel/hiperdispatch.c",),
+    "qeth": (
+        "IBM support document swg21299070 (HiperSockets)",
+        "IBM Documentation, Linux on IBM Z, qeth device driver: inbound buffer count",
+        "Linux kernel, drivers/s390/net/qeth_core_sys.c",
+        "s390-tools: chzdev",
+    ),
     "rps": (_STUDY % "5.8", _CRM % "4.2.2", "Linux kernel, Documentation/networking/scaling.rst"),
     "sap_profile": (
         _STUDY % "5.7",
@@ -42,14 +48,20 @@ SOURCES = {
     ),
 }
 # {tuning: Tuning.restart}, if it is not none
-RESTART = {"aix_device_attributes": "device", "sap_profile": "instance", "smc": "instance", "smc_r": "device"}
+RESTART = {
+    "aix_device_attributes": "device",
+    "qeth": "device",
+    "sap_profile": "instance",
+    "smc": "instance",
+    "smc_r": "device",
+}
 # (folder, pattern of names, tuning) of files whose names do not tell the tuning; a folder's name may be a pattern too
 FILES = (
     ("/etc/security/limits.d", "zpower-sap-tuning-*adm.conf", "sap_profile"),
     ("/etc/systemd/system/SAP*.service.d", "zpower-sap-tuning.conf", "sap_profile"),
 )
-# the same for files of others in which a tuning replaces a line
-REPLACED = (("/etc", "fstab", "system_base"),)
+# the same for files of others in which a tuning replaces a line, or which it restores
+REPLACED = (("/etc", "fstab", "system_base"), ("/etc/udev/rules.d", "41-qeth-*.rules", "qeth"))
 # {tuning: the program of its service, beside the journals}
 PROGRAMS = {"smc": "smc.pyz"}
 # {tuning: what its module returns beside its records}, if it has nothing to take back

@@ -3,7 +3,7 @@
 """What this collection has left on a host: journals, checkpoints, locks, guardians, files and folders.
 
 Only looks. Values without a journal and without a file of the collection cannot be found, such as device attributes of
-AIX and lines of /etc/fstab.
+AIX, lines of /etc/fstab and files of chzdev.
 """
 
 import fnmatch

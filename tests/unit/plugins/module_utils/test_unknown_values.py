@@ -5,15 +5,18 @@
 import captured
 import captures
 import pytest
+import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import HostError, host_and_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
+from qethhost import rules_text
 
 VERTICAL = "lpar-linux-6.1-vertical"
 TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"
@@ -178,3 +181,20 @@ def test_a_kernel_whose_own_value_is_unknown_needs_no_stored_one(tmp_path):
     assert record["before"]["running"]["s390.hiperdispatch"] == "1"
     record = only(look(Hiperdispatch, root, enabled=False))
     assert record["verdict"] == "drifted"
+
+
+def test_qeth_devices_of_a_capture(tmp_path):
+    """Without the link to its device, a bus id is not known; a stored number is shown, or unknown."""
+    entries = synthetic.zvm_guest()
+    records = look(Qeth, written(tmp_path, captures.plain(entries)))["tuning"]
+    assert [(one["subject"], one["verdict"]) for one in records] == [("enc600", "unknown"), ("enc700", "unknown")]
+    assert records[0]["reason"].endswith("not in this capture: the bus id of its device")
+    device = "/sys/devices/qeth/0.0.0600"
+    moved = {path.replace("/sys/class/net/enc600/device", device): entry for path, entry in entries.items()}
+    moved["/sys/class/net/enc600/device"] = {"link": "../../../devices/qeth/0.0.0600"}
+    bare = only(look(Qeth, written(tmp_path, captures.plain(moved)), devices=["enc600"]))
+    assert bare["subject"] == "0.0.0600" and bare["verdict"] == "unknown"
+    assert "(stored): the tree has no /etc: it was not copied" in bare["reason"]
+    moved["/etc/udev/rules.d/41-qeth-0.0.0600.rules"] = rules_text("0.0.0600", buffer_count="16")
+    found = only(look(Qeth, written(tmp_path, captures.plain(moved)), devices=["enc600"]))
+    assert found["verdict"] == "drifted" and found["before"]["stored"] == {"buffer_count": "16"}

@@ -26,6 +26,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
 from basekernel import base_files
 from kernel import KernelHost
 from modules import caller
+from qethhost import QethHost
 from sapsystem import SapHost
 from smckernel import SYSCTLS, SmcHost
 from smcsystem import SmcSapHost
@@ -60,7 +61,14 @@ def guest(root):
     return host
 
 
+def osa(root):
+    host = QethHost(root)
+    host.card("enc600", "0.0.0600")
+    return host
+
+
 WANTED = {
+    "qeth": {"devices": ["osa"], "buffer_count": 96},
     "rps": {"interfaces": ["hsi0"], "cpus": "0-2", "sock_flow_entries": 4096},
     "cpu_polarization": {"mode": "vertical"},
     "cpu_topology": {"sw_siblings": "yes"},
@@ -266,7 +274,7 @@ def test_an_unknown_tuning_is_an_error_before_anything_runs(tmp_path, hosts, one
 
 LINUX = "/var/lib/zpower_sap_tuning"
 HOME = {name: lpar for name in ALL}
-HOME.update(cpu_topology=guest, hiperdispatch=newer_lpar, sap_profile=SapHost, smc=SmcSapHost)
+HOME.update(cpu_topology=guest, hiperdispatch=newer_lpar, qeth=osa, sap_profile=SapHost, smc=SmcSapHost)
 HOME.update(aix_device_attributes=AixHost, smc_r=AixHost)
 UNIT = "/etc/systemd/system/SAPPRD_00.service"
 STORED = {
