@@ -444,19 +444,24 @@ def test_without_systemctl_the_links_are_shown_and_the_state_is_unknown(machine)
 
 
 @pytest.mark.parametrize(
-    "out, err, said",
+    "rc, out, err, said",
     [
-        ("", "", "systemctl does not tell the state"),
-        ("garbage\n\n\n=\n==\n", "", "systemctl does not tell the state"),
-        ("", "System has not been booted\nwith \x1b systemd\n", "state: System has not been booted with ? systemd"),
+        (0, "", "", "systemctl does not tell the state"),
+        (0, "garbage\n\n\n=\n==\n", "", "systemctl does not tell the state"),
+        (
+            1,
+            "",
+            "System has not been booted\nwith \x1b systemd\n",
+            ".service: System has not been booted with ? systemd",
+        ),
     ],
 )
-def test_what_systemctl_says_else_is_no_state(machine, out, err, said):
+def test_what_systemctl_says_else_is_no_state(machine, rc, out, err, said):
     class Odd(Machine):
         """Its systemctl prints something else."""
 
         def run(self, argv, timeout=30, user=None, env=None):
-            return Result(1, out, err)
+            return Result(rc, out, err)
 
     found = rows(machine(kind=Odd))["uuidd"]
     assert found["verdict"] == "unknown" and found["reason"].endswith(said)
