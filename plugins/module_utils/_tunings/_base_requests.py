@@ -9,7 +9,6 @@ import os
 import re
 
 from .._engine.places import UNITS
-from .._engine.service import systemctl
 from .._engine.tuning import RUNNING, STORED, Knob
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
@@ -137,7 +136,7 @@ class OpenFiles(Request):
         if knob.item == self.name or not self.host.exists("/run/systemd/system"):
             return
         try:
-            systemctl(self.host, "daemon-reload")
+            note_checks.systemctl(self.host, "daemon-reload")
         except HostError:
             drop_in, block = self.files[knob.item]
             drop_in.put(block, knob.now)
@@ -208,7 +207,7 @@ class Socket(Request):
         return "enabled" if knob.place == STORED else "active"
 
     def set(self, knob):
-        systemctl(self.host, self._WORDS[knob.wanted], self.name)
+        note_checks.systemctl(self.host, self._WORDS[knob.wanted], self.name)
 
 
 class Scheduler(Request):
