@@ -416,7 +416,7 @@ def test_a_release_without_a_public_value_is_left_alone(tmp_path, release, expec
     assert all(reason.startswith("no public source names a value for") for reason in refused)
 
 
-def test_what_is_no_longer_asked_for_is_shown_and_taken_back(host):
+def test_all_of_them_are_set_and_taken_back_together(host):
     host.instance("PRD", "[Service]")
     host.socket = ["disabled", "inactive"]
     host.disk("sda", "none [mq-deadline]")
