@@ -237,10 +237,13 @@ def flow(value: Any) -> str:
 
 
 class Dumper(yaml.SafeDumper):
-    """Lists in one line, dictionaries in a line per key."""
+    """Lists in one line if they fit, dictionaries in a line per key."""
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
-        return super().represent_sequence(tag, sequence, flow_style=True)
+        return super().represent_sequence(tag, sequence, flow_style=len(flow(list(sequence))) < WIDTH)
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
 
 
 def indented(value: Any, blanks: int) -> str:

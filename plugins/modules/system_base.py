@@ -53,6 +53,11 @@ options:
         with SAP ASE, which asks for another value.
       - C(/dev/shm) has at least 75 % of memory and swap, less 1 GiB (941735). It is only enlarged.
       - C(transparent_hugepage) is shown and never set.
+      - The others are looked at only if they are named here.
+      - C(nofile) is at least 1048576 open files on SLES 12, SLES 15 and RHEL (1771258), for logins and for units of SAP
+        instances. It takes effect at the next login, and when the instance's unit starts next.
+      - C(uuidd.socket) is enabled and started on SLES and RHEL (1984787, 2578899, 3565382, 1391070).
+      - C(io_scheduler) is C(none) or C(noop) of SCSI disks on SLES (1984787, 2578899, 3565382).
     type: list
     elements: str
     choices:
@@ -64,6 +69,9 @@ options:
       - net.ipv4.tcp_keepalive
       - /dev/shm
       - transparent_hugepage
+      - nofile
+      - uuidd.socket
+      - io_scheduler
     default:
       - vm.max_map_count
       - kernel.shm
@@ -75,6 +83,8 @@ options:
 notes:
   - Kept over reboots by C(/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf), the size of C(/dev/shm) by its line in
     C(/etc/fstab); other lines stay as they are. A value that the host has after the next boot anyway is not stored.
+    C(nofile) is C(/etc/security/limits.d/zz-zpower-sap-tuning-system-base.conf) and a drop-in of each unit
+    C(SAP<SID>_<nn>.service), C(io_scheduler) is C(/etc/udev/rules.d/91-zpower-sap-tuning-system-base.rules).
   - If C(/dev/shm) is in use, O(state=restored) takes back only the line in C(/etc/fstab). The size then changes with
     the next boot, because shrinking it can end programs that have reserved more.
 """

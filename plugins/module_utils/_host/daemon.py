@@ -32,10 +32,10 @@ def fork(work, *arguments):
     return pid
 
 
-def stand_apart(descriptors):
-    """Call right after a fork: outlive the session of the parent, and hold only these descriptors."""
+def stand_apart(descriptors, ignored=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)):
+    """Call right after a fork: outlive the session of the parent, ignore signals, and hold only these descriptors."""
     os.setsid()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+    for number in ignored:
         signal.signal(number, signal.SIG_IGN)
     keep_only(descriptors)
 
@@ -56,14 +56,6 @@ def guard(act, keep=()):
     pid = fork(wait)
     os.close(read_end)
     return pid, write_end
-
-
-def _detach(keep):
-    os.chdir("/")
-    os.umask(0o077)
-    keep_only(keep)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def spawn(main, keep, timeout):
@@ -93,7 +85,9 @@ def _grandchild(main, keep, write_end):
         os.close(write_end)
 
     try:
-        _detach(keep)
+        os.chdir("/")
+        os.umask(0o077)
+        stand_apart(keep, (signal.SIGHUP, signal.SIGINT))
         main(say_ready)
     except Exception as error:
         with contextlib.suppress(OSError):  # after say_ready(), nobody listens

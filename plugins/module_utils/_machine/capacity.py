@@ -21,7 +21,13 @@ _POOL = ("Active CPUs in Pool", "Entitled Capacity of Pool")
 
 def capacity(host, system):
     """The fact of a host of IBM Z or AIX; system: as platform.system() names it."""
-    return _of_partition(host) if system == "AIX" else _of_z(host, hardware.virtualization(host))
+    if system == "AIX":
+        return of_partition(host)
+    virtualization = hardware.virtualization(host)
+    if virtualization == "lpar":
+        return of_lpar(host)
+    name = {"zvm": "z/VM", "kvm": "KVM"}.get(virtualization, "the hypervisor")
+    return _unknown("data of an LPAR are those of %s here, not of this guest" % name)
 
 
 def _unknown(why):
@@ -30,10 +36,7 @@ def _unknown(why):
     return found
 
 
-def _of_z(host, virtualization):
-    if virtualization != "lpar":
-        name = {"zvm": "z/VM", "kvm": "KVM"}.get(virtualization, "the hypervisor")
-        return _unknown("data of an LPAR are those of %s here, not of this guest" % name)
+def of_lpar(host):
     try:
         cores = entitlement.cores_by_level(host, hardware.online_polarizations(host))
     except HostError as error:
@@ -125,7 +128,7 @@ def _limits(found):
     return text
 
 
-def _of_partition(host):
+def of_partition(host):
     try:
         result = host.run(["lparstat", "-i"])
     except HostError as error:

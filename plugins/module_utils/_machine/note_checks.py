@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What SAP notes ask of SLES and RHEL and nothing here sets: limits of SAP processes, services, the I/O scheduler.
+"""What SAP notes ask of SLES and RHEL: limits of SAP processes, services, the I/O scheduler.
 
 SAP Notes are not public. The values are those that SUSE and Red Hat quote; ROWS has each with its source. Nothing is
 set: a value that differs is "observed".
@@ -33,7 +33,7 @@ _ALL_UNITS = ("uuidd.socket", "uuidd.service", "sysstat.service", "sysctl-logger
 _CGROUPS = "/sys/fs/cgroup"
 # the disks of which saptune sets the scheduler, beside those of SCSI and multipath devices; DASD are none of them
 _DISKS = ("nvme", "vd", "xvd")
-_NONE = ("none", "noop")
+NONE = ("none", "noop")
 
 
 # what is there
@@ -98,22 +98,39 @@ def _services(shown, seen, wanted):
         yield Value(unit, state, met, why)
 
 
+def systemctl(host, *arguments):
+    """What systemctl prints. Raises HostError."""
+    # most hosts do not need it in check mode; see outcome()
+    from .._engine import service  # noqa: PLC0415
+
+    return service.systemctl(host, *arguments)
+
+
+def shown(host, units):
+    """{unit: {property: text}} as systemd tells it. Raises HostError."""
+    blocks = systemctl(host, "show", "-p", "Id,LoadState,ActiveState,UnitFileState", *units).split("\n\n")
+    told = [dict(line.partition("=")[::2] for line in block.splitlines()) for block in blocks]
+    return {one.get("Id"): one for one in told}
+
+
 def _units(host):
     """{unit: (state such as "active, enabled", None)}; (what its links tell, why) where systemd cannot be asked."""
-    argv = ["systemctl", "show", "-p", "Id,LoadState,ActiveState,UnitFileState"]
     found, why = {}, "systemctl does not tell the state"
     try:
-        result = host.run(argv + list(_ALL_UNITS))
-        why += ": " + _clean(" ".join(result.err.split())) if result.err.strip() else ""
-        for block in result.out.split("\n\n"):
-            told = dict(line.partition("=")[::2] for line in block.splitlines())
+        for unit, told in shown(host, _ALL_UNITS).items():
             states = [told.get("ActiveState"), told.get("UnitFileState")]
             if told.get("LoadState") == "not-found":
                 states = ["not installed"]
-            found[told.get("Id")] = (", ".join(_clean(state) for state in states if state), None)
+            found[unit] = (", ".join(_clean(state) for state in states if state), None)
     except HostError as error:
-        why = str(error)
+        why = _clean(str(error), 400)
     return {unit: found.get(unit) or (enabled(host, unit) and "enabled" or None, why) for unit in _ALL_UNITS}
+
+
+def in_force(text):
+    """The scheduler in force; a lone word without brackets is the only one that there is."""
+    chosen = re.search(r"\[([a-z-]{1,30})\]", text)
+    return chosen.group(1) if chosen else _clean(text)
 
 
 def _schedulers(seen, wanted):
@@ -128,17 +145,15 @@ def _schedulers(seen, wanted):
         if multipath or name.startswith(_DISKS) or host.value(base + "device/type") == "0":
             text = host.value(base + "queue/scheduler")
             if text:
-                # a lone word without brackets is the only one that there is
-                chosen = re.search(r"\[([a-z-]{1,30})\]", text)
-                disks.setdefault(chosen.group(1) if chosen else _clean(text), []).append(_clean(name))
+                disks.setdefault(in_force(text), []).append(_clean(name))
     for scheduler, found in sorted(disks.items()):
         more = ["and %d more" % (len(found) - _LINES)] if len(found) > _LINES else []
         yield Value(scheduler, ", ".join(found[:_LINES] + more), scheduler in (wanted or disks), None)
 
 
-def _clean(text):
-    """A name that others have chosen, for a sentence."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)[:60]
+def _clean(text, most=60):
+    """A text that others have chosen, for a sentence."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)[:most]
 
 
 # what is asked
@@ -148,7 +163,7 @@ _SUSE = tuple(
     for release, note in (("12", "1984787 v43"), ("15", "2578899 v55"), ("16", "3565382 v1"))
 )
 _RHEL, _ROLE = r"RHEL (?:[789]|10)", "community.sap_install 1.9.0, role sap_general_preconfigure"
-_FILES, _FILES_WORDS = 1048576, "at least 1048576, soft and hard"
+FILES, _FILES_WORDS = 1048576, "at least 1048576, soft and hard"
 _BOTH = dict.fromkeys(("uuidd.socket", "uuidd.service"), "active, enabled")
 _NO_PROCESS = "no process of an SAP instance runs, so the value is unknown: check again while one does"
 _NO_DISK = "no disk of SCSI, virtio, NVMe or multipath: SUSE's tools leave the scheduler of others, such as DASD, alone"
@@ -168,8 +183,8 @@ ROWS = (
     _of_processes(
         "nofile",
         functools.partial(_limits, "Max open files"),
-        Asked("SLES 1[25]", _FILES, _FILES_WORDS, "SAP Note 1771258 v8, quoted by saptune 3.2 (2026-03)"),
-        Asked(_RHEL, _FILES, _FILES_WORDS, "SAP Note 1771258 v6, quoted by " + _ROLE),
+        Asked("SLES 1[25]", FILES, _FILES_WORDS, "SAP Note 1771258 v8, quoted by saptune 3.2 (2026-03)"),
+        Asked(_RHEL, FILES, _FILES_WORDS, "SAP Note 1771258 v6, quoted by " + _ROLE),
     ),
     _of_processes(
         "nproc", functools.partial(_limits, "Max processes"), Asked(_RHEL, math.inf, "unlimited, soft and hard", _ROLE)
@@ -178,7 +193,7 @@ ROWS = (
     _of_units("uuidd", _SUSE, Asked(_RHEL, _BOTH, "active, enabled", "SAP Note 1391070, quoted by " + _ROLE)),
     _of_units("sysstat", _SUSE),
     _of_units("sysctl-logger", ((r"SLES 15\.[4-7]", _SUSE[1][1]), _SUSE[2])),
-    Row("I/O scheduler", _schedulers, _NO_DISK, tuple(Asked(one, _NONE, "none or noop", by) for one, by in _SUSE)),
+    Row("I/O scheduler", _schedulers, _NO_DISK, tuple(Asked(one, NONE, "none or noop", by) for one, by in _SUSE)),
 )
 
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 
 from .._host.kernel import int_or_none, kernel_option
-from . import parameters, rtprio
+from . import limits, parameters, rtprio
 from .processes import read_text, running, servers
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
@@ -103,11 +103,11 @@ def _unit_limit(host, unit):
 def _session_limit(host, user, parent, wanted):
     """Without a unit, sapstartsrv keeps the limit of its start, and only login sessions set one."""
     stored = rtprio.of_session(host, user)
-    advice = "write '%s - rtprio %%d' to %s and start sapstartsrv from a login session" % (user, rtprio.LIMITS)
+    advice = "write '%s - rtprio %%d' to %s and start sapstartsrv from a login session" % (user, limits.LIMITS)
     if stored >= wanted:
-        advice = "%s allows %%d to login sessions: start sapstartsrv from one" % rtprio.LIMITS
+        advice = "%s allows %%d to login sessions: start sapstartsrv from one" % limits.LIMITS
     if parent is None:
-        return stored, "%s allows %%s" % rtprio.LIMITS, advice
+        return stored, "%s allows %%s" % limits.LIMITS, advice
     return rtprio.of_process(host, parent), "its %s (process %d) may use %%s" % (parent.program, parent.pid), advice
 
 

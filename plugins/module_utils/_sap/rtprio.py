@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The highest real-time priority that processes may have: RLIMIT_RTPRIO and CAP_SYS_NICE, now and at the next start."""
 
-import os
 import re
 
 from .._host.drop_ins import assignments, effective_files
+from . import limits
 from .processes import read_text
-
-LIMITS = "/etc/security/limits.conf"
 
 # the highest priority of the kernel, and so the effect of an unlimited limit
 _HIGHEST = 99
@@ -31,15 +29,13 @@ def has_capability(host, process, which):
 
 def of_unit(host, unit):
     """The limit of a unit at its next start: the last LimitRTPRIO= of its file and drop-ins, or CAP_SYS_NICE."""
-    files = [path for path in effective_files(host, "systemd/system", ".service") if os.path.basename(path) == unit]
     limit, capable = None, False
-    for path in files + effective_files(host, "systemd/system/%s.d" % unit, ".conf"):
-        for _line, _text, name, value in assignments(host, path):
-            if name == "LimitRTPRIO":
-                # an empty value resets earlier ones
-                limit = _soft(value)
-            elif name == "AmbientCapabilities":
-                capable = value != "" and (capable or "CAP_SYS_NICE" in value.split())
+    for name, entry in limits.of_unit(host, unit):
+        if name == "LimitRTPRIO":
+            # an empty value resets earlier ones
+            limit = _soft(entry.value)
+        elif name == "AmbientCapabilities":
+            capable = entry.value != "" and (capable or "CAP_SYS_NICE" in entry.value.split())
     if capable:
         return _HIGHEST
     return (_default(host) if limit is None else limit) or 0
@@ -62,29 +58,9 @@ def _soft(value):
 
 
 def of_session(host, user):
-    """The limit that pam_limits gives a user: the user's own entry wins over that of a group, which wins over ``*``."""
-    groups = _groups(host, user)
-    best, limit = 0, 0
-    for path in [LIMITS] + host.glob("/etc/security/limits.d", "*.conf"):
-        for line in read_text(host, path).splitlines():
-            fields = line.split("#")[0].split()
-            if len(fields) == 4 and fields[1] in ("-", "soft") and fields[2] == "rtprio":
-                rank = 3 if fields[0] == user else 2 if fields[0] in groups else 1 if fields[0] == "*" else 0
-                if rank and rank >= best:
-                    best, limit = rank, _number(fields[3])
-    return limit
-
-
-def _groups(host, user):
-    """The user's groups as limits.conf names them. <sid>adm is in sapsys, even if only a directory service says so."""
-    own = [line.split(":") for line in read_text(host, "/etc/passwd").splitlines() if line.startswith(user + ":")]
-    gid = own[0][3] if own and len(own[0]) > 3 else None
-    found = {"@sapsys"}
-    for line in read_text(host, "/etc/group").splitlines():
-        fields = line.split(":")
-        if len(fields) > 3 and (fields[2] == gid or user in fields[3].split(",")):
-            found.add("@" + fields[0])
-    return found
+    """The limit that pam_limits gives a user."""
+    found = limits.of_session(host, user, "rtprio", "soft")
+    return _number(found[-1].value) if found else 0
 
 
 def _number(value):

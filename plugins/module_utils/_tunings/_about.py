@@ -41,7 +41,7 @@ SOURCES = {
     ),
     "smc_sysctls": ("Linux kernel, Documentation/networking/smc-sysctl.rst",),
     "system_base": (
-        "saptune 3.2 (SUSE): SAP Notes 900929, 941735, 1275776, 1410736, 1984787, 2578899, 3565382",
+        "saptune 3.2 (SUSE): SAP Notes 900929, 941735, 1275776, 1410736, 1771258, 1984787, 2578899, 3565382",
         "sapconf 5.0.8 (SUSE)",
         "tuned 2.28 (Red Hat), profile sap-netweaver",
         "community.sap_install 1.9.0, role sap_general_preconfigure",
@@ -59,6 +59,8 @@ RESTART = {
 FILES = (
     ("/etc/security/limits.d", "zpower-sap-tuning-*adm.conf", "sap_profile"),
     ("/etc/systemd/system/SAP*.service.d", "zpower-sap-tuning.conf", "sap_profile"),
+    ("/etc/security/limits.d", "zz-zpower-sap-tuning-*.conf", "system_base"),
+    ("/etc/systemd/system/SAP*.service.d", "zz-zpower-sap-tuning-*.conf", "system_base"),
 )
 # the same for files of others in which a tuning replaces a line, or which it restores
 REPLACED = (("/etc", "fstab", "system_base"), ("/etc/udev/rules.d", "41-qeth-*.rules", "qeth"))

@@ -179,8 +179,10 @@ def _of_files(host, name, paths, has_journal):
 def _has_marks(host, path):
     """Whether a rollback without a journal removes a file: see Tuning.marked()."""
     folder, name = os.path.split(path)
+    if DropIn(host, path, "").blocks():
+        return True
     if folder in FOLDERS and not name.startswith(TEMPORARY):
-        return bool(DropIn(host, path, "").blocks())
+        return False
     if any(fnmatch.fnmatchcase(name, pattern) for _folder, pattern, _tuning in FILES):
         return any(path == marked for marked, _knob in sap_limits.marked(host))
     return True

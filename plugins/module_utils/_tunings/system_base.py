@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What SAP asks of the system of an application server: sysctls, the size of /dev/shm.
 
-The values are in _system_base/values.py. A value that saptune, sapconf or tuned sets is left to that tool.
+The values are in _system_base/values.py; what is set on request only is in _system_base/requests.py. A value that
+saptune, sapconf or tuned sets is left to that tool.
 """
 
 import re
@@ -14,14 +15,14 @@ from .._host.kernel import distribution
 from ._about import SOURCES
 from ._system import KernelTuning, sysctl_path
 from ._system_base.others import HUGE, HUGE_FILE, RATIO, OtherSettings, is_ratio, ratio_of
+from ._system_base.requests import HEADER, REQUESTS, OpenFiles
 from ._system_base.shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields
 from ._system_base.values import DIRTY, ROWS, SUBJECTS, all_asked, of_releases, release, row_of, subject_of
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
-HEADER = "# What SAP asks of the system, kept by zpower.sap_tuning.system_base: change it there, not here.\n"
-ITEMS = SUBJECTS + (POINT, HUGE)
-# of no solution of saptune, and another value than the one for SAP ASE (Note 1680803)
-OPTIONAL = "net.ipv4.tcp_keepalive"
+ITEMS = SUBJECTS + (POINT, HUGE) + tuple(REQUESTS)
+# The keepalive is of no solution of saptune, and another value than the one for SAP ASE (Note 1680803).
+OPTIONAL = ("net.ipv4.tcp_keepalive",) + tuple(REQUESTS)
 _NAMES = tuple(sorted({asked.name for row in ROWS for asked in row.asked}))
 # at_boot() says so of a file that gives no value
 _SET_BY = "set by "
@@ -38,7 +39,7 @@ class SystemBase(KernelTuning):
         state=dict(type="str", choices=["observe", "present", "restored", "confirmed"], default="observe"),
         confirmed_state=dict(type="str", choices=["observe", "present", "restored"], default="present"),
         items=dict(
-            type="list", elements="str", choices=list(ITEMS), default=[item for item in ITEMS if item != OPTIONAL]
+            type="list", elements="str", choices=list(ITEMS), default=[item for item in ITEMS if item not in OPTIONAL]
         ),
     )
 
@@ -48,9 +49,14 @@ class SystemBase(KernelTuning):
         files[POINT] = (Fstab(host), POINT)
         super().__init__(host, params, files)
         self.observing = params["state"] == "observe"
-        # of the folders of these files, and not if nothing is written
-        self.drop_ins = () if self.observing else (sysctls,)
         self.release = release(host)
+        asked = [name for name in REQUESTS if self.restoring or name in params["items"]]
+        self.requests = {name: REQUESTS[name](host, self.once, self.release) for name in asked}
+        for request in self.requests.values():
+            self.files.update(request.files)
+        # of the folders of these files, and not if nothing is written
+        kept = dict.fromkeys(drop_in for item, (drop_in, _block) in self.files.items() if item != POINT)
+        self.drop_ins = () if self.observing else tuple(kept)
         self.shared_memory = SharedMemory(host)
         self.other_settings = OtherSettings(self.once, SYSCTL)
 
@@ -72,7 +78,16 @@ class SystemBase(KernelTuning):
             return (None, "") if there else ("unsupported", "this kernel has no transparent hugepages")
         if name == POINT:
             return self._refusal_of_shared_memory()
+        if name in self.requests:
+            return self._refusal_of_request(self.requests[name])
         return self._refusal_of_sysctls(name)
+
+    def _refusal_of_request(self, request):
+        if self.host.capture:
+            return "unknown", "not judged in a capture; what it holds of %s is a row of the platform" % request.row
+        if request.asked is None:
+            return "not_applicable", "no public source names a value for %s" % self.release
+        return request.refusal()
 
     def _refusal_of_sysctls(self, name):
         row = row_of(name, self.release)
@@ -102,26 +117,36 @@ class SystemBase(KernelTuning):
         return None, ""
 
     def observe(self, name):
-        verdict, reason = self.refusal(name)
         if self.restoring:
             return self._observe_back(name)
+        verdict, reason = self.refusal(name)
         if verdict is not None:
             return Subject(name, verdict=verdict, reason=reason)
-        knobs = self._running(name) + self._stored(name)
-        conflicts = [other for item in self._items(name) for other in self.other_settings.conflicts(item)]
-        subject = Subject(name, knobs, conflicts=conflicts)
+        if name in self.requests:
+            conflicts = self.requests[name].conflicts()
+        else:
+            conflicts = [other for item in self._items(name) for other in self.other_settings.conflicts(item)]
+        subject = self._subject(name, conflicts)
         self._judge(subject)
-        for knob in knobs:
-            if not self._sets(knob.item):
+        for knob in subject.knobs:
+            if not self._sets(name if name in self.requests else knob.item):
                 # only shown, not for the journal, whose entry of an earlier call is no longer asked for
                 knob.key, knob.follows = knob.key + " observed", True
         return subject
 
+    def _subject(self, name, conflicts=()):
+        subject = Subject(name, self._running(name) + self._stored(name), conflicts=conflicts)
+        subject.restart = self.requests[name].restart if name in self.requests else None
+        return subject
+
     def _sets(self, item):
-        return not self.observing and not self.other_settings.tool(item)
+        return not self.observing and not self._tool(item)
+
+    def _tool(self, item):
+        return self.requests[item].tool() if item in self.requests else self.other_settings.tool(item)
 
     def _observe_back(self, name):
-        subject = Subject(name, self._running(name) + self._stored(name))
+        subject = self._subject(name)
         if name == POINT and POINT in self.remembered and self.shared_memory.used():
             # a program may have reserved more than the first size, and get a SIGBUS
             subject.knobs = subject.at(STORED)
@@ -134,6 +159,8 @@ class SystemBase(KernelTuning):
         """The names of a subject's knobs on this release."""
         if name in (POINT, HUGE):
             return [name]
+        if name in self.requests:
+            return list(self.requests[name].files) or [name]
         row = None if self.restoring else row_of(name, self.release)
         return [asked.name for asked in row.asked] if row else sorted(all_asked(name))
 
@@ -149,6 +176,8 @@ class SystemBase(KernelTuning):
         if name == POINT:
             size = self.shared_memory.size()
             return [] if size is None else [Knob(POINT, RUNNING, POINT, POINT, str(size))]
+        if name in self.requests:
+            return self.requests[name].knobs()
         found = []
         for item in self._items(name):
             path = sysctl_path(item)
@@ -165,11 +194,14 @@ class SystemBase(KernelTuning):
         return text
 
     def _stored(self, name):
-        return [] if name == HUGE else self.stored_knobs(self._items(name))
+        return [] if name == HUGE else self.stored_knobs(item for item in self._items(name) if item in self.files)
 
     def marked(self):
-        """Only of the drop-in file: lines of fstab have no marks."""
-        return [(subject_of(knob.item), knob) for knob in self.stored_knobs(_NAMES) if knob.now is not None]
+        """Only of the drop-in files: lines of fstab have no marks."""
+        found = [(subject_of(knob.item), knob) for knob in self.stored_knobs(_NAMES)]
+        for name, request in self.requests.items():
+            found += [(name, knob) for knob in self.stored_knobs(request.files)]
+        return [pair for pair in found if pair[1].now is not None]
 
     def _temporaries(self):
         return super()._temporaries() + temporaries(self.host, FSTAB)
@@ -184,7 +216,9 @@ class SystemBase(KernelTuning):
             known = key[len(SYSCTL) + 1 :] in _NAMES
             return known and (text is None or bool(match and key.endswith(" " + match.group(1))))
         item = next((item for item in _NAMES if sysctl_path(item) == key), None)
-        if item is None or text is None:
+        if item is None:
+            return any(request.legible(key, text) for request in REQUESTS.values())
+        if text is None:
             return False
         number = text[len(RATIO) :] if ratio_of(item) and is_ratio(text) else text
         return bool(_NUMBERS.match(number))
@@ -203,13 +237,15 @@ class SystemBase(KernelTuning):
         if item == POINT:
             least = self.shared_memory.wanted - TOLERANCE_KB
             return "75 %% of memory and swap, at least %s" % self._size(max(least, 0))
-        return self._asked(item).words()
+        return self.requests[item].asked.words if item in self.requests else self._asked(item).words()
 
     @staticmethod
     def _size(size):
         return "%.1f GiB" % (int(size) / 1048576.0)
 
     def _source(self, name):
+        if name in self.requests:
+            return self.requests[name].asked.source
         return SOURCE if name == POINT else row_of(name, self.release).source
 
     def _judge(self, subject):
@@ -219,11 +255,9 @@ class SystemBase(KernelTuning):
                 "transparent hugepages are only observed: no public source asks for a value on an application server"
             )
             return
-        seen = []
-        for item in self._items(subject.name):
-            tool = self.other_settings.tool(item)
-            running = next((knob for knob in subject.at(RUNNING) if knob.item == item), None)
-            stored = next(knob for knob in subject.at(STORED) if knob.item == item)
+        seen, request = [], self.requests.get(subject.name)
+        for item in [subject.name] if request else self._items(subject.name):
+            tool = self._tool(item)
             if tool:
                 place = tool[1].file + (" line %d" % tool[1].line if tool[1].line else "")
                 value = ": %s" % tool[1].value if tool[1].value else ""
@@ -232,6 +266,12 @@ class SystemBase(KernelTuning):
                 continue
             wrong = seen if self.observing else subject.notes
             sentence = "SAP asks for %s (%s)" % (self.asked_for(item), self._source(subject.name))
+            if request:
+                found = "; ".join(request.wrong(subject.knobs))
+                wrong += ["%s, %s" % (found, sentence)] if found else []
+                continue
+            running = next((knob for knob in subject.at(RUNNING) if knob.item == item), None)
+            stored = next(knob for knob in subject.at(STORED) if knob.item == item)
             if running is not None and not self.met(running):
                 wrong.append("%s is %s, %s" % (item, self.show(running, running.now), sentence))
             else:
@@ -247,12 +287,21 @@ class SystemBase(KernelTuning):
         if subject.name == HUGE:
             return  # nothing is asked for
         subject.wanted = {"state": self.params["state"], "source": self._source(subject.name)}
+        if subject.name in self.requests:
+            self._want_request(subject, self.requests[subject.name])
+            return
         for item in self._items(subject.name):
             subject.wanted[item] = self.asked_for(item)
             if self._sets(item):
                 for knob in subject.knobs:
                     if knob.item == item:
                         self._want(subject, knob)
+
+    def _want_request(self, subject, request):
+        subject.wanted[subject.name] = request.asked.words
+        for knob in subject.knobs if self._sets(subject.name) else ():
+            if not (knob.place == STORED and knob.now is None and self._needless(subject, knob.item)):
+                knob.wanted = request.wanted(knob)
 
     def _want(self, subject, knob):
         if knob.now is not None and self.met(knob):
@@ -286,13 +335,15 @@ class SystemBase(KernelTuning):
         return self.boots(subject, {item: stored.get(item) for item in self._items(subject.name)})
 
     def boot_value(self, subject, item, text):
+        if subject.name == OpenFiles.name:
+            return self.requests[subject.name].boot_value(item, text)
         if item != POINT:
             return super().boot_value(subject, item, text)
         others = [other for other in subject.conflicts if other["item"] == item]
         return _SET_BY + others[0]["what"] if others else "%dk" % self.shared_memory.stored(text), []
 
     def default(self, item):
-        return self._asked(item).default
+        return None if item in self.requests else self._asked(item).default
 
     def alike(self, item, one, other):
         return self._boot_met(item, one)
@@ -301,9 +352,18 @@ class SystemBase(KernelTuning):
         if item == POINT:
             size = self.shared_memory.parse(value)
             return size is None or self.shared_memory.met(size)
+        for request in self.requests.values():
+            if item in request.files or item == request.name:
+                return request.right(value)
         return self._asked(item).met(" ".join(str(value).split()))
 
     # act
+
+    def set(self, subject, knob):
+        if knob.key.startswith("/"):
+            super().set(subject, knob)
+        if subject.name in self.requests:
+            self.requests[subject.name].set(knob)
 
     def set_running(self, knob):
         if knob.item == POINT:
@@ -318,7 +378,7 @@ class SystemBase(KernelTuning):
     def value(self, knob, text):
         if knob is not None and knob.item == POINT:
             return text if knob.place == STORED else text + "k"
-        return super().value(knob, text)
+        return super().value(knob, text).strip('"')
 
     def show(self, knob, text):
         if text is None:
@@ -330,4 +390,4 @@ class SystemBase(KernelTuning):
         return value if size is None else self._size(size)
 
     def explain(self, knob, now):
-        return "someone else wrote it" if knob.place == RUNNING else ""
+        return "someone else wrote it" if knob.place == RUNNING and knob.key.startswith("/") else ""

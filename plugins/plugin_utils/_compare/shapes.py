@@ -25,7 +25,7 @@ class Figures(TypedDict):
     high: float | None
 
 
-class Interval(Figures):
+class FiguresWithLevel(Figures):
     """Figures with the level of their interval."""
 
     confidence_pct: float | None
@@ -39,7 +39,7 @@ class Judged(Figures):
     reason: str
 
 
-class Finding(Judged, Interval):
+class Finding(Judged, FiguresWithLevel):
     """A judged part of the report; ``contrast``: the level of an experiment, otherwise empty."""
 
     contrast: str

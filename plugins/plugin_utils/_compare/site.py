@@ -153,9 +153,9 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
             last.append(
                 f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others."
             )
-    return _row(
-        contrast, hosts, able, found, verdict, contrasts, guards=guards, flags=seen, named=named, last_flags=last
-    )
+    row = _row(contrast, hosts, able, found, verdict, contrasts, guards=guards, flags=seen, named=named)
+    row["flags"] += last
+    return row
 
 
 def _row(
@@ -169,7 +169,6 @@ def _row(
     guards: Sequence[str],
     flags: Sequence[str],
     named: Sequence[Part],
-    last_flags: Sequence[str] = (),
 ) -> Row:
     """``able``: the hosts that the verdict is about. Guards and flags about all of them stand behind those given."""
     material, alone = hosts[0].material, hosts[0] if len(hosts) == 1 else None
@@ -197,7 +196,7 @@ def _row(
         "cause": verdict.cause,
         "guards": guards,
         "warnings": verdict.word == IMPROVED and guarded,
-        "flags": [*flags, *told, *_explained(found), *_order_flags(able), *_control_flags(hosts), *last_flags],
+        "flags": [*flags, *told, *_explained(found), *_order_flags(able), *_control_flags(hosts)],
         "deviations": list(named),
         "control_ratio": short(control.ratio) if control else None,
         "control_low": closed_end(control.low) if control else None,

@@ -12,7 +12,7 @@ from .._statistics.ranks import closed_end, short
 from .._statistics.series import Effect, word
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UNCHANGED, Cause, Verdict, beyond, coarse
 from .pooled import Pooled
-from .shapes import Interval
+from .shapes import FiguresWithLevel
 
 
 def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
@@ -54,7 +54,7 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
     return effect.low, effect.high, effect.confidence
 
 
-def figures(word: str, effect: Effect | None) -> Interval:
+def figures(word: str, effect: Effect | None) -> FiguresWithLevel:
     """Ratio, interval and level of an effect, as the report has them."""
     if effect is None:
         return {"ratio": None, "low": None, "high": None, "confidence_pct": None}

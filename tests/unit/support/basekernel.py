@@ -1,14 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tree with the sysctls, the tmpfs and the tools that the tuning system_base looks at.
+"""A tree with the sysctls, the tmpfs, the disks and the tools that the tuning system_base looks at.
 
-Two sysctls for one dirty limit behave as in mm/page-writeback.c: writing one makes the other read 0.
+Two sysctls for one dirty limit behave as in mm/page-writeback.c: writing one makes the other read 0. A scheduler is one
+of those that the disk offers, or the write is refused (block/elevator.c).
 """
 
+import errno
 import os
 import re
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from kernel import KernelHost
 
 GIB = 1024 * 1024
@@ -83,7 +85,12 @@ def base_files(host, release="SLES 15", memory=32 * GIB, swap=20 * GIB):
 
 
 class BaseHost(KernelHost):
-    """release: one of RELEASES. refuses: the answer of mount, or None."""
+    """release: one of RELEASES. refuses: the answer of mount or systemctl, or None.
+
+    socket: [UnitFileState, ActiveState] of uuidd.socket; None where it is not installed.
+    """
+
+    socket = None
 
     def __init__(self, root, release="SLES 15", **sizes):
         super().__init__(root)
@@ -91,12 +98,21 @@ class BaseHost(KernelHost):
         base_files(self, release, **sizes)
 
     def put(self, path, value):
+        if path.endswith("/queue/scheduler"):
+            offered = self.value(path).replace("[", "").replace("]", "").split()
+            if value not in offered:
+                raise HostError("cannot write %s to %s: Invalid argument" % (value, path), errno.EINVAL)
+            self.log.append((path, value))
+            self.fill(path, " ".join("[%s]" % one if one == value else one for one in offered))
+            return
         super().put(path, value)
         for one, other in (("bytes", "ratio"), ("ratio", "bytes")):
             if re.search("/dirty_(background_)?%s$" % one, path):
                 self.fill(path.replace("_" + one, "_" + other), "0")
 
     def run(self, argv, timeout=30, user=None, env=None):
+        if argv[0] == "systemctl":
+            return self._systemctl(*argv[1:])
         assert argv[:2] == ["mount", "-o"] and argv[3] == "/dev/shm", argv
         self.log.append(tuple(argv))
         if self.refuses:
@@ -105,6 +121,36 @@ class BaseHost(KernelHost):
         assert options[0] == "remount", argv
         self.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,%s,inode64 0 0" % ",".join(options[1:]))
         return Result(0, "", "")
+
+    def _systemctl(self, command, *arguments):
+        if command == "show":
+            assert arguments == ("-p", "Id,LoadState,ActiveState,UnitFileState", "uuidd.socket")
+            states = (["loaded"] + self.socket) if self.socket else ["not-found", "", "inactive"]
+            text = "Id=uuidd.socket\nLoadState=%s\nUnitFileState=%s\nActiveState=%s\n"
+            return Result(0, text % tuple(states), "")
+        self.log.append(("systemctl", command) + arguments)
+        if self.refuses:
+            return Result(1, "", self.refuses)
+        if command != "daemon-reload":
+            assert arguments == ("uuidd.socket",)
+            at, word = {
+                "enable": (0, "enabled"),
+                "disable": (0, "disabled"),
+                "start": (1, "active"),
+                "stop": (1, "inactive"),
+            }[command]
+            self.socket[at] = word
+        return Result(0, "", "")
+
+    def disk(self, name, schedulers, kind="0"):
+        self.fill("/sys/block/%s/device/type" % name, kind)
+        self.fill("/sys/block/%s/queue/scheduler" % name, schedulers)
+
+    def instance(self, sid, unit=None):
+        """An instance D00; unit: the text of its systemd unit."""
+        self.fill("/usr/sap/%s/D00/work/x" % sid, "")
+        if unit is not None:
+            self.fill("/etc/systemd/system/SAP%s_00.service" % sid, unit)
 
     def enable(self, *services):
         for service in services:

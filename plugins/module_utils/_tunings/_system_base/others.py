@@ -136,7 +136,7 @@ def in_charge(host, name, pattern):
     """
     for runs, setting in saptune(host, pattern):
         if runs and setting.value is not None:
-            return "saptune", setting
+            return "sapconf" if setting.file == SAPCONF else "saptune", setting
     setting = sapconf(host).get(name)
     if setting:
         return "sapconf", setting

@@ -66,6 +66,16 @@ def test_observed_values_of_a_capture_are_judged(tmp_path, data):
     assert observed["reason"].startswith("only observed: kernel.pid_max is 32768, SAP asks for at least 4194304")
 
 
+@pytest.mark.parametrize("state", ["observe", "present"])
+@pytest.mark.parametrize(
+    "item, row", [("nofile", "nofile"), ("uuidd.socket", "uuidd"), ("io_scheduler", "I/O scheduler")]
+)
+def test_what_is_set_on_request_is_not_judged(tmp_path, item, row, state):
+    found = records(tmp_path, dbginfo(), state=state, items=[item])[item]
+    reason = "not judged in a capture; what it holds of %s is a row of the platform" % row
+    assert (found["verdict"], found["reason"]) == ("unknown", reason)
+
+
 @pytest.mark.parametrize("data", [sos, supportconfig])
 @pytest.mark.parametrize("state", ["observe", "present"])
 def test_memory_that_a_capture_lacks_is_unknown(tmp_path, data, state):

@@ -164,6 +164,9 @@ def test_what_killed_runs_left_is_removed_by_a_rollback(host, path):
         (sap_limits.LIMITS + "/zpower-sap-tuning-prdadm.conf", "sap_profile"),
         (sap_limits.LIMITS + "/.zpower-zpower-sap-tuning-prdadm.conf.k1ll3d", "sap_profile"),
         ("/etc/.zpower-fstab.k1ll3d", "system_base"),
+        ("/etc/systemd/system/SAPPRD_00.service.d/zz-zpower-sap-tuning-system-base.conf", "system_base"),
+        (sap_limits.LIMITS + "/zz-zpower-sap-tuning-system-base.conf", "system_base"),
+        (sap_limits.LIMITS + "/.zpower-zz-zpower-sap-tuning-system-base.conf.k1ll3d", "system_base"),
         *(("%s/%sx-y.conf" % (folder, drop_ins.PREFIX), "x_y") for folder in drop_ins.FOLDERS),
     ],
 )

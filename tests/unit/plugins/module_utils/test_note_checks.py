@@ -64,13 +64,13 @@ class Machine(ReadingHost):
     """A host whose systemctl prints what a test says."""
 
     states = {}
-    refuses = None
+    refuses = ()
     asked = ()
 
     def run(self, argv, timeout=30, user=None, env=None):
         self.asked += (argv,)
-        if self.refuses:
-            raise self.refuses
+        for error in self.refuses:
+            raise error
         blocks = []
         for unit in argv[4:]:
             load, active, enablement = self.states.get(unit, ("not-found", "inactive", ""))
@@ -436,7 +436,7 @@ def test_the_services_of_sles(machine, name, state, verdict):
 
 def test_without_systemctl_the_links_are_shown_and_the_state_is_unknown(machine):
     host = machine({"/etc/systemd/system/sockets.target.wants/uuidd.socket": {"link": "/usr/lib/x"}})
-    host.refuses = HostError("cannot run systemctl: No such file or directory", errno.ENOENT)
+    host.refuses = [HostError("cannot run systemctl: No such file or directory", errno.ENOENT)]
     found = rows(host)
     assert (found["uuidd"]["verdict"], running(found["uuidd"])) == ("unknown", {"uuidd.socket": "enabled"})
     assert found["uuidd"]["reason"] == "cannot run systemctl: No such file or directory"
@@ -444,19 +444,24 @@ def test_without_systemctl_the_links_are_shown_and_the_state_is_unknown(machine)
 
 
 @pytest.mark.parametrize(
-    "out, err, said",
+    "rc, out, err, said",
     [
-        ("", "", "systemctl does not tell the state"),
-        ("garbage\n\n\n=\n==\n", "", "systemctl does not tell the state"),
-        ("", "System has not been booted\nwith \x1b systemd\n", "state: System has not been booted with ? systemd"),
+        (0, "", "", "systemctl does not tell the state"),
+        (0, "garbage\n\n\n=\n==\n", "", "systemctl does not tell the state"),
+        (
+            1,
+            "",
+            "System has not been booted\nwith \x1b systemd\n",
+            ".service: System has not been booted with ? systemd",
+        ),
     ],
 )
-def test_what_systemctl_says_else_is_no_state(machine, out, err, said):
+def test_what_systemctl_says_else_is_no_state(machine, rc, out, err, said):
     class Odd(Machine):
         """Its systemctl prints something else."""
 
         def run(self, argv, timeout=30, user=None, env=None):
-            return Result(1, out, err)
+            return Result(rc, out, err)
 
     found = rows(machine(kind=Odd))["uuidd"]
     assert found["verdict"] == "unknown" and found["reason"].endswith(said)

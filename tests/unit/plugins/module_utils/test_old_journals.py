@@ -69,7 +69,7 @@ def lpar(root):
 RPS = runner(Rps, **rps_params())
 OF_SAP = {"restart": [], "restart_timeout": 5, "change": "CHG0042"}
 PROFILE = {"sid": "PRD", "instance": "D00", "profile": None, "parameters": {"rdisp/wp_no_btc": 12}}
-BASE = [item for item in ITEMS if item != OPTIONAL]
+BASE = [item for item in ITEMS if item not in OPTIONAL]
 # how to make the host as it was before, the tuning, and the parameters of the calls that the old code has made
 CALLS = {
     "rps": (interfaces, RPS, [{}]),

@@ -63,6 +63,31 @@ def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
     assert {one["verdict"] for one in again} == {"compliant", "observed", "not_applicable"}
 
 
+def test_what_was_set_on_request_is_no_longer_asked_for(host, module):
+    host.socket = ["disabled", "inactive"]
+    host.disk("sda", "none [mq-deadline]")
+    assert module(state="present", items=["nofile", "uuidd.socket", "io_scheduler"], complete=True)["changed"]
+    found = {
+        one["subject"]: one for one in module(state="present", items=["vm.max_map_count"], complete=True)["tuning"]
+    }
+    for name, words in (
+        ("nofile", "@sapsys - nofile 1048576, wanted absent"),
+        ("uuidd.socket", "uuidd.socket: active, wanted inactive"),
+        ("io_scheduler", "sda: none, wanted mq-deadline"),
+    ):
+        assert found[name]["verdict"] == "drifted" and words in found[name]["reason"]
+        assert "no longer asked for" in found[name]["reason"]
+    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
+
+
+def test_what_was_set_on_request_can_be_on_probation(host, module):
+    host.socket = ["disabled", "inactive"]
+    host.disk("sda", "none [mq-deadline]")
+    assert module(state="present", items=["uuidd.socket", "io_scheduler"], confirm_within="0")["changed"]
+    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
+    assert host.value("/sys/block/sda/queue/scheduler") == "none [mq-deadline]"
+
+
 def test_a_value_that_a_tool_takes_over_later_is_to_be_taken_back(host, module):
     module(state="present", complete=True)
     host.sapconf()

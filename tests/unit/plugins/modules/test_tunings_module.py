@@ -18,6 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _engine, _machine, _tunings
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.places import folder_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._about import SOURCES
@@ -298,7 +299,17 @@ STORED = {
         "/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf",
         "/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf",
     ],
-    "system_base": ["/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"],
+    "system_base": [
+        "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf",
+        "/etc/security/limits.d/zz-zpower-sap-tuning-system-base.conf",
+        "/etc/udev/rules.d/91-zpower-sap-tuning-system-base.rules",
+    ],
+}
+RULE = 'SUBSYSTEM=="block", ACTION=="add|change", KERNEL=="sd*", TEST=="queue/scheduler", ATTR{queue/scheduler}="none"'
+# {file of system_base that its values in WANTED do not write: (block, text)}
+ON_REQUEST = {
+    STORED["system_base"][1]: ("nofile", "@sapsys - nofile 1048576"),
+    STORED["system_base"][2]: ("io_scheduler", RULE),
 }
 STORED = dict({kind.name: [kind.file("sysctl.d")] for kind in TABLES}, **STORED)
 
@@ -362,6 +373,8 @@ def stored(name, path):
     def act(host, own):
         if name == "sap_profile":
             put(host, path, limit_text(path), 0o644)
+        elif path in ON_REQUEST:
+            DropIn(host, path, "# of system_base\n").put(*ON_REQUEST[path])
         else:
             apply(name)(host, own)
             shutil.rmtree(host.path(base()))

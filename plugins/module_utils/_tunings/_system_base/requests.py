@@ -1,0 +1,285 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What SAP notes ask and system_base sets only if its items name it: open files, uuidd.socket, the I/O scheduler.
+
+The values are those of note_checks.ROWS. Of several files that set one, the order in which they are read decides.
+"""
+
+import os
+import re
+
+from ..._engine.places import UNITS
+from ..._engine.tuning import RUNNING, STORED, Knob
+from ..._host.drop_ins import DropIn
+from ..._host.host import HostError
+from ..._host.kernel import int_or_none
+from ..._machine import note_checks
+from ..._machine.other_settings import Setting, SystemKnob, conflict, of_system, udev_match, udev_rules
+from ..._sap import limits
+from ..._sap.instances import instances
+from .others import SAPCONF, in_charge
+
+HEADER = "# What SAP asks of the system, kept by zpower.sap_tuning.system_base: change it there, not here.\n"
+_DEFAULT = "its default"
+# read after saptune-*, sapconf-nofile.conf and 99-sap.conf of sap_install
+_LOGIN = "/etc/security/limits.d/zz-zpower-sap-tuning-system-base.conf"
+_LAST = os.path.basename(_LOGIN)
+_DROP_IN = re.compile(re.escape(UNITS) + r"/(SAP[A-Z][A-Z0-9]{2}_[0-9]{2}\.service)\.d/" + re.escape(_LAST) + r"\Z")
+_LIMIT = "(?:@sapsys - nofile|\\[Service\\]\nLimitNOFILE=)"
+
+
+class Request:
+    """One subject. row: that of note_checks with its values. files: {item: (DropIn, block)} of its stored knobs.
+
+    Each one has also wanted(knob): the text that it should have; right(value): whether a value at boot is what SAP asks
+    for; legible(key, text): see Tuning. restart: see Subject.
+    """
+
+    name = row = ""
+    restart = None
+
+    def __init__(self, host, once, release):
+        self.host = host
+        # for what does not change while a run works
+        self.once = once
+        self.asked = note_checks.asked_of(next(row for row in note_checks.ROWS if row.subject == self.row), release)
+        self.files = {}
+
+    def refusal(self):
+        """(verdict, reason) if the subject cannot be set on a host with a value for its release, else (None, "")."""
+        return None, ""
+
+    def knobs(self):
+        """The knobs that are in no drop-in file."""
+        return []
+
+    def tool(self):
+        """As OtherSettings.tool()."""
+
+    def set(self, knob):
+        """What is to be done for a wanted value beside writing it to the knob's file. Raises HostError."""
+
+    def wrong(self, knobs):
+        """What is not as asked for: words after which the wanted value follows."""
+        found = [knob for knob in knobs if knob.now is not None and knob.now != self.wanted(knob)]
+        return ["%s is %s" % (knob.item, knob.now) for knob in found]
+
+
+class OpenFiles(Request):
+    """A file that pam_limits reads last, for logins, and a drop-in for the unit of each instance."""
+
+    name = row = "nofile"
+    restart = "instance"
+
+    def __init__(self, host, once, release):
+        super().__init__(host, once, release)
+        found = instances(once)
+        self._users = sorted({one.user for one in found}) or ["<sid>adm"]
+        # those of instances that are gone can be taken back
+        paths = ["%s/%s" % (folder, _LAST) for folder in host.glob(UNITS, "SAP*.service.d")]
+        units = {_DROP_IN.match(path).group(1) for path in paths if _DROP_IN.match(path) and host.exists(path)}
+        self.files = {self.name: (DropIn(host, _LOGIN, HEADER), self.name)}
+        for unit in sorted(units | {one.unit for one in found if one.unit}):
+            self.files[unit] = (DropIn(host, "%s/%s.d/%s" % (UNITS, unit, _LAST), HEADER), self.name)
+
+    @staticmethod
+    def legible(key, text):
+        known = key == "%s nofile" % _LOGIN or _DROP_IN.match(key)
+        return bool(known) and (text is None or bool(re.match(_LIMIT + r" ?[0-9]+\Z", text)))
+
+    def refusal(self):
+        most = int_or_none(self.host.value("/proc/sys/fs/nr_open"))
+        if most is not None and most < note_checks.FILES:
+            return "unsupported", "fs.nr_open is %d: pam_limits would refuse logins with a higher limit" % most
+        return None, ""
+
+    def _entries(self, item, stored):
+        """{whose limit: [Entry], the last one counts} at the next start. stored: whether our own file stands then."""
+        own = limits.Entry(self.files[item][0].path, 0, str(note_checks.FILES) if stored else None)
+        if item != self.name:
+            found = [entry for name, entry in limits.of_unit(self.once, item, own) if name == "LimitNOFILE"]
+            return {"limit of %s" % item: [entry for entry in found if entry.value is not None]}
+        kinds = [(kind, user) for user in self._users for kind in ("soft", "hard")]
+        return {"%s limit of %s" % one: limits.of_session(self.once, one[1], self.name, one[0], own) for one in kinds}
+
+    def _low(self, item, stored):
+        """[(whose limit, Entry)] of those that are too low at the next start; an Entry without a file: the default."""
+        last = {who: (entries or [limits.Entry("", 0, "")])[-1] for who, entries in self._entries(item, stored).items()}
+        return [(who, entry) for who, entry in last.items() if not self.right(entry.value)]
+
+    def conflicts(self):
+        found = {}
+        for item in self.files:
+            for entries in self._entries(item, True).values():
+                for entry in entries:
+                    wins = entry is entries[-1] or found.get((item, entry)) == "yes"
+                    found[item, entry] = "yes" if wins else "no"
+        kinds = {item: "limits" if item == self.name else "unit" for item in self.files}
+        others = [(item, entry, wins) for (item, entry), wins in found.items() if entry.line]
+        return [conflict(kinds[item], entry, wins, item=item) for item, entry, wins in others]
+
+    @staticmethod
+    def right(value):
+        return _lowest(value) >= note_checks.FILES
+
+    def wanted(self, knob):
+        return ("@sapsys - nofile %d" if knob.item == self.name else "[Service]\nLimitNOFILE=%d") % note_checks.FILES
+
+    def boot_value(self, item, text):
+        """As KernelTuning.boot_value()."""
+        low = self._low(item, text is not None)
+        said = "%s line %d sets the %s to %s after the stored value"
+        lost = [said % (entry.file, entry.line, who, entry.value) for who, entry in low if text is not None]
+        return low[0][1].value or _DEFAULT if low else str(note_checks.FILES), lost
+
+    def set(self, knob):
+        if knob.item == self.name or not self.host.exists("/run/systemd/system"):
+            return
+        try:
+            note_checks.systemctl(self.host, "daemon-reload")
+        except HostError:
+            drop_in, block = self.files[knob.item]
+            drop_in.put(block, knob.now)
+            raise
+
+    def wrong(self, knobs):
+        low = [pair for knob in knobs for pair in self._low(knob.item, knob.now is not None)]
+        return ["the %s is %s" % (who, entry.value or _DEFAULT) for who, entry in low]
+
+
+def _lowest(value):
+    """The lower limit of a text such as 1048576, unlimited or 1024:524288; 0 for none."""
+    words = value.split(":")
+    endless = ("unlimited", "infinity", "-1")
+    return min(note_checks.FILES if word in endless else int_or_none(word) or 0 for word in words)
+
+
+class Socket(Request):
+    """uuidd.socket, by the words of systemctl is-enabled and is-active."""
+
+    name, row = "uuidd.socket", "uuidd"
+    _ENABLED, _ACTIVE = "uuidd.socket is-enabled", "uuidd.socket is-active"
+    # {wanted: the command}
+    _WORDS = {"enabled": "enable", "disabled": "disable", "active": "start", "inactive": "stop"}
+    _SETS = re.compile(
+        r"systemctl\s[^;&|]*\b(enable|start|disable|stop|mask)\b[^;&|]*\buuidd\.socket"
+        r"|^uuidd\.socket\s*=\s*(\w+)|^(?:Requires|Wants)\s*=.*\b(uuidd\.socket)"
+    )
+
+    @classmethod
+    def legible(cls, key, text):
+        words = {cls._ENABLED: ("enabled", "disabled"), cls._ACTIVE: ("active", "inactive")}
+        return text in words.get(key, ())
+
+    def _told(self):
+        return note_checks.shown(self.host, (self.name,)).get(self.name, {})
+
+    def refusal(self):
+        try:
+            told = self._told()
+        except HostError as error:
+            return "unsupported", str(error)
+        state = told.get("UnitFileState") or told.get("LoadState") or "unknown"
+        if state in self._WORDS:
+            return None, ""
+        return "unsupported", "%s is %s: only enabled and disabled can be taken back" % (self.name, state)
+
+    def knobs(self):
+        told = self._told()
+        if told.get("UnitFileState") not in self._WORDS:
+            return []
+        active = "active" if told.get("ActiveState") == "active" else "inactive"
+        return [
+            Knob(self._ENABLED, STORED, self.name, self._ENABLED, told["UnitFileState"]),
+            Knob(self._ACTIVE, RUNNING, self.name, self._ACTIVE, active),
+        ]
+
+    def conflicts(self):
+        found = of_system(self.once, SystemKnob(None, None, self._SETS, ""))
+        starts = ("enable", "start", self.name)
+        return [dict(one, value="active" if one["value"] in starts else "inactive", item=self.name) for one in found]
+
+    @staticmethod
+    def right(value):
+        return value in ("enabled", "active")
+
+    def wanted(self, knob):
+        return "enabled" if knob.place == STORED else "active"
+
+    def set(self, knob):
+        note_checks.systemctl(self.host, self._WORDS[knob.wanted], self.name)
+
+
+class Scheduler(Request):
+    """The scheduler of SCSI disks, such as those of zFCP, and a udev rule for those to come. DASD is left alone."""
+
+    name, row = "io_scheduler", "I/O scheduler"
+    _RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-system-base.rules"
+    _RULE = (
+        'SUBSYSTEM=="block", ACTION=="add|change", KERNEL=="sd*", TEST=="queue/scheduler", ATTR{queue/scheduler}="%s"'
+    )
+    _SETS = re.compile(
+        r"""echo\s+["']?([\w-]+)["']?\s*>\s*\S*/queue/scheduler|^elevator\s*=\s*["']?([\w-]+)"""
+        r"""|^IO_SCHEDULER\s*=\s*["']?([\w-][\w, -]*)"""
+    )
+
+    def __init__(self, host, once, release):
+        super().__init__(host, once, release)
+        self.files = {self.name: (DropIn(host, self._RULES, HEADER), self.name)}
+
+    @classmethod
+    def legible(cls, key, text):
+        if key != "%s %s" % (cls._RULES, cls.name):
+            return bool(re.match(r"/sys/block/sd[a-z]+/queue/scheduler [a-z-]+\Z", "%s %s" % (key, text or "")))
+        found = re.search(r'="([a-z-]+)"\Z', text or "")
+        return text is None or bool(found and text == cls._RULE % found.group(1))
+
+    def _disks(self):
+        """{path of a scheduler: its text} of the SCSI disks."""
+        names = [name for name in self.host.listdir("/sys/block") if name.startswith("sd")]
+        names = [name for name in names if self.host.value("/sys/block/%s/device/type" % name) == "0"]
+        found = {path: self.host.value(path) for path in map("/sys/block/%s/queue/scheduler".__mod__, names)}
+        return {path: text for path, text in found.items() if text}
+
+    def refusal(self):
+        return (None, "") if self._disks() else ("not_applicable", "there is no SCSI disk (sd)")
+
+    def knobs(self):
+        disks = self._disks().items()
+        return [Knob(path, RUNNING, path.split("/")[3], self.name, note_checks.in_force(text)) for path, text in disks]
+
+    def tool(self):
+        return in_charge(self.once, self.name, self._SETS)
+
+    def conflicts(self):
+        disks = [path.split("/")[3] for path in self._disks()]
+        found = []
+        for file, line, tokens in udev_rules(self.once, "queue/scheduler"):
+            writes = [one for one in tokens if one.attribute == "queue/scheduler" and one.operator in ("=", ":=")]
+            names = [one.value for one in tokens if (one.key, one.operator) == ("KERNEL", "==")]
+            ours = all(any(udev_match(name, disk) for disk in disks) for name in names)
+            if writes and ours and file != self._RULES:
+                later = os.path.basename(file) > os.path.basename(self._RULES)
+                # whether other conditions hold, only udev knows
+                plain = {one.key for one in tokens} <= {"SUBSYSTEM", "ACTION", "KERNEL", "TEST", "ATTR"}
+                wins = ("yes" if plain else "possible") if later else "no"
+                found.append(conflict("udev rule", Setting(file, line, "", writes[-1].value), wins))
+        for other in of_system(self.once, SystemKnob(None, None, self._SETS, "")):
+            found.append(dict(other, what="sapconf" if other["file"] == SAPCONF else other["what"]))
+        return [dict(other, item=self.name) for other in found]
+
+    @staticmethod
+    def right(value):
+        # a tool has a list, of which it takes the first one that there is
+        return set(re.findall(r"[\w-]+", value)) <= set(note_checks.NONE)
+
+    def wanted(self, knob):
+        disks = self._disks()
+        if knob.place == RUNNING and self.right(knob.now):
+            return knob.now
+        texts = [disks.get(knob.key, "")] if knob.place == RUNNING else disks.values()
+        word = "noop" if any(re.search(r"\bnoop\b", text) for text in texts) else "none"
+        return word if knob.place == RUNNING else self._RULE % word
+
+
+REQUESTS = {one.name: one for one in (OpenFiles, Socket, Scheduler)}
