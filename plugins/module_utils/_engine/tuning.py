@@ -166,6 +166,10 @@ class Tuning(ABC):
         """Give the knob its wanted value. Raises HostError, UnsupportedError."""
         raise NotImplementedError
 
+    def in_order(self, subjects, stored):
+        """The subjects in the order in which their stored, or other, values are set."""
+        return subjects
+
     def steps(self, subject, knobs):
         """These knobs, all of one place, in groups; each group is set completely or not at all."""
         return [[knob] for knob in knobs]
