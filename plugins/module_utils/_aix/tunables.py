@@ -53,7 +53,7 @@ def parse_names(out):
 
 
 def assignments(text):
-    """[(stanza, name, value, number of the line)] of a tunables file; another stanza of the same name does not count."""
+    """[(stanza, name, value, number of the line)] of a file; another stanza of the same name does not count (None)."""
     found, stanza, begun_before = [], None, set()
     for at, line in enumerate(text.split("\n")):
         begun, match = _STANZA.match(line), _LINE.match(line)
@@ -138,11 +138,11 @@ class Tunables:
         return self._change(command, ["-o", "%s=%s" % (name, value)], name)[1]
 
     def store(self, command, name, value):
-        """Set the value of the next boot; None: as if it had never been set.
+        """Set the value of the next boot; None: no line, DEFAULT: a line with this word, or none.
 
         Returns (whether that of the next Live Update was set too, what the command said, which proves nothing).
         """
-        words = ["-d", name] if value is None else ["-o", "%s=%s" % (name, value)]
+        words = ["-d", name] if value in (None, DEFAULT) else ["-o", "%s=%s" % (name, value)]
         before = self._others(command, name)
         live, said = self._change(command, ["-r"] + words, name)
         changed = sorted({"%s.%s" % one[:2] for one in before ^ self._others(command, name)})
@@ -151,8 +151,9 @@ class Tunables:
                 "somebody else wrote %s while %s did: look at its lines of %s"
                 % (NEXT_BOOT, command, ", ".join(changed))
             )
-        for path in (NEXT_BOOT, LIVE_UPDATE) if value is None else ():
-            self._drop(path, command, name)
+        for path in (NEXT_BOOT, LIVE_UPDATE) if words[0] == "-d" else ():
+            if self.stored(path, command, name) != value:
+                self._drop(path, command, name)
         return live, said
 
     def _others(self, command, name):

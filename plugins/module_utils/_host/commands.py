@@ -3,8 +3,8 @@
 """The one way to start, follow and end any program.
 
 It leads a session of its own: it shares no terminal with root's module, and its group can be ended as a whole. It gets
-no open file except its outputs, and no input unless its caller has answers to its questions. Neither a time limit nor an output limit depends on what it does: the
-processes that it leaves behind may live on and hold its outputs open.
+no open file except its outputs, and no input but its caller's. Neither a time limit nor an output limit depends on what
+it does: the processes that it leaves behind may live on and hold its outputs open.
 """
 
 import contextlib

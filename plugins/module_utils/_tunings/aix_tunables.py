@@ -45,6 +45,10 @@ _PAIRS = (
     ("vmo.minperm%", "vmo.maxclient%", 0),
     ("vmo.minperm%", "vmo.maxperm%", 0),
 )
+_OF_TYPES = {
+    "C": "type C: open connections keep the value they began with, and a change restarts inetd",
+    "M": "type M: mounted file systems keep the value they began with",
+}
 _TRUTH = ("false", "true", "no", "yes", "off", "on")
 
 
@@ -61,8 +65,8 @@ def parse_value(where, given):
 
 def parse_entry(key, given):
     """The entry of a tunable, with all fields. Raises InputError."""
-    command, _dot, name = str(key).partition(".")
-    if isinstance(key, bool) or command.lower() in _TRUTH and not name:
+    command = str(key).partition(".")[0]
+    if str(key).lower() in _TRUTH:
         raise InputError("values: YAML reads the word no as false: write each tunable as one key, no.tcp_nodelayack")
     if command not in tunables.COMMANDS or not _KEY.match("%s stored" % key):
         raise InputError("values: '%s' is no tunable: write no.NAME, vmo.NAME, schedo.NAME or ioo.NAME" % key)
@@ -133,9 +137,8 @@ class AixTunables(Tuning):
                 raise
             known = ()
         if not known:
-            return Subject(
-                name, verdict="not_applicable", reason="this AIX has no command %s, or it shows none" % command
-            )
+            reason = "this AIX has no command %s, or it shows none" % command
+            return Subject(name, verdict="not_applicable", reason=reason)
         row = self.tunables.row(command, tunable)
         if row is None:
             others = [one for one in tunables.COMMANDS if one != command and self._knows(one, tunable)]
@@ -217,11 +220,7 @@ class AixTunables(Tuning):
     def _remarks(self, name, row, entry):
         if self.restoring:
             return []
-        found = []
-        if row.kind == "C":
-            found.append("type C: open connections keep the value they began with, and a change restarts inetd")
-        if row.kind == "M":
-            found.append("type M: mounted file systems keep the value they began with")
+        found = [_OF_TYPES[row.kind]] if row.kind in _OF_TYPES else []
         if not entry["stored"]:
             found.append("only the running value is asked for: it is lost at the next boot")
         command, tunable = name.split(".")
@@ -274,20 +273,20 @@ class AixTunables(Tuning):
     def _why_left(self, name, row, entry):
         """Why a tunable is only observed; empty if it may be set."""
         command, tunable = name.split(".")
-        lower = name == "no.sb_max" and int(entry["value"]) < (number(row.current) or 0)
-        if self._held:
-            return "pre520tune of sys0 is enable, so scripts such as /etc/rc.net hold the values"
-        if row.kind == "B":
-            return "it needs bosboot -ad /dev/ipldevice and a reboot, which are never run here"
-        if row.kind not in ("D", "C", "M", "I", "R"):
-            return "its type %s is not known here" % row.kind
-        if name == "no.use_isno":
-            return "it decides whether values of interfaces count"
-        if tunable not in self.tunables.open_names(command) and not entry["restricted"]:
-            return "it is restricted: restricted: true in its entry sets it"
-        if (lower or _RISKY[command].match(tunable)) and not entry["risky"]:
-            return "it can harm a system at work: risky: true in its entry sets it"
-        return ""
+        closed = tunable not in self.tunables.open_names(command)
+        lower = name == "no.sb_max" and number(entry["value"]) < (number(row.current) or 0)
+        reasons = (
+            (self._held, "pre520tune of sys0 is enable, so scripts such as /etc/rc.net hold the values"),
+            (row.kind == "B", "it needs bosboot -ad /dev/ipldevice and a reboot, which are never run here"),
+            (row.kind not in ("B", "C", "D", "I", "M", "R"), "its type %s is not known here" % row.kind),
+            (name == "no.use_isno", "it decides whether values of interfaces count"),
+            (closed and not entry["restricted"], "it is restricted: restricted: true in its entry sets it"),
+            (
+                (lower or _RISKY[command].match(tunable)) and not entry["risky"],
+                "it can harm a system at work: risky: true in its entry sets it",
+            ),
+        )
+        return next((reason for applies, reason in reasons if applies), "")
 
     def follow(self, subject):
         """Running values that only a boot brings: of type R, and lower ones of type I."""
@@ -339,7 +338,7 @@ class AixTunables(Tuning):
         elif knobs[0].item != subject.name:
             raise HostError("%s: only with that of the next boot, which is left alone" % subject.title(knobs[0].item))
         else:
-            live, said = self.tunables.store(command, tunable, self._plain(knobs[0].wanted))
+            live, said = self.tunables.store(command, tunable, knobs[0].wanted)
             for knob in subject.knobs:
                 # planned in case, and not asked for by this AIX
                 if knob.place == STORED and knob.item != subject.name and not live and not self.restoring:
@@ -347,16 +346,8 @@ class AixTunables(Tuning):
         found = self.observe(subject.name).values()
         for knob in knobs:
             if not self.same(knob, found.get(knob.key), knob.wanted):
-                raise HostError(
-                    "%s (%s) is %s, and not %s, after %s"
-                    % (
-                        subject.name,
-                        knob.place,
-                        self.show(knob, found.get(knob.key)),
-                        self.show(knob, knob.wanted),
-                        said,
-                    )
-                )
+                values = tuple(self.show(knob, text) for text in (found.get(knob.key), knob.wanted))
+                raise HostError("%s (%s) is %s, and not %s, after %s" % (subject.name, knob.place, *values, said))
 
     # texts
 

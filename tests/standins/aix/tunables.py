@@ -230,10 +230,10 @@ class Aix:
                 raise Refusal(1, text + "Value for tunable %s must be %s than %s\n" % (name, word, row[limit]))
         for low, high, least in RULES:
             if name in (low, high) and low in rows and high in rows:
-                places = [[rows[one][0] for one in (low, high)]] if running else []
-                places += [[self.boot(command, one) for one in (low, high)]] if stored else []
+                places = [{one: rows[one][0] for one in (low, high)}] if running else []
+                places += [{one: self.boot(command, one) for one in (low, high)}] if stored else []
                 for values in places:
-                    pair = [int(wanted if one == name else old) for one, old in zip((low, high), values)]
+                    pair = [int(wanted if one == name else values[one]) for one in (low, high)]
                     if pair[0] + least > pair[1]:
                         other = high if name == low else low
                         raise Refusal(1, text + "Value for tunable %s depends on tunable %s\n" % (name, other))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel tunables of AIX on the stand-in: three values, questions, what is only observed, and every byte of nextboot."""
+"""Kernel tunables of AIX on the stand-in: three values, questions, what is only observed, every byte of nextboot."""
 
 import errno
 import platform
@@ -113,6 +113,15 @@ def test_a_line_that_was_there_gets_its_value_back(host):
     assert "tcp_nodelayack" not in text(host) and now(host, "no.tcp_nodelayack") == "0"
     run(host, state="restored")
     assert text(host) == found and now(host, "no.tcp_nodelayack") == "1"
+
+
+@pytest.mark.parametrize("left", ["nothing", "DEFAULT", "number"])
+def test_a_line_with_the_word_default_is_one_again_or_none(host, left):
+    put(host, NEXT_BOOT, 'no:\n\ttcp_nodelayack = "DEFAULT"\n')
+    host.tunables["after_d"] = left
+    ask(host, no__tcp_nodelayack=1)
+    assert not run(host, state="restored")["failed"] and not host.exists(FOLDER)
+    assert text(host) == ('no:\n\ttcp_nodelayack = "DEFAULT"\n' if left == "DEFAULT" else "no:\n")
 
 
 @pytest.mark.parametrize("line", ["", '\ttcp_nodelayack = "DEFAULT"\n', '\ttcp_nodelayack = "0"\n'])
