@@ -518,6 +518,17 @@ def test_what_was_stored_is_put_back_if_the_running_value_is_refused(host):
     assert result["failed"] and "stand-in: refused (exit code 0)" in result["msg"] and text(host) == FOUND
 
 
+def test_no_other_flags_and_programs_are_used(host):
+    host.level = "7300-02-01-2346"
+    host.tunables.update(live_update=["ipqmaxlen"], after_d="number")
+    ask(host, no__ipqmaxlen=512, no__tcp_sendspace="64K", no__netm_affinity=0, vmo__lru_file_repage=0)
+    run(host, state="restored")
+    assert {argv[0] for argv in host.calls} <= {*standin.COMMANDS, "ifconfig", "lsattr", "oslevel", "tuncheck", "uname"}
+    flags = {word for argv in host.calls if argv[0] in standin.COMMANDS for word in argv if word.startswith("-")}
+    assert flags == {"-K", "-d", "-o", "-r", "-x"}
+    assert {answers for argv, answers in host.asked if not argv.startswith("tuncheck")} == {"no\nno\n"}
+
+
 # the stand-in itself, and parsers
 
 
