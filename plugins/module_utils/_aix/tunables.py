@@ -33,7 +33,7 @@ Row = namedtuple("Row", "name current default boot low high unit kind")
 
 def number(text):
     """The whole number in a text; None if it is something else."""
-    return int(text) if text is not None and re.match(r"^-?[0-9]+\Z", text) else None
+    return int(text) if text is not None and re.match(r"^-?[0-9]{1,30}\Z", text) else None
 
 
 def parse_row(out, name):

@@ -17,7 +17,7 @@ from ._about import SOURCES
 
 _KEY = re.compile(r"^(?:no|vmo|schedo|ioo)\.[A-Za-z0-9_%]+ (running|stored|live update)\Z")
 _VALUE = re.compile(r"^[A-Za-z0-9_.,{}:+-]{1,128}\Z")
-_SIZE = re.compile(r"^(-?[0-9]+)([KMGTPE])\Z")
+_SIZE = re.compile(r"^(-?[0-9]{1,20})([KMGTPE])\Z")
 _FIELDS = {"value": None, "reason": "", "restricted": False, "risky": False, "running": True, "stored": True}
 # from here on, some tunables have a value for the next Live Update
 _LIVE_UPDATE_RELEASE = 7300
@@ -54,7 +54,7 @@ _TRUTH = ("false", "true", "no", "yes", "off", "on")
 
 def parse_value(where, given):
     """The text of a value; 64K is 65536. Raises InputError."""
-    text = "" if isinstance(given, bool) or given is None else str(given).strip()
+    text = str(given).strip() if isinstance(given, (int, str)) and not isinstance(given, bool) else ""
     size = _SIZE.match(text)
     if size:
         return str(int(size.group(1)) << 10 * (1 + "KMGTPE".index(size.group(2))))
@@ -274,7 +274,7 @@ class AixTunables(Tuning):
         """Why a tunable is only observed; empty if it may be set."""
         command, tunable = name.split(".")
         closed = tunable not in self.tunables.open_names(command)
-        lower = name == "no.sb_max" and number(entry["value"]) < (number(row.current) or 0)
+        lower = name == "no.sb_max" and (number(entry["value"]) or 0) < (number(row.current) or 0)
         reasons = (
             (self._held, "pre520tune of sys0 is enable, so scripts such as /etc/rc.net hold the values"),
             (row.kind == "B", "it needs bosboot -ad /dev/ipldevice and a reboot, which are never run here"),
@@ -310,23 +310,18 @@ class AixTunables(Tuning):
     # act
 
     def in_order(self, subjects, stored):
-        """So that the rule of a pair holds after each step: a higher one that rises goes first, else the lower one."""
-        found = list(subjects)
-        for _pass in _PAIRS:
-            for low, high, _least in _PAIRS:
-                at = {subject.name: at for at, subject in enumerate(found) if subject.knobs}
-                if low in at and high in at:
-                    first, second = (high, low) if self._rises(found[at[high]], stored) else (low, high)
-                    if at[first] > at[second]:
-                        found.insert(at[second], found.pop(at[first]))
-        return found
+        """So that the rule of a pair holds after each step: a higher one that rises goes first, one that falls last."""
 
-    def _rises(self, subject, stored):
-        default = self._rows[subject.name].default
-        for knob in subject.at(STORED if stored else RUNNING)[:1]:
-            now, then = (number(default if self._plain(text) is None else text) for text in (knob.now, knob.wanted))
-            return None not in (now, then) and then > now
-        return False
+        def place(subject):
+            level = sum(1 for _low, high, _least in _PAIRS if high == subject.name)
+            for knob in subject.at(STORED if stored else RUNNING)[:1] if level else ():
+                default = self._rows[subject.name].default
+                texts = [default if self._plain(text) is None else text for text in (knob.now, knob.wanted)]
+                now, then = map(number, texts)
+                return -level if None not in (now, then) and then > now else level
+            return level
+
+        return sorted(subjects, key=place)
 
     def steps(self, subject, knobs):
         return [knobs]

@@ -357,6 +357,19 @@ def test_pairs_are_set_in_the_order_in_which_their_rule_holds(host):
     assert [call for call in changes(host)[4:] if "-d" in call] == ["vmo -r -d minfree", "vmo -r -d maxfree"]
 
 
+def test_the_middle_one_of_three_goes_between_the_others(host):
+    restricted = {"restricted": True}
+    entries = {
+        "vmo__minpermPCT": {"value": 92, "risky": True},
+        "vmo__maxclientPCT": dict(restricted, value=93),
+        "vmo__maxpermPCT": dict(restricted, value=94),
+    }
+    assert not ask(host, **entries)["failed"]
+    assert [call.split()[-1][:4] for call in changes(host)[:3]] == ["maxp", "maxc", "minp"]
+    assert not run(host, state="restored")["failed"] and text(host) == FOUND
+    assert [call.split()[-1][:4] for call in changes(host)[-3:]] == ["minp", "maxc", "maxp"]
+
+
 @pytest.mark.parametrize(
     "values, words",
     [
@@ -397,6 +410,8 @@ GOOD = {"value": 1, "reason": "measured"}
         ),
         ({"no.tcp_nodelayack": dict(GOOD, value=True)}, "True is no value: give a whole number"),
         ({"no.tcp_nodelayack": dict(GOOD, value="1 2")}, "'1 2' is no value"),
+        ({"no.tcp_nodelayack": dict(GOOD, value={})}, "{} is no value"),
+        ({"no.tcp_nodelayack": dict(GOOD, value="9" * 5000 + "K")}, "is no value"),
         ({"no.tcp_nodelayack": dict(GOOD, risky="yes")}, "risky is true or false"),
         ({"no.tcp_nodelayack": dict(GOOD, running=False, stored=False)}, "nothing is set"),
     ],
