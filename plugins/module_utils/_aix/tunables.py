@@ -10,7 +10,7 @@ import re
 from collections import namedtuple
 
 from .._host.commands import Stopped
-from .._host.host import HostError
+from .._host.host import HostError, refused
 from .._host.temporary import TemporaryFolder
 from .devices import error_text
 
@@ -191,13 +191,15 @@ class Tunables:
 
     def _check(self, text):
         """Have tuncheck look at a copy, because it writes into the file that it finds right. Raises HostError."""
-        folder = TemporaryFolder(None, "zpower-tunables-")
         try:
-            path = folder.path + "/nextboot"
-            with open(path, "wb") as stream:
-                stream.write(text.encode("latin-1"))
-            result = self.host.run(["tuncheck", "-r", "-f", path], timeout=LIMIT_S)
-        finally:
-            folder.remove()
+            folder = TemporaryFolder(None, "zpower-tunables-")
+            try:
+                with open(folder.path + "/nextboot", "wb") as stream:
+                    stream.write(text.encode("latin-1"))
+                result = self.host.run(["tuncheck", "-r", "-f", stream.name], timeout=LIMIT_S)
+            finally:
+                folder.remove()
+        except OSError as error:
+            raise refused("cannot write a copy of %s" % NEXT_BOOT, error) from error
         if result.rc != 0:
             raise HostError("tuncheck refuses the file without the line: %s" % error_text(result))

@@ -207,6 +207,10 @@ class Tuning(ABC):
         """Whether two texts of this knob are the same value."""
         return one == other
 
+    def halfway(self, knob, text, texts):
+        """Whether a run that was killed on the way to one of these texts of the journal can have left this one."""
+        return False
+
     def show(self, knob, text):
         """The text in the user's terms, for diff and reasons."""
         return "absent" if text is None else self.value(knob, text)

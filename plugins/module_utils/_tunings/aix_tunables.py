@@ -242,8 +242,8 @@ class AixTunables(Tuning):
             return
         row, value = self._rows[subject.name], entry["value"]
         (stored, running), live = subject.knobs[:2], subject.knobs[2:]
-        default = self.same(stored, value, row.default)
-        kept = default and self.same(stored, stored.now, None) or self.same(stored, stored.now, value)
+        default, absent = self.same(stored, value, row.default), self._plain(stored.now) is None
+        kept = default and absent or self.same(stored, stored.now, value)
         why = self._why_left(subject.name, row, entry)
         if not all(map(_VALUE.match, [row.current, stored.now or "0"])):
             why = "its value of now is not understood"
@@ -255,7 +255,7 @@ class AixTunables(Tuning):
                     (subject.name, row.current, row.boot, value, why)
                 )
             return
-        file, boot = number(row.default if self.same(stored, stored.now, None) else stored.now), number(row.boot)
+        file, boot = number(row.default if absent else stored.now), number(row.boot)
         if entry["stored"] and None not in (file, boot) and file != boot and not self.params["force"]:
             subject.notes.append(
                 "%s has %d for the next boot, and %s -x says %d: nothing is set (force: true does)"
@@ -348,11 +348,17 @@ class AixTunables(Tuning):
 
     @staticmethod
     def _plain(text):
-        """A value as it is compared; DEFAULT in a file is as good as no line."""
+        """A value as it is compared; DEFAULT in a file acts as no line does."""
         return None if text in (None, DEFAULT) else str(int(text)) if number(text) is not None else text
 
     def same(self, knob, one, other):
-        return self._plain(one) == self._plain(other)
+        # no line for DEFAULT is right, but not DEFAULT for no line
+        return self._plain(one) == self._plain(other) and (other is not None or one is None)
+
+    def halfway(self, knob, text, texts):
+        """-r -d may leave a line that says the default, and somebody else's would say no more than none does."""
+        default = self._rows[knob.item].default if knob.item in self._rows else DEFAULT
+        return knob.place == STORED and None in texts and self._plain(text) in (None, self._plain(default))
 
     def legible(self, key, text):
         match = _KEY.match(key)

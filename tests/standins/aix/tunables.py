@@ -292,6 +292,9 @@ def run(state, folder, command, words, streams):
         code, text = refusal.args
         streams[2].write(text)
         return code
+    except OSError as error:
+        streams[2].write("stand-in: %s\n" % error.strerror)
+        return 1
     return 0
 
 

@@ -131,17 +131,25 @@ def test_the_default_is_no_line(host, line):
 
 
 def test_a_line_that_somebody_else_changed_since_is_left_and_named(host):
-    ask(host, no__tcp_nodelayack=1, no__tcp_fastlo=1)
-    put(host, NEXT_BOOT, text(host).replace('tcp_nodelayack = "1"', 'tcp_nodelayack = "0"'))
+    ask(host, no__tcp_sendspace="64K", no__tcp_fastlo=1)
+    put(host, NEXT_BOOT, text(host).replace('tcp_sendspace = "65536"', 'tcp_sendspace = "32768"'))
     result = run(host, state="restored")
     reasons = {record["subject"]: record["reason"] for record in result["tuning"]}
-    assert (
-        "no.tcp_nodelayack was changed by someone else and is left alone: it is 0, this collection set 1, "
-        in (reasons["no.tcp_nodelayack"])
+    sentence = (
+        "no.tcp_sendspace was changed by someone else and is left alone: it is 32768, this collection set 65536, "
     )
-    assert 'tcp_nodelayack = "0"' in text(host) and now(host, "no.tcp_fastlo") == "0"
+    assert sentence in reasons["no.tcp_sendspace"]
+    assert 'tcp_sendspace = "32768"' in text(host) and now(host, "no.tcp_fastlo") == "0"
     run(host, state="restored", force=True)
     assert text(host) == FOUND and not host.exists(FOLDER)
+
+
+@pytest.mark.parametrize("left", ["DEFAULT", "0"])
+def test_a_line_that_a_killed_way_back_has_left_is_removed(host, left):
+    ask(host, no__tcp_nodelayack=1)
+    put(host, NEXT_BOOT, text(host).replace('tcp_nodelayack = "1"', 'tcp_nodelayack = "%s"' % left))
+    result = run(host, state="restored")
+    assert not result["failed"] and text(host) == FOUND and not host.exists(FOLDER)
 
 
 def test_a_second_writer_of_nextboot_is_noticed(host):
