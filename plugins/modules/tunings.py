@@ -228,6 +228,8 @@ def tuning_class(name):
     # begin: the files in _tunings, by make generate
     if name == "aix_device_attributes":
         from ..module_utils._tunings.aix_device_attributes import AixDeviceAttributes as found
+    elif name == "aix_tunables":
+        from ..module_utils._tunings.aix_tunables import AixTunables as found
     elif name == "cpu_polarization":
         from ..module_utils._tunings.cpu_polarization import CpuPolarization as found
     elif name == "cpu_topology":

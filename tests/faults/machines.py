@@ -22,6 +22,7 @@ from aix import AixHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.modules import (
     aix_device_attributes,
+    aix_tunables,
     cpu_polarization,
     cpu_topology,
     hiperdispatch,
@@ -203,22 +204,23 @@ class SystemBase(Machine):
 
 
 class AixTree(AixHost):
-    """An AixHost with its devices in a file, whose calls of chdev are counted."""
+    """An AixHost with its devices and tunables in a file, whose calls that change something are counted."""
 
     memory: Path
 
-    def run(self, argv: list[str], timeout: float = 30, user: Any = None, env: Any = None) -> Any:
-        if argv[0] == "chdev":
+    def run(self, argv: list[str], timeout: float = 30, user: Any = None, env: Any = None, answers: str = "") -> Any:
+        if argv[0] == "chdev" or argv[1] in ("-o", "-r"):
             try:
-                injection.step("chdev", *argv[2:3])
+                injection.step(argv[0], *argv[2:3])
             except OSError as error:
-                raise HostError(f"cannot run chdev: {error.strerror}", error.errno) from error
+                raise HostError(f"cannot run {argv[0]}: {error.strerror}", error.errno) from error
         with injection.paused(), self.memory.open() as devices:
             # like the database of AIX: one command at a time, and no partial changes for others
             fcntl.flock(devices, fcntl.LOCK_EX)
-            for name, (stored, in_force) in json.loads(self.memory.read_text()).items():
+            values, self.tunables = json.loads(self.memory.read_text())
+            for name, (stored, in_force) in values.items():
                 self.devices[name].stored, self.devices[name].in_force = stored, in_force
-            result = super().run(argv, timeout, user, env)
+            result = super().run(argv, timeout, user, env, answers)
             self.keep()
         return result
 
@@ -227,7 +229,7 @@ class AixTree(AixHost):
         with self.memory.open("a+") as devices:
             devices.seek(0)
             devices.truncate()
-            devices.write(json.dumps(self.values()))
+            devices.write(json.dumps([self.values(), self.tunables]))
 
 
 class Aix(Machine):
@@ -256,6 +258,26 @@ class Devices(Aix):
         {"devices": {"sys0": {"maxuproc": 4096}, "smcr0": {"max_memory": 1024}}},
         {"devices": {"sys0": {"maxuproc": 8192}}},
     )
+
+
+class Tunables(Aix):
+    """-r -d leaves the word DEFAULT, which the tuning removes from the file."""
+
+    name = "aix_tunables"
+    module = aix_tunables
+    places = ("/etc", "/var")
+    requests = (
+        {"values": {"no.tcp_nodelayack": {"value": 1, "reason": "x"}, "ioo.numfsbufs": {"value": 400, "reason": "x"}}},
+        {"values": {"no.tcp_nodelayack": {"value": 0, "reason": "x"}}},
+    )
+
+    def plant(self) -> Host:
+        host = super().plant()
+        host.tunables["after_d"] = "DEFAULT"  # type: ignore[attr-defined]
+        host.keep()  # type: ignore[attr-defined]
+        (self.root / "etc/tunables").mkdir()
+        self.add("/etc/tunables/nextboot", '# by hand\n\nno:\n\ttcp_keepidle = "7201"\n\nioo:\n')
+        return host
 
 
 class Together(Machine):
@@ -306,6 +328,7 @@ MACHINES: tuple[type[Machine], ...] = (
     SystemBase,
     SmcR,
     Devices,
+    Tunables,
 )
 
 

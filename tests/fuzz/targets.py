@@ -34,7 +34,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import (
     measurement_trend,
     record_tunings,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system, tunables
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins, netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
@@ -215,6 +215,11 @@ SYSINFO = [
     if path == "/proc/sysinfo"
 ]
 AIX = strings("module_utils/test_aix_commands", "module_utils/test_aix_device_attributes", "module_utils/test_smc_r")
+AIX += [
+    b"sb_max,1048576,1048576,1048576,4096,9223372036854775807,byte,D,\n",
+    b'# x\nvmo:\n\nno:\n\tsb_max = "1"  # y\n\nno:\n\tsb_max = DEFAULT\n',
+    b"en0: flags=1e084863,814c0<UP,RUNNING>\n\t tcp_sendspace 262144 rfc1323 1\n",
+]
 SAP = strings("module_utils/test_sap_control", "module_utils/test_measure_enqueue")
 NETWORK = files("network/*.txt")
 JSONS = [*files("sysstat/*.json"), *files("fio/*.txt"), b"[]", b"{}"]
@@ -313,6 +318,14 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         of_text(startup.parse_chdev, [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]),
         (),
     ),
+    (
+        "_aix.startup.parse_tunables",
+        of_text(lambda text: startup.parse_tunables("no", text), [b"no -p -o 'a=1' -o b=2; vmo -o c=3", *AIX]),
+        (),
+    ),
+    ("_aix.tunables.parse_row", of_text(lambda text: tunables.parse_row(text, "sb_max"), AIX), (HostError,)),
+    ("_aix.tunables.without_line", of_text(lambda text: tunables.without_line(text, "no", "sb_max"), AIX), ()),
+    ("_aix.tunables.parse_interfaces", of_text(tunables.parse_interfaces, AIX), ()),
     (
         "_sap.sapcontrol.parse_answer",
         of_text(lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP),

@@ -74,6 +74,7 @@ MISSPELT = {
     "sap_profile_parameter": "sap_profile_parameters",
     "system_base_forced": "system_base_force",
     "aix_device_attributes_device": "aix_device_attributes_devices",
+    "aix_tunables_value": "aix_tunables_values",
     # wrong case, hyphens
     "ZPOWER_CHANGE": "zpower_change",
     "Zpower_drift": "zpower_drift",

@@ -53,6 +53,18 @@ def calls(host):
 
 
 @pytest.fixture
+def nodelayack(state):
+    """The running value of no.tcp_nodelayack when asked."""
+    return lambda: state()["tunables"]["rows"]["no"]["tcp_nodelayack"][0]
+
+
+@pytest.fixture
+def nextboot(host):
+    """The text of /etc/tunables/nextboot when asked."""
+    return lambda: host.run_expect([0], "cat /etc/tunables/nextboot").stdout
+
+
+@pytest.fixture
 def journal(host):
     """Every file of the journal when asked, with its mode."""
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Other places that change a device: chdev in /etc/inittab, in the rc scripts of AIX, and in root's crontab."""
+"""Other places that set devices and tunables: /etc/inittab, the rc scripts of AIX, and root's crontab."""
 
 import re
 import shlex
@@ -47,15 +47,36 @@ def _words(text):
 def others(host, device, attributes):
     """The conflicts for these attributes of a device. All are possible: the script decides whether it runs chdev."""
     found = []
+    for what, path, line, text in _lines(host):
+        for name, values in parse_chdev(text):
+            for attribute in sorted(set(values) & set(attributes) if name == device else ()):
+                effect = "sets %s of %s to %s" % (attribute, device, values[attribute] or "nothing")
+                setting = Setting(path, line, text, values[attribute])
+                found.append(conflict(what, setting, "possible", effect=effect))
+    return found
+
+
+def parse_tunables(command, text):
+    """[(tunable, value)] that the calls of no, vmo, schedo or ioo in a line of a script set."""
+    calls = re.findall(r"(?<![\w.%%-])%s\s+(-[^;|&<>]*)" % command, text)
+    return [pair for call in calls for pair in re.findall(r"-o\s*[\"']?([\w%]+)=([^\s\"'`)]+)", call)]
+
+
+def other_tunables(host, command, tunable):
+    """The conflicts for a tunable, which come after what AIX itself restores at boot."""
+    return [
+        conflict(what, Setting(path, line, text, value), "possible", effect="sets %s to %s" % (name, value))
+        for what, path, line, text in _lines(host)
+        for name, value in parse_tunables(command, text)
+        if name == tunable
+    ]
+
+
+def _lines(host):
+    """(kind of file, path, number, text) of the lines of all these files."""
     for folder, pattern in _FILES:
         for path in host.glob(folder, pattern):
             for line, text in numbered_lines(host, path):
                 # a line of inittab that begins with a colon is a comment
-                calls = [] if path == "/etc/inittab" and text.startswith(":") else parse_chdev(text)
-                for name, values in calls:
-                    for attribute in sorted(set(values) & set(attributes) if name == device else ()):
-                        setting = Setting(path, line, text, values[attribute])
-                        what = "crontab" if path.startswith("/var/spool") else "boot script"
-                        effect = "sets %s of %s to %s" % (attribute, device, values[attribute] or "nothing")
-                        found.append(conflict(what, setting, "possible", effect=effect))
-    return found
+                if path != "/etc/inittab" or not text.startswith(":"):
+                    yield "crontab" if path.startswith("/var/spool") else "boot script", path, line, text

@@ -40,7 +40,7 @@ class Setter:
         Stored before running: if the disk is full, the run then stops before any running value changes.
         """
         for stored in (True, False):
-            for subject in subjects:
+            for subject in self.tuning.in_order(subjects, stored):
                 knobs = [knob for knob in self.tuning.changes(subject) if (knob.place == STORED) is stored]
                 for step in self.tuning.steps(subject, knobs) if knobs else ():
                     yield subject, step

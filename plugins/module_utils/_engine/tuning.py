@@ -168,6 +168,10 @@ class Tuning(ABC):
         """Give the knob its wanted value. Raises HostError, UnsupportedError."""
         raise NotImplementedError
 
+    def in_order(self, subjects, stored):
+        """The subjects in the order in which their stored, or other, values are set."""
+        return subjects
+
     def steps(self, subject, knobs):
         """These knobs, all of one place, in groups; each group is set completely or not at all."""
         return [[knob] for knob in knobs]
@@ -204,6 +208,10 @@ class Tuning(ABC):
     def same(self, knob, one, other):
         """Whether two texts of this knob are the same value."""
         return one == other
+
+    def halfway(self, knob, text, texts):
+        """Whether a run that was killed on the way to one of these texts of the journal can have left this one."""
+        return False
 
     def show(self, knob, text):
         """The text in the user's terms, for diff and reasons."""

@@ -84,7 +84,8 @@ class WayBack:
         for entry, own in entries:
             if self.tuning.same(knob, knob.wanted, entry["first"]):
                 continue
-            if self.force or any(self.tuning.same(knob, knob.wanted, value) for value in entry["ours"]):
+            ours = any(self.tuning.same(knob, knob.wanted, value) for value in entry["ours"])
+            if self.force or ours or self.tuning.halfway(knob, knob.wanted, [entry["first"]] + entry["ours"]):
                 knob.wanted = entry["first"]
             elif own:
                 texts = [self.tuning.show(knob, text) for text in (knob.wanted, entry["ours"][-1], entry["first"])]

@@ -3,8 +3,8 @@
 """The one way to start, follow and end any program.
 
 It leads a session of its own: it shares no terminal with root's module, and its group can be ended as a whole. It gets
-no input and no open file except its outputs. Neither a time limit nor an output limit depends on what it does: the
-processes that it leaves behind may live on and hold its outputs open.
+no open file except its outputs, and no input but its caller's. Neither a time limit nor an output limit depends on what
+it does: the processes that it leaves behind may live on and hold its outputs open.
 """
 
 import contextlib
@@ -38,15 +38,15 @@ class Stopped(HostError):
 
 def start(argv, begin=None, **options):
     """A Popen of argv. begin: called in the new process, before the program. options: as for Popen; an
-    output that is not given is thrown away.
+    output that is not given is thrown away, and without stdin there is no input.
 
     Raises OSError, and SubprocessError if begin fails.
     """
     if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
         # a deputy and a guardian ignore it, and a program would inherit that
         begin = functools.partial(_end_by_default, begin)
-    options = dict({"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, **options)
-    options.update(stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=begin)
+    options = dict(dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **options)
+    options.update(start_new_session=True, preexec_fn=begin)
     # not AnsibleModule.run_command(): it shares the session, and waits for all that hold its pipes
     return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
 

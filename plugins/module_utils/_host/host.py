@@ -294,11 +294,11 @@ class Host:
             if error.errno != errno.ENOENT:
                 raise refused("cannot remove %s" % path, error) from error
 
-    def run(self, argv, timeout=30, user=None, env=None):
-        """Run a command on this machine in the C locale, without a shell and without input; returns a Result.
+    def run(self, argv, timeout=30, user=None, env=None, answers=""):
+        """Run a command on this machine in the C locale, without a shell; returns a Result.
 
         user: run it with the ids, groups and home of this user. Of this environment, it gets only PATH and TZ; no login
-        file is read. env: variables to add.
+        file is read. env: variables to add. answers: a few lines that the command may read; then its input ends.
         Raises HostError if the command or the user does not exist (ENOENT; also for a captured root), if the command
         takes too long (ETIMEDOUT) or prints too much (EFBIG), and if this process may not become the user (EPERM).
         """
@@ -312,10 +312,14 @@ class Host:
             become = self._become(identity)
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
         environment.update(env or {}, LC_ALL="C")
+        answered, answer = os.pipe()
+        os.write(answer, answers.encode("utf-8"))
+        os.close(answer)
         try:
             process = commands.start(
                 argv,
                 become,
+                stdin=answered,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -328,6 +332,8 @@ class Host:
             raise HostError(
                 "cannot run %s as %s: this process may not become another user" % (argv[0], user), errno.EPERM
             ) from error
+        finally:
+            os.close(answered)
         out, err = (output.decode("utf-8", "replace") for output in commands.finish(process, timeout))
         return Result(process.returncode, out, err)
 

@@ -9,6 +9,10 @@ _SMC_R = "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)"
 # {tuning: Tuning.sources}
 SOURCES = {
     "aix_device_attributes": ("AIX commands reference: lsattr, chdev",),
+    "aix_tunables": (
+        "AIX commands reference: no, vmo, schedo, ioo",
+        "AIX documentation: tunables file format; interface-specific network options",
+    ),
     "cpu_polarization": (_STUDY % "5.6", _CRM % "4.2.1", "Linux kernel, arch/s390/kernel/topology.c"),
     "cpu_topology": (
         _STUDY % "5.4",
@@ -63,7 +67,12 @@ FILES = (
     ("/etc/systemd/system/SAP*.service.d", "zz-zpower-sap-tuning-*.conf", "system_base"),
 )
 # the same for files of others in which a tuning replaces a line, or which it restores
-REPLACED = (("/etc", "fstab", "system_base"), ("/etc/udev/rules.d", "41-qeth-*.rules", "qeth"))
+REPLACED = (
+    ("/etc", "fstab", "system_base"),
+    ("/etc/tunables", "nextboot", "aix_tunables"),
+    ("/etc/tunables", "nextliveupdate", "aix_tunables"),
+    ("/etc/udev/rules.d", "41-qeth-*.rules", "qeth"),
+)
 # {tuning: the program of its service, beside the journals}
 PROGRAMS = {"smc": "smc.pyz"}
 # {tuning: what its module returns beside its records}, if it has nothing to take back

@@ -7,6 +7,22 @@ import sys
 import devices
 import machine
 import system
+import tunables
+
+
+def tunable(name):
+    """no and its like: they ask on the terminal, and say something before they refuse."""
+
+    def act(words):
+        with machine.changed() as state:
+            streams = (sys.stdin, sys.stdout, sys.stderr)
+            code = tunables.run(state["tunables"], "/etc/tunables", name, words, streams)
+        if code:
+            raise machine.Refusal(code, "")
+        return ""
+
+    return act
+
 
 # Where AIX has each of them: (folder, function).
 COMMANDS = {
@@ -30,6 +46,7 @@ COMMANDS = {
     "rmdev": ("/usr/sbin", devices.rmdev),
     "uname": ("/usr/bin", system.uname),
     "vmstat": ("/usr/bin", system.vmstat),
+    **{name: ("/usr/sbin", tunable(name)) for name in (*tunables.COMMANDS, "tuncheck")},
 }
 
 

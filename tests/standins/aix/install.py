@@ -25,6 +25,16 @@ PYTHONPATH=/var/standin/aix/python exec %s "$@"
 """
 
 
+NEXT_BOOT = """\
+# kept by hand
+
+vmo:
+
+no:
+\ttcp_keepidle = "7201"
+"""
+
+
 def mount(*words):
     subprocess.run(["mount", *words], check=True)
 
@@ -60,6 +70,9 @@ def main(name, address, interpreter):
     os.chmod("/opt/freeware/bin/python3", 0o755)
     os.unlink("/etc/os-release")
     os.makedirs("/var/adm", exist_ok=True)
+    os.makedirs("/etc/tunables")
+    with open("/etc/tunables/nextboot", "w") as stream:
+        stream.write(NEXT_BOOT)
     # AIX's /proc holds processes and nothing else; /sys it has not
     for folder in ("/proc", "/sys"):
         mount("--bind", "-o", "ro", empty, folder)

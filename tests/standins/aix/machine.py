@@ -4,7 +4,8 @@
 
     machine.py found <name> <address>   write the state as that host is found
     machine.py set <path>=<JSON> ...    change it, for example devices.smcr0.busy=true
-    machine.py reboot                   what the ODM holds comes into force, in every device that is Available
+    machine.py reboot                   what the ODM holds comes into force, in every device that is Available; and
+                                        the tunables of /etc/tunables/nextboot
 
 An attribute has two values: `odm`, which lsattr -E shows, and `in_force`, which lsattr -P shows.
 """
@@ -14,6 +15,8 @@ import fcntl
 import json
 import os
 import sys
+
+import tunables
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 STATE = os.path.join(FOLDER, "state.json")
@@ -104,7 +107,14 @@ def found(name, address):
         level = "7200-05-03-2148"
         devices["roce0"] = device("adapter", ROCE, (), "01-00")
         devices["smcr0"] = device("smcr", "SMC-R", SMC_R)
-    return {"host": name, "address": address, "oslevel": level, "shared": name == "app1", "devices": devices}
+    return {
+        "host": name,
+        "address": address,
+        "oslevel": level,
+        "shared": name == "app1",
+        "devices": devices,
+        "tunables": dict(tunables.found(), after_d="DEFAULT" if name == "app1" else "number"),
+    }
 
 
 class Refusal(Exception):
@@ -166,6 +176,7 @@ def main(verb, *words):
             for one in state["devices"].values():
                 if one["state"] == "Available":
                     configure(one)
+            tunables.Aix(state["tunables"], "/etc/tunables", None, None).reboot()
         else:
             sys.exit(__doc__)
 

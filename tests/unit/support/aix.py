@@ -2,14 +2,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A host whose lsdev, lsattr, chdev and oslevel answer from memory, the database and what is in force kept apart.
 
-It is not AIX: only what the tunings ask is there, in the documented formats. Texts of error messages are not confirmed.
+no, vmo, schedo, ioo and tuncheck are those of tests/standins/aix. It is not AIX: only what the tunings ask is there, in
+the documented formats. Texts of error messages are not confirmed.
 """
 
 import errno
+import importlib.util
+import io
+import json
 import os
+import sys
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 
+STANDIN = os.path.join(os.path.dirname(__file__), "..", "..", "standins", "aix", "tunables.py")
+_SPEC = importlib.util.spec_from_file_location("standin_tunables", STANDIN)
+standin = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(standin)
+TUNABLES = "/etc/tunables"
+INTERFACES = (
+    "en0: flags=1e084863,814c0<UP,BROADCAST,RUNNING,64BIT,CHECKSUM_OFFLOAD(ACTIVE)>\n"
+    "\tinet 192.0.2.5 netmask 0xffffff00 broadcast 192.0.2.255\n"
+    "\t tcp_sendspace 262144 tcp_recvspace 262144 rfc1323 1\n"
+    "en1: flags=1e084863,814c0<UP,BROADCAST,RUNNING,64BIT>\n\tinet 198.51.100.5 netmask 0xffffff00\n"
+    "en2: flags=1e084862,814c0<BROADCAST,64BIT>\n\t tcp_sendspace 131072\n"
+)
 BUSY = (
     "Method error (/usr/lib/methods/chgsmcr):\n        0514-062\n"
     "\tCannot perform the requested function because the\n\tspecified device is busy.\n"
@@ -58,6 +75,12 @@ class AixHost(Host):
         self.level = "7200-02-01-1731"
         self.answers = {}
         self.knows_p = True
+        # of the stand-in: running values and switches; asked: [(argv of no and others, the answers it got)]
+        self.tunables = standin.found()
+        self.asked = []
+        # whether the stand-in is a program of its own, with real pipes
+        self.apart = False
+        self.wpar = "0"
         # what chdev leaves in the database when it fails, and what it takes without doing it
         self.leaves = {}
         self.ignores = set()
@@ -83,7 +106,7 @@ class AixHost(Host):
     def changes(self):
         return [argv for argv in self.calls if argv[0] == "chdev"]
 
-    def run(self, argv, timeout=30, user=None, env=None):
+    def run(self, argv, timeout=30, user=None, env=None, answers=""):
         self.calls.append(list(argv))
         self.limits.append(timeout)
         instead = self.answers.get((argv[0], argv[1][:2]))
@@ -91,10 +114,36 @@ class AixHost(Host):
             raise instead
         if instead is not None:
             return instead
+        if argv[0] in standin.COMMANDS + ("tuncheck",):
+            return self._tunable(argv, timeout, answers)
         answer = getattr(self, "_" + argv[0], None)
         if answer is None:
             raise HostError("cannot run %s" % argv[0], errno.ENOENT)
         return answer(argv[1:])
+
+    def _tunable(self, argv, timeout, answers):
+        if argv[1] not in ("-x", "-F"):
+            self.asked.append((" ".join(argv), answers))
+        if self.apart:
+            held = self.path("/standin.json")
+            with open(held, "w") as stream:
+                json.dump(self.tunables, stream)
+            words = [sys.executable, "-S", STANDIN, held, self.path(TUNABLES), *argv]
+            return Host().run(words, timeout=timeout, answers=answers)
+        streams = (io.StringIO(answers), io.StringIO(), io.StringIO())
+        code = standin.run(self.tunables, self.path(TUNABLES), argv[0], argv[1:], streams)
+        return Result(code, streams[1].getvalue(), streams[2].getvalue())
+
+    def reboot(self):
+        standin.Aix(self.tunables, self.path(TUNABLES), None, None).reboot()
+
+    def _uname(self, words):
+        if words != ["-W"]:
+            raise HostError("cannot run uname", errno.ENOENT)
+        return Result(0, self.wpar + "\n", "")
+
+    def _ifconfig(self, words):
+        return Result(0, INTERFACES, "")
 
     def _oslevel(self, words):
         return Result(0, self.level + "\n", "")

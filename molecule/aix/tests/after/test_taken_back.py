@@ -7,6 +7,10 @@ def test_every_device_is_what_it_was(state, remembered):
     assert state() == remembered["state"]
 
 
+def test_nextboot_has_every_byte_that_it_had(nextboot, remembered):
+    assert nextboot() == remembered["nextboot"]
+
+
 def test_the_journal_has_nothing_left(journal):
     assert journal() == []
 

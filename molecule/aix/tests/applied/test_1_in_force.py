@@ -44,6 +44,11 @@ def test_other_devices_have_what_was_asked_for_and_no_more(values, remembered, w
     assert found == before
 
 
+def test_the_tunable_is_set_and_stored_and_other_lines_are_left(nodelayack, nextboot, remembered):
+    assert nodelayack() == "1"
+    assert nextboot() == remembered["nextboot"] + '\ttcp_nodelayack = "1"\n'
+
+
 def test_the_journal_is_for_root_only(journal):
     modes = dict(line.rsplit(" ", 1) for line in journal())
     assert modes.pop("/var/adm/zpower_sap_tuning") == "700"

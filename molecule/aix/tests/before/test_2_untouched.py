@@ -6,10 +6,10 @@ import json
 import re
 
 
-def test_a_host_is_remembered(state, memory, journal, calls):
+def test_a_host_is_remembered(state, memory, journal, calls, nextboot):
     assert journal() == []
     # the tests of the stand-in have called it already
-    memory.write_text(json.dumps({"state": state(), "calls": len(calls())}))
+    memory.write_text(json.dumps({"state": state(), "calls": len(calls()), "nextboot": nextboot()}))
 
 
 def test_verify_fails_and_names_every_failing_value(name, told, verdicts):
@@ -35,12 +35,13 @@ def test_check_mode_predicts_every_change(host, told):
     assert status == 0, text
     assert changed == {"app1": 1, "app2": 1}
     assert len(re.findall(r"^\+en0 mtu \(stored\): 9000$", text, re.MULTILINE)) == 2
+    assert len(re.findall(r"^\+no.tcp_nodelayack \((?:stored|running)\): 1$", text, re.MULTILINE)) == 4
     predicted = dict(re.findall(r"^\+smcr0 (\w+) \(stored\): (.*)$", text, re.MULTILINE))
     assert len(predicted) == 9
     assert (predicted["enabled"], predicted["ip_addr_list"], predicted["tx_intr_time"]) == ("1", "any", "10000")
 
 
-def test_nothing_was_touched(state, remembered, journal, calls):
-    assert state() == remembered["state"]
+def test_nothing_was_touched(state, remembered, journal, calls, nextboot):
+    assert state() == remembered["state"] and nextboot() == remembered["nextboot"]
     assert journal() == []
     assert len(calls()) == remembered["calls"]

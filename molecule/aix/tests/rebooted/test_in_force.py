@@ -11,6 +11,10 @@ def test_the_values_are_in_force(only_app1, values):
     assert values("smcr0", "in_force") == values("smcr0", "odm")
 
 
+def test_the_tunable_is_that_of_nextboot(nodelayack):
+    assert nodelayack() == "1"
+
+
 def test_verify_agrees_although_the_device_is_in_use(name, told, verdicts, state):
     status, text, changed = told("verify", *WANTED)
     assert (status, changed[name]) == (0, 0), text

@@ -88,6 +88,7 @@ WANTED = {
     },
     "smc_r": {"preset": "optimized"},
     "aix_device_attributes": {"devices": {"sys0": {"maxuproc": 4096}}},
+    "aix_tunables": {"values": {"no.tcp_nodelayack": {"value": 1, "reason": "measured"}}},
     "system_base": {"state": "present", "items": ["vm.max_map_count", "kernel.shm", "kernel.sem", "vm.dirty"]},
 }
 WANTED = dict({kind.name: request(kind) for kind in TABLES}, **WANTED)
@@ -276,7 +277,7 @@ def test_an_unknown_tuning_is_an_error_before_anything_runs(tmp_path, hosts, one
 LINUX = "/var/lib/zpower_sap_tuning"
 HOME = {name: lpar for name in ALL}
 HOME.update(cpu_topology=guest, hiperdispatch=newer_lpar, qeth=osa, sap_profile=SapHost, smc=SmcSapHost)
-HOME.update(aix_device_attributes=AixHost, smc_r=AixHost)
+HOME.update(aix_device_attributes=AixHost, aix_tunables=AixHost, smc_r=AixHost)
 UNIT = "/etc/systemd/system/SAPPRD_00.service"
 STORED = {
     "cpu_polarization": ["/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"],

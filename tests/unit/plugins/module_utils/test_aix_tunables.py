@@ -1,0 +1,581 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kernel tunables of AIX on the stand-in: three values, questions, what is only observed, every byte of nextboot."""
+
+import errno
+import platform
+
+import pytest
+from aix import TUNABLES, AixHost, standin
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import tunables
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.startup import parse_tunables
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_tunables import AixTunables
+from runs import FOLDER, only, runner
+
+NEXT_BOOT, LIVE = TUNABLES + "/nextboot", TUNABLES + "/nextliveupdate"
+# comments, an empty stanza, blanks, a second line and a second stanza that do not count, no line end at the end
+FOUND = (
+    '# kept by hand \xe9\n\nvmo:\n\nno:\n\tipqmaxlen_old = "7"  # was here\n\n\ttcp_keepidle = "7201"\n'
+    '\ttcp_keepidle = "1"\n\nschedo:\nno:\n\ttcp_fastlo = "1"\n\n# end'
+)
+run = runner(AixTunables, values={})
+
+
+@pytest.fixture(autouse=True)
+def aix(monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "AIX")
+
+
+@pytest.fixture
+def host(tmp_path):
+    made = AixHost(tmp_path)
+    put(made, NEXT_BOOT, FOUND)
+    return made
+
+
+def put(host, path, text):
+    host.fill(path, "")
+    with open(host.path(path), "w", encoding="latin-1", newline="") as stream:
+        stream.write(text)
+
+
+def text(host, path=NEXT_BOOT):
+    return (host.data(path) or b"").decode("latin-1")
+
+
+def ask(host, check=False, more=None, **values):
+    """Set these: no__tcp_fastlo=1 is no.tcp_fastlo. A dict is an entry's own fields."""
+    wanted = {}
+    for name, given in values.items():
+        fields = given if isinstance(given, dict) else {"value": given}
+        wanted[name.replace("__", ".").replace("PCT", "%")] = dict({"reason": "measured"}, **fields)
+    return run(host, check, values=wanted, **(more or {}))
+
+
+def now(host, name):
+    command, tunable = name.split(".")
+    return host.tunables["rows"][command][tunable][0]
+
+
+def changes(host):
+    return [argv for argv, _answers in host.asked]
+
+
+# a whole life
+
+
+def test_set_running_and_stored_read_back_and_taken_back(host):
+    predicted = ask(host, True, no__tcp_nodelayack=1)
+    assert predicted["changed"] and host.asked == [] and text(host) == FOUND and not host.exists(FOLDER)
+    result = ask(host, no__tcp_nodelayack=1)
+    assert only(result)["verdict"] == "changed" and result["diff"] == predicted["diff"]
+    assert result["diff"]["before"] == "no.tcp_nodelayack (stored): absent\nno.tcp_nodelayack (running): 0\n"
+    assert result["diff"]["after"] == "no.tcp_nodelayack (stored): 1\nno.tcp_nodelayack (running): 1\n"
+    assert only(result)["before"] == {
+        "running": {"no.tcp_nodelayack": "0"},
+        "stored": None,
+        "next_boot": {"no.tcp_nodelayack": "0"},
+    }
+    assert only(result)["after"]["next_boot"] == {"no.tcp_nodelayack": "1"}
+    assert changes(host) == ["no -r -o tcp_nodelayack=1", "no -o tcp_nodelayack=1"]
+    assert now(host, "no.tcp_nodelayack") == "1" and 'tcp_nodelayack = "1"' in text(host)
+    again = ask(host, no__tcp_nodelayack="1")
+    assert not again["changed"] and only(again)["verdict"] == "compliant" and len(host.asked) == 2
+    host.reboot()
+    assert only(ask(host, True, no__tcp_nodelayack=1))["verdict"] == "compliant"
+    assert run(host, True, state="restored")["changed"] and len(host.asked) == 2
+    assert run(host, state="restored")["changed"]
+    assert now(host, "no.tcp_nodelayack") == "0" and text(host) == FOUND and not host.exists(FOLDER)
+    assert not run(host, state="restored")["changed"]
+
+
+@pytest.mark.parametrize("left", ["nothing", "DEFAULT", "number"])
+@pytest.mark.parametrize("found", [FOUND, 'no:\n\ttcp_keepidle = "7201"\n', FOUND + "\r\n\n"])
+def test_an_absent_line_is_absent_again_and_every_other_byte_is_left(host, found, left):
+    put(host, NEXT_BOOT, found)
+    host.tunables["after_d"] = left
+    ask(host, no__tcp_nodelayack=1)
+    result = run(host, state="restored")
+    assert not result["failed"] and text(host) == found and not host.exists(FOLDER)
+    assert "no -r -d tcp_nodelayack" in changes(host)
+    # tuncheck has seen a copy: it writes into what it finds right
+    assert ("tuncheck" in changes(host)[-2]) is (left != "nothing")
+
+
+def test_a_line_that_was_there_gets_its_value_back(host):
+    put(host, NEXT_BOOT, 'no:\n\ttcp_nodelayack = "1"\n')
+    found = text(host)
+    host.reboot()
+    ask(host, no__tcp_nodelayack={"value": 0})
+    # 0 is the default, which is no line
+    assert "tcp_nodelayack" not in text(host) and now(host, "no.tcp_nodelayack") == "0"
+    run(host, state="restored")
+    assert text(host) == found and now(host, "no.tcp_nodelayack") == "1"
+
+
+@pytest.mark.parametrize("left", ["nothing", "DEFAULT", "number"])
+def test_a_line_with_the_word_default_is_one_again_or_none(host, left):
+    put(host, NEXT_BOOT, 'no:\n\ttcp_nodelayack = "DEFAULT"\n')
+    host.tunables["after_d"] = left
+    ask(host, no__tcp_nodelayack=1)
+    assert not run(host, state="restored")["failed"] and not host.exists(FOLDER)
+    assert text(host) == ('no:\n\ttcp_nodelayack = "DEFAULT"\n' if left == "DEFAULT" else "no:\n")
+
+
+@pytest.mark.parametrize("line", ["", '\ttcp_nodelayack = "DEFAULT"\n', '\ttcp_nodelayack = "0"\n'])
+def test_the_default_is_no_line(host, line):
+    put(host, NEXT_BOOT, "no:\n" + line)
+    assert only(ask(host, no__tcp_nodelayack=0))["verdict"] == "compliant" and host.asked == []
+
+
+def test_a_line_that_somebody_else_changed_since_is_left_and_named(host):
+    ask(host, no__tcp_sendspace="64K", no__tcp_fastlo=1)
+    put(host, NEXT_BOOT, text(host).replace('tcp_sendspace = "65536"', 'tcp_sendspace = "32768"'))
+    result = run(host, state="restored")
+    reasons = {record["subject"]: record["reason"] for record in result["tuning"]}
+    sentence = (
+        "no.tcp_sendspace was changed by someone else and is left alone: it is 32768, this collection set 65536, "
+    )
+    assert sentence in reasons["no.tcp_sendspace"]
+    assert 'tcp_sendspace = "32768"' in text(host) and now(host, "no.tcp_fastlo") == "0"
+    run(host, state="restored", force=True)
+    assert text(host) == FOUND and not host.exists(FOLDER)
+
+
+@pytest.mark.parametrize("left", ["DEFAULT", "0"])
+def test_a_line_that_a_killed_way_back_has_left_is_removed(host, left):
+    ask(host, no__tcp_nodelayack=1)
+    put(host, NEXT_BOOT, text(host).replace('tcp_nodelayack = "1"', 'tcp_nodelayack = "%s"' % left))
+    result = run(host, state="restored")
+    assert not result["failed"] and text(host) == FOUND and not host.exists(FOLDER)
+
+
+def test_a_second_writer_of_nextboot_is_noticed(host):
+    host.tunables["other_writer"] = ["vmo", "minfree", "970"]
+    record = only(ask(host, no__tcp_nodelayack=1))
+    assert record["verdict"] == "changed"
+    assert (
+        "somebody else wrote /etc/tunables/nextboot while no did: look at its lines of vmo.minfree" in record["remarks"]
+    )
+
+
+def test_nothing_is_removed_from_a_file_that_changes_meanwhile(host, monkeypatch):
+    host.tunables["after_d"] = "DEFAULT"
+    ask(host, no__tcp_nodelayack=1)
+    replace = AixHost.replace
+
+    def late(self, path, data, mode=0o644, check=None):
+        if path == NEXT_BOOT:
+            put(host, NEXT_BOOT, text(host) + "# late\n")
+        return replace(self, path, data, mode, check)
+
+    monkeypatch.setattr(AixHost, "replace", late)
+    result = run(host, state="restored")
+    assert result["failed"] and "was changed by somebody else meanwhile: nothing was removed" in result["msg"]
+    assert text(host).endswith("# late\n") and 'tcp_nodelayack = "DEFAULT"' in text(host)
+
+
+def test_a_file_that_tuncheck_refuses_is_left(host):
+    host.tunables["after_d"] = "number"
+    ask(host, no__tcp_nodelayack=1)
+    host.answers["tuncheck", "-r"] = Result(1, "", "stand-in: not right\n")
+    result = run(host, state="restored")
+    assert result["failed"] and "tuncheck refuses the file without the line: stand-in: not right" in result["msg"]
+    assert 'tcp_nodelayack = "0"' in text(host)
+
+
+def test_what_differs_between_file_and_command_is_said_and_left(host):
+    put(host, NEXT_BOOT, 'no:\n\ttcp_nodelayack = "0"\n')
+    host.answers["no", "-x"] = Result(0, "tcp_nodelayack,0,0,1,0,1,boolean,D,\n", "")
+    record = only(ask(host, no__tcp_nodelayack=1))
+    assert record["verdict"] == "drifted" and host.asked == []
+    assert record["reason"] == (
+        "/etc/tunables/nextboot has 0 for the next boot, and no -x says 1: nothing is set (force: true does)"
+    )
+
+
+# types
+
+
+def test_type_r_is_stored_and_pending(host):
+    host.level = "7200-05-03-2148"
+    record = only(ask(host, no__ipqmaxlen=512))
+    assert record["verdict"] == "pending_restart" and record["restart"] == "reboot"
+    assert record["reason"] == "no.ipqmaxlen: 100 is in force, 512 after a reboot"
+    assert changes(host) == ["no -r -o ipqmaxlen=512"]
+    assert only(ask(host, no__ipqmaxlen=512))["verdict"] == "pending_restart" and len(host.asked) == 1
+    host.reboot()
+    assert only(ask(host, True, no__ipqmaxlen=512))["verdict"] == "compliant"
+    back = run(host, state="restored")
+    assert only(back)["verdict"] == "pending_restart" and text(host) == FOUND
+    host.reboot()
+    run(host, state="restored")
+    assert now(host, "no.ipqmaxlen") == "100" and not host.exists(FOLDER)
+
+
+def test_1485_514_leads_to_k_and_the_third_value_is_taken_back(host):
+    host.level = "7300-02-01-2346"
+    host.tunables["live_update"] = ["ipqmaxlen"]
+    put(host, LIVE, "no:\n")
+    predicted = ask(host, True, no__ipqmaxlen=512)
+    result = ask(host, no__ipqmaxlen=512)
+    assert only(result)["verdict"] == "pending_restart" and result["diff"] == predicted["diff"]
+    assert "no.ipqmaxlen live update (stored): 512\n" in result["diff"]["after"]
+    assert changes(host) == ["no -r -o ipqmaxlen=512", "no -r -K -o ipqmaxlen=512"]
+    assert 'ipqmaxlen = "512"' in text(host) and 'ipqmaxlen = "512"' in text(host, LIVE)
+    assert not ask(host, no__ipqmaxlen=512)["changed"]
+    host.tunables["after_d"] = "number"
+    run(host, state="restored")
+    assert text(host) == FOUND and text(host, LIVE) == "no:\n" and not host.exists(FOLDER)
+
+
+def test_a_level_with_live_update_that_needs_no_k(host):
+    host.level = "7300-02-01-2346"
+    assert only(ask(host, no__ipqmaxlen=512))["verdict"] == "pending_restart"
+    assert not host.exists(LIVE) and not ask(host, True, no__ipqmaxlen=512)["changed"]
+    run(host, state="restored")
+    assert text(host) == FOUND and not host.exists(FOLDER)
+
+
+def test_type_i_rises_at_once_and_falls_at_a_reboot(host):
+    host.level = "7200-05-03-2148"
+    ask(host, no__psebufcalls=40)
+    assert now(host, "no.psebufcalls") == "40"
+    record = only(ask(host, no__psebufcalls=30))
+    assert record["verdict"] == "pending_restart" and now(host, "no.psebufcalls") == "40"
+    assert record["reason"] == "no.psebufcalls: 40 is in force, 30 after a reboot"
+    back = run(host, state="restored")
+    assert only(back)["verdict"] == "pending_restart" and text(host) == FOUND and host.exists(FOLDER)
+    host.reboot()
+    run(host, state="restored")
+    assert now(host, "no.psebufcalls") == "20" and not host.exists(FOLDER)
+
+
+def test_type_c_says_that_open_connections_keep_their_value(host):
+    assert (
+        "type C: open connections keep the value they began with, and a change restarts inetd"
+        in (only(ask(host, no__tcp_fastlo=1))["remarks"])
+    )
+
+
+def test_type_m_says_that_mounted_file_systems_keep_their_value(host):
+    assert only(ask(host, ioo__numfsbufs=400))["remarks"][0].startswith("type M: mounted file systems keep")
+
+
+@pytest.mark.parametrize(
+    "name, given, words",
+    [
+        ("no__netm_affinity", 0, "it needs bosboot -ad /dev/ipldevice and a reboot, which are never run here"),
+        ("no__use_isno", {"value": 0, "restricted": True}, "it decides whether values of interfaces count"),
+        ("vmo__maxpermPCT", 95, "it is restricted: restricted: true in its entry sets it"),
+        ("vmo__minfree", 1000, "it can harm a system at work: risky: true in its entry sets it"),
+        ("no__sb_max", 524288, "it can harm a system at work: risky: true in its entry sets it"),
+    ],
+)
+def test_what_is_only_observed(host, name, given, words):
+    result = ask(host, **{name: given})
+    record = only(result)
+    assert record["verdict"] == "observed" and not result["changed"] and host.asked == []
+    assert record["reason"].startswith("only observed: ") and record["reason"].endswith(words)
+    assert not host.exists(FOLDER)
+
+
+def test_an_observed_one_that_is_right_is_compliant(host):
+    assert only(ask(host, vmo__minfree=960))["verdict"] == "compliant"
+
+
+def test_an_unknown_type_is_observed(host):
+    host.tunables["rows"]["no"]["tcp_fastlo"][5] = "Z"
+    assert only(ask(host, no__tcp_fastlo=1))["reason"].endswith("its type Z is not known here")
+
+
+def test_pre520tune_leaves_all_to_the_scripts(host):
+    host.devices["sys0"].stored["pre520tune"] = "enable"
+    record = only(ask(host, no__tcp_nodelayack=1))
+    assert record["verdict"] == "observed" and "pre520tune of sys0 is enable" in record["reason"] and host.asked == []
+    host.devices["sys0"].stored["pre520tune"] = "disable"
+    assert only(ask(host, no__tcp_nodelayack=1))["verdict"] == "changed"
+
+
+def test_a_risky_one_and_a_restricted_one_by_an_entry_of_their_own(host):
+    result = ask(
+        host,
+        vmo__minfree={"value": 970, "risky": True},
+        vmo__maxpermPCT={"value": 95, "restricted": True},
+    )
+    assert {record["verdict"] for record in result["tuning"]} == {"changed"}
+    # the first question of a restricted one is answered with yes; bosboot never is
+    assert host.asked == [
+        ("vmo -r -o maxperm%=95", "yes\nno\n"),
+        ("vmo -r -o minfree=970", "no\nno\n"),
+        ("vmo -o maxperm%=95", "yes\nno\n"),
+        ("vmo -o minfree=970", "no\nno\n"),
+    ]
+    run(host, state="restored")
+    assert text(host) == FOUND and now(host, "vmo.maxperm%") == "90" and not host.exists(FOLDER)
+
+
+def test_a_real_program_gets_its_answer(host):
+    host.apart = True
+    result = ask(host, vmo__maxpermPCT={"value": 95, "restricted": True, "running": False})
+    assert not result["failed"] and 'maxperm% = "95"' in text(host)
+
+
+def test_a_question_without_an_answer_ends_by_the_time_limit(host, monkeypatch):
+    monkeypatch.setattr(tunables, "LIMIT_S", 4)
+    host.apart = True
+    host.tunables["deaf"] = ["maxperm%"]
+    result = ask(host, vmo__maxpermPCT={"value": 95, "restricted": True})
+    assert result["failed"] and text(host) == FOUND and now(host, "vmo.maxperm%") == "90"
+    assert (
+        "did not answer within 4 s; it may wait for an answer: Modification to restricted tunable maxperm%"
+        in (result["msg"])
+    )
+
+
+# running only, next boot only
+
+
+def test_running_only_is_lost_at_the_next_boot(host):
+    record = only(ask(host, no__tcp_fastlo={"value": 1, "stored": False}))
+    assert record["verdict"] == "changed" and text(host) == FOUND
+    assert "only the running value is asked for: it is lost at the next boot" in record["remarks"]
+    assert run(host, state="restored")["changed"] and now(host, "no.tcp_fastlo") == "0" and not host.exists(FOLDER)
+
+
+def test_next_boot_only_is_pending(host):
+    entry = {"value": 1, "running": False}
+    assert only(ask(host, no__tcp_nodelayack=entry))["verdict"] == "pending_restart"
+    assert changes(host) == ["no -r -o tcp_nodelayack=1"]
+    host.reboot()
+    assert only(ask(host, True, no__tcp_nodelayack=entry))["verdict"] == "compliant"
+
+
+# pairs
+
+
+def test_pairs_are_set_in_the_order_in_which_their_rule_holds(host):
+    entries = {"vmo__minfree": {"value": 4096, "risky": True}, "vmo__maxfree": {"value": 4608, "risky": True}}
+    assert not ask(host, **entries)["failed"]
+    assert changes(host)[:2] == ["vmo -r -o maxfree=4608", "vmo -r -o minfree=4096"]
+    back = run(host, state="restored")
+    assert not back["failed"] and text(host) == FOUND and not host.exists(FOLDER)
+    assert [call for call in changes(host)[4:] if "-d" in call] == ["vmo -r -d minfree", "vmo -r -d maxfree"]
+
+
+def test_the_middle_one_of_three_goes_between_the_others(host):
+    restricted = {"restricted": True}
+    entries = {
+        "vmo__minpermPCT": {"value": 92, "risky": True},
+        "vmo__maxclientPCT": dict(restricted, value=93),
+        "vmo__maxpermPCT": dict(restricted, value=94),
+    }
+    assert not ask(host, **entries)["failed"]
+    assert [call.split()[-1][:4] for call in changes(host)[:3]] == ["maxp", "maxc", "minp"]
+    assert not run(host, state="restored")["failed"] and text(host) == FOUND
+    assert [call.split()[-1][:4] for call in changes(host)[-3:]] == ["minp", "maxc", "maxp"]
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({"no__tcp_nodelayack": 2}, "values: no.tcp_nodelayack: 2 is out of range, 0 to 1"),
+        ({"no__tcp_nodelayack": "on"}, "values: no.tcp_nodelayack: on is out of range, 0 to 1"),
+        ({"no__tcp_sendspace": "2M"}, "no.tcp_sendspace would be 2097152 and no.sb_max 1048576: the first has to be "),
+        ({"vmo__minfree": 1088}, "vmo.minfree would be 1088 and vmo.maxfree 1088: the first has to be less than"),
+        ({"vmo__maxpermPCT": 80}, "vmo.maxclient% would be 90 and vmo.maxperm% 80"),
+        ({"vmo__vpm_xvcpus": 2}, "values: vmo.vpm_xvcpus: vmo has no such tunable, but schedo has"),
+        ({"no__ipqmaxlen": {"value": 512, "stored": False}}, "type R takes it at boot only: leave out stored"),
+        ({"no__psebufcalls": {"value": 30, "stored": False}}, "type I takes it at boot only: leave out stored"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_changed(host, values, words):
+    host.tunables["rows"]["no"]["psebufcalls"][0] = "40"
+    with pytest.raises(InputError) as caught:
+        ask(host, no__tcp_fastlo=1, **values)
+    assert words in str(caught.value) and host.asked == [] and not host.exists(FOLDER)
+
+
+GOOD = {"value": 1, "reason": "measured"}
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({}, "values: nothing to set"),
+        ({False: {"tcp_nodelayack": 1}}, "YAML reads the word no as false: write each tunable as one key"),
+        ({"false": {"tcp_nodelayack": 1}}, "YAML reads the word no as false"),
+        ({"no": {"tcp_nodelayack": GOOD}}, "YAML reads the word no as false"),
+        ({"raso.tcp": GOOD}, "'raso.tcp' is no tunable: write no.NAME"),
+        ({"no.a b": GOOD}, "'no.a b' is no tunable"),
+        ({"no.tcp_nodelayack": 1}, "no.tcp_nodelayack: give value and reason"),
+        ({"no.tcp_nodelayack": {"value": 1}}, "no.tcp_nodelayack: give value and reason"),
+        (
+            {"no.tcp_nodelayack": dict(GOOD, colour="red")},
+            "nothing but reason, restricted, risky, running, stored, value",
+        ),
+        ({"no.tcp_nodelayack": dict(GOOD, value=True)}, "True is no value: give a whole number"),
+        ({"no.tcp_nodelayack": dict(GOOD, value="1 2")}, "'1 2' is no value"),
+        ({"no.tcp_nodelayack": dict(GOOD, value={})}, "{} is no value"),
+        ({"no.tcp_nodelayack": dict(GOOD, value="9" * 5000 + "K")}, "is no value"),
+        ({"no.tcp_nodelayack": dict(GOOD, risky="yes")}, "risky is true or false"),
+        ({"no.tcp_nodelayack": dict(GOOD, running=False, stored=False)}, "nothing is set"),
+    ],
+)
+def test_mistakes_in_the_request(host, values, words):
+    with pytest.raises(InputError) as caught:
+        run(host, values=values)
+    assert words in str(caught.value) and host.asked == []
+
+
+def test_64k_is_a_number_here(host):
+    ask(host, no__tcp_sendspace="64K")
+    assert now(host, "no.tcp_sendspace") == "65536" and 'tcp_sendspace = "65536"' in text(host)
+
+
+def test_a_value_that_is_no_number(host):
+    ask(host, no__ndd_event_name="{en0}")
+    assert now(host, "no.ndd_event_name") == "{en0}"
+
+
+# where it does not apply
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("vmo__lru_file_repage", "vmo of this level of AIX has no tunable lru_file_repage"),
+        ("vmo__htabscale", "n/a: the kernel or the platform does not support it"),
+        ("no__thewall", "type S: it can never be set"),
+        ("ioo__old_ioo", "type d: it can never be set"),
+    ],
+)
+def test_unsupported_ones(host, name, words):
+    record = only(ask(host, **{name: 1}))
+    assert (record["verdict"], record["reason"]) == ("unsupported", words) and host.asked == []
+
+
+@pytest.mark.parametrize("how", ["missing", "empty"])
+def test_a_command_that_is_missing_or_shows_nothing(host, how):
+    if how == "missing":
+        host.answers["schedo", "-x"] = HostError("cannot run schedo: No such file", errno.ENOENT)
+    else:
+        host.tunables["empty"] = ["schedo"]
+    record = only(ask(host, schedo__vpm_xvcpus=1))
+    assert (record["verdict"], record["reason"]) == (
+        "not_applicable",
+        "this AIX has no command schedo, or it shows none",
+    )
+
+
+def test_who_is_not_root(host):
+    host.tunables["root"] = False
+    with pytest.raises(HostError, match="no -x: stand-in: only root; only root can read all tunables"):
+        ask(host, no__tcp_fastlo=1)
+
+
+def test_a_workload_partition(host):
+    host.wpar = "3"
+    record = only(ask(host, no__tcp_fastlo=1))
+    assert record["verdict"] == "not_applicable" and "workload partition" in record["reason"]
+
+
+@pytest.mark.parametrize("values", [{}, {"no.tcp_fastlo": GOOD}])
+def test_a_host_that_is_not_aix(host, monkeypatch, values):
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    record = only(run(host, values=values))
+    assert record["verdict"] == "not_applicable" and "on AIX only" in record["reason"] and host.calls == []
+
+
+def test_a_tunable_that_is_gone_since(host):
+    ask(host, no__tcp_fastlo=1)
+    del host.tunables["rows"]["no"]["tcp_fastlo"]
+    assert "no longer has it: the journal keeps" in only(run(host, state="restored"))["reason"]
+
+
+def test_columns_that_are_not_understood_are_said(host):
+    host.answers["no", "-x"] = Result(0, "tcp_fastlo,0,0,0\n", "")
+    with pytest.raises(HostError, match="the columns of -x are not understood: tcp_fastlo,0,0,0"):
+        ask(host, no__tcp_fastlo=1)
+
+
+# who else
+
+
+def test_values_of_interfaces_are_said(host):
+    remarks = only(ask(host, no__tcp_sendspace="64K"))["remarks"]
+    assert "en0 has tcp_sendspace 262144 of its own, which counts there" in remarks
+    assert "no value is overridden on en1" in remarks and not any("en2" in one for one in remarks)
+
+
+def test_lines_of_boot_scripts_are_conflicts(host):
+    host.fill("/etc/rc.net", "#!/bin/ksh\n/usr/sbin/no -o tcp_fastlo=0 -o sb_max=1\necho no -o tcp_fastlo\n")
+    (conflict,) = only(ask(host, no__tcp_fastlo=1))["conflicts"]
+    assert (conflict["file"], conflict["line"], conflict["value"]) == ("/etc/rc.net", 2, "0")
+
+
+def test_calls_in_scripts():
+    assert parse_tunables("no", "/usr/sbin/no -p -o a=1 -o 'b=2'; vmo -o c=3") == [("a", "1"), ("b", "2")]
+    assert parse_tunables("vmo", "x=`vmo -r -o minperm%=3` && no -o d=4") == [("minperm%", "3")]
+    assert parse_tunables("no", "casino -o a=1 | yes or no") == []
+
+
+# what the command says proves nothing
+
+
+def test_a_command_that_reports_success_and_does_nothing(host):
+    host.tunables["ignored"] = ["tcp_fastlo"]
+    result = ask(host, no__tcp_fastlo=1)
+    assert result["failed"] and not result["changed"]
+    assert (
+        "no.tcp_fastlo (stored) is absent, and not 1, after no -r -o tcp_fastlo=1: Setting tcp_fastlo to 1"
+        in (result["msg"])
+    )
+
+
+def test_what_was_stored_is_put_back_if_the_running_value_is_refused(host):
+    host.answers["no", "-o"] = Result(0, "", "stand-in: refused\n")
+    result = ask(host, no__tcp_fastlo=1)
+    assert result["failed"] and "stand-in: refused (exit code 0)" in result["msg"] and text(host) == FOUND
+
+
+def test_no_other_flags_and_programs_are_used(host):
+    host.level = "7300-02-01-2346"
+    host.tunables.update(live_update=["ipqmaxlen"], after_d="number")
+    ask(host, no__ipqmaxlen=512, no__tcp_sendspace="64K", no__netm_affinity=0, vmo__lru_file_repage=0)
+    run(host, state="restored")
+    assert {argv[0] for argv in host.calls} <= {*standin.COMMANDS, "ifconfig", "lsattr", "oslevel", "tuncheck", "uname"}
+    flags = {word for argv in host.calls if argv[0] in standin.COMMANDS for word in argv if word.startswith("-")}
+    assert flags == {"-K", "-d", "-o", "-r", "-x"}
+    assert {answers for argv, answers in host.asked if not argv.startswith("tuncheck")} == {"no\nno\n"}
+
+
+# the stand-in itself, and parsers
+
+
+def test_the_stand_in_refuses_in_the_documented_order(host):
+    def said(*argv):
+        return host.run(list(argv))
+
+    assert said("no", "-K", "-o", "ipqmaxlen=1").err.startswith("Usage:")
+    assert said("no", "-p", "-r", "-o", "a=1").err.startswith("Usage:")
+    assert said("no", "-r", "-o", "thewall=x").err == "stand-in: thewall cannot be set\n"
+    assert said("no", "-r", "-o", "tcp_fastlo=7").err.startswith(
+        "no: 1485-111 Invalid value 7 for tunable tcp_fastlo\n"
+    )
+    assert said("no", "-r", "-K", "-o", "tcp_fastlo=1").err.startswith("no: 1485-513 ")
+    assert said("no", "-o", "ipqmaxlen=512").rc == 0 and now(host, "no.ipqmaxlen") == "100"
+    assert said("vmo", "-r", "-o", "maxperm%=95").rc == 1 and text(host) == FOUND
+    assert "\nmaxperm%" not in said("vmo", "-x").out and "\n##Restricted tunables\n" in said("vmo", "-F", "-x").out
+    assert said("no", "-x", "tcp_sendspace").out == (
+        "tcp_sendspace,16384,16384,16384,4096,9223372036854775807,byte,C,sb_max \n"
+    )
+
+
+def test_the_first_line_and_the_first_stanza_count():
+    assert tunables.first_line(FOUND, "no", "tcp_keepidle") == ("7201", 7)
+    assert tunables.first_line('no:\n a = "1" # b\nvmo:\n\ta = 2\n', "vmo", "a") == ("2", 3)
+    assert standin.value_in(FOUND, "no", "tcp_keepidle") == "7201"
+    assert tunables.without_line(FOUND, "no", "nothing") == FOUND
