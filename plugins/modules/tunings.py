@@ -219,7 +219,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
 
 
-def tuning_class(name):
+def tuning_class(name):  # noqa: PLR0912 - a branch for each tuning
     """The class of a tuning; None if there is none of this name.
 
     Ansible sends every file that is imported anywhere in this module, so each import is written here. Only those that
