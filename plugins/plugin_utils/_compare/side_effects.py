@@ -186,10 +186,10 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
 
 def _tested(end: str, host: str, logs: Mapping[Slot, float]) -> Iterator[Dearer]:
     """Nothing with fewer rounds than a verdict needs."""
-    before, after = ([math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in PHASES)
-    if min(len(before), len(after)) >= LOOKS[0].rounds:
-        ratio = hodges_lehmann_ratio(after, before)
-        yield Dearer(end, host, ratio, mann_whitney(before, after)[1] / 2.0 if ratio < 1.0 else 1.0)
+    found, tuned = ([math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in PHASES)
+    if min(len(found), len(tuned)) >= LOOKS[0].rounds:
+        ratio = hodges_lehmann_ratio(tuned, found)
+        yield Dearer(end, host, ratio, mann_whitney(found, tuned)[1] / 2.0 if ratio < 1.0 else 1.0)
 
 
 def _means(series: Iterable[Mapping[Slot, float]]) -> dict[Slot, float]:
