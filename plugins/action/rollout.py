@@ -96,13 +96,15 @@ class ActionModule(ControllerAction):
         within, measured = options["confirm_within"], options["guard"]
         auto = soak + (2 if measured else 1) * HOUR
         chosen = {host: self._tunings(host, variables) for host in hosts}
+        limits = {"cpu_pct": options["guard_cpu_pct"], "workloads": options["workloads"]}
+        limits |= {name: options[name] for name in LIMITS}
         found = {
             "tunings": {host: list(tunings) for host, tunings in chosen.items()},
             "wanted": {host: plan.wanted(tunings) for host, tunings in chosen.items()},
             "batches": plan.build(hosts, groups, options["canaries"], options["batches"], options["by"]),
             "soak_s": soak,
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
-            "guard": {"cpu_pct": options["guard_cpu_pct"], "workloads": options["workloads"]} if measured else None,
+            "guard": limits if measured else None,
             "on_failure": options["on_failure"],
             "window": window.as_dict(),
         }

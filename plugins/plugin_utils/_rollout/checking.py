@@ -27,11 +27,16 @@ class PlannedBatch(TypedDict):
     hosts: list[str]
 
 
-class PlannedGuard(TypedDict):
-    """The limit of the guard, and what it measures with."""
-
+class _PlannedGuard(TypedDict):
     cpu_pct: float
     workloads: list[str]
+
+
+class PlannedGuard(_PlannedGuard, total=False):
+    """The limits of the guard, and what it measures with; up to 0.9.0 those of the report are not in the plan."""
+
+    material_pct: float
+    expected_change: list[str]
 
 
 class Times(TypedDict):

@@ -238,10 +238,12 @@ _SETTINGS = {
 
 
 def _setting(name: str, value: Any) -> str:
-    if name == "guard":
-        workloads = ", ".join(map(str, value.get("workloads", ()))) if value else ""
-        return f"on ({value.get('cpu_pct')} % CPU{'; ' if workloads else ''}{workloads})" if value else "off"
-    return duration(value) if name.endswith("_s") else one_line(value)
+    if name == "guard" and value:
+        workloads, expected = (", ".join(map(str, value.get(part, ()))) for part in ("workloads", "expected_change"))
+        material = f", report_material_pct {value['material_pct']:g}" if "material_pct" in value else ""
+        told = [f"{value.get('cpu_pct')} % CPU{material}", expected and f"report_expected_change {expected}", workloads]
+        return f"on ({'; '.join(filter(None, told))})"
+    return duration(value) if name.endswith("_s") else one_line(value or "off")
 
 
 def duration(seconds: object) -> str:

@@ -77,6 +77,8 @@ def test_the_guard_needs_a_peer_in_each_batch(play: Play) -> None:
     play.hosts["app4"]["measure_peer"] = "db1"
     assert play.plan(guard=True)["sizes"] == [1, 2, 1]
     assert play.begin("app1")["measures"]
+    with pytest.raises(AnsibleActionFail, match=r"report_material_pct 50\), and was on .*_pct 5\)"):
+        play.plan(guard=True, material_pct=50)
 
 
 @pytest.mark.parametrize("tags, skipped", [(("rps",), ()), (("all",), ("rps",)), (("all",), ("always",))])

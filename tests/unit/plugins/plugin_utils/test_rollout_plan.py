@@ -203,6 +203,10 @@ class TestDifferences:
             ({"on_failure": "leave"}, ["rollout_on_failure is leave, and was back"]),
             ({"confirm_within_s": 0}, ["the time on probation is none, and was 1 h 10 min"]),
             ({"guard": {"cpu_pct": 5, "workloads": ["rr"]}}, ["the guard is on (5 % CPU; rr), and was off"]),
+            (
+                {"guard": {"cpu_pct": 5, "workloads": [], "material_pct": 3.0, "expected_change": ["kernel"]}},
+                ["the guard is on (5 % CPU, report_material_pct 3; report_expected_change kernel), and was off"],
+            ),
             ({"collection": "0.9.1"}, ["the collection is 0.9.1, and was 0.9.0"]),
             (
                 {"batches": numbered([APPS[:1], APPS[1:]])},

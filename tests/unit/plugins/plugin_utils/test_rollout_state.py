@@ -247,6 +247,18 @@ class TestResume:
             " soak is 1 min, and was 10 min. Start with the former plan, or give this one another rollout_change."
         )
 
+    def test_other_limits_of_the_report_are_refused(self) -> None:
+        """A plan of 0.9.0 has none, and is continued with any."""
+        old = {"cpu_pct": 5, "workloads": ["rr"]}
+        limits = {**old, "material_pct": 5.0, "expected_change": []}
+        fresh(guard=old).refuse(made_plan(guard=limits))
+        fresh(guard=limits).refuse(made_plan(guard=limits))
+        for name, value in (("material_pct", 50.0), ("expected_change", ["kernel"])):
+            with pytest.raises(ValueError, match=f"the guard is on .*report_{name} .*, and was on"):
+                fresh(guard=limits).refuse(made_plan(guard={**limits, name: value}))
+        with pytest.raises(ValueError, match="the guard is off, and was on"):
+            fresh(guard=old).refuse(made_plan())
+
     def test_another_version_of_the_collection_is_refused(self) -> None:
         stopped().refuse(made_plan(), "0.9.0")
         with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\. Start"):
