@@ -15,6 +15,7 @@ from .._pages.text import (
     PairKey,
     Runs,
     natural,
+    plural,
     verdict_of,
     verdict_word,
     warned,
@@ -67,6 +68,16 @@ def pair_title(item: Comparison) -> str:
     """The pair, and in an experiment the level that is compared with the baseline."""
     contrast = item["contrast"]
     return f"{pair_name(item)}, {contrast}" if contrast else pair_name(item)
+
+
+def common_extent(items: Iterable[Comparison]) -> str:
+    """``6 rounds, 30 runs per state`` if all states of these comparisons have that many, and none has a failed run."""
+    states = [side for item in items for side in (item["before"], item["after"])]
+    known = {(side["rounds"], side["runs"]) for side in states}
+    if len(known) != 1 or any(side["failed_runs"] for side in states):
+        return ""
+    rounds, runs = known.pop()
+    return f"{plural(rounds, 'round')}, {plural(runs, 'run')} per state" if rounds and runs else ""
 
 
 def common_domain(items: Iterable[Comparison]) -> str:
