@@ -323,6 +323,10 @@ class AixTunables(Tuning):
 
         return sorted(subjects, key=place)
 
+    def clean(self):
+        super().clean()
+        self.tunables.listed = {}  # it was seen before the lock
+
     def steps(self, subject, knobs):
         return [knobs]
 
@@ -338,7 +342,9 @@ class AixTunables(Tuning):
                 # planned in case, and not asked for by this AIX
                 if knob.place == STORED and knob.item != subject.name and not live and not self.restoring:
                     knob.wanted = knob.now
+        self.tunables.listed = {}
         found = self.observe(subject.name).values()
+        self.tunables.listed = {}  # the proof is a look of its own
         for knob in knobs:
             if not self.same(knob, found.get(knob.key), knob.wanted):
                 values = tuple(self.show(knob, text) for text in (found.get(knob.key), knob.wanted))
