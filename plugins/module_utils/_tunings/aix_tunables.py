@@ -13,6 +13,7 @@ from .._aix.tunables import DEFAULT, LIVE_UPDATE, NEXT_BOOT, number
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.drop_ins import temporaries
 from .._host.host import HostError
+from .._machine.other_settings import Once
 from ._about import SOURCES
 
 _KEY = re.compile(r"^(?:no|vmo|schedo|ioo)\.[A-Za-z0-9_%]+ (running|stored|live update)\Z")
@@ -89,7 +90,7 @@ class AixTunables(Tuning):
     options = dict(values=dict(type="dict", default={}))
 
     def __init__(self, host, params):
-        self.host = host
+        self.host, self.once = host, Once(host)
         self.params = params
         self.restoring = params["state"] == "restored"
         self.tunables = tunables.Tunables(host)
@@ -207,7 +208,7 @@ class AixTunables(Tuning):
             subject.knobs.append(Knob(keys[2], STORED, "live update", keys[2], live))
         if waits or row.kind == "I":
             subject.restart = "reboot"
-        subject.conflicts = startup.other_tunables(self.host, command, tunable)
+        subject.conflicts = startup.other_tunables(self.once, command, tunable)
         subject.remarks = self._remarks(name, row, entry) + self.tunables.noticed.get((command, tunable), [])
         return subject
 

@@ -559,6 +559,14 @@ def test_lines_of_boot_scripts_are_conflicts(host):
     assert (conflict["file"], conflict["line"], conflict["value"]) == ("/etc/rc.net", 2, "0")
 
 
+def test_boot_scripts_are_read_once_for_all_tunables(host, monkeypatch):
+    host.fill("/etc/rc.net", "#!/bin/ksh\n")
+    read, seen = AixHost.read, []
+    monkeypatch.setattr(AixHost, "read", lambda self, path: seen.append(path) or read(self, path))
+    assert ask(host, no__tcp_fastlo=1, no__tcp_nodelayack=1)["changed"]
+    assert seen.count("/etc/rc.net") == 1
+
+
 def test_calls_in_scripts():
     assert parse_tunables("no", "/usr/sbin/no -p -o a=1 -o 'b=2'; vmo -o c=3") == [("a", "1"), ("b", "2")]
     assert parse_tunables("vmo", "x=`vmo -r -o minperm%=3` && no -o d=4") == [("minperm%", "3")]
