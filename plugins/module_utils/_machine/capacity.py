@@ -37,6 +37,7 @@ def _unknown(why):
 
 
 def of_lpar(host):
+    """The fact of an LPAR, in cores: by sysinfo if they are dedicated, else as above; why tells what cannot be read."""
     try:
         cores = entitlement.cores_by_level(host, hardware.online_polarizations(host))
     except HostError as error:
@@ -129,6 +130,7 @@ def _limits(found):
 
 
 def of_partition(host):
+    """The fact of a partition of AIX, in cores; if lparstat -i fails or has no entitlement, only why and sentence."""
     try:
         result = host.run(["lparstat", "-i"])
     except HostError as error:
