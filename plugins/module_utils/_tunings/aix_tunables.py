@@ -5,6 +5,7 @@
 Stored values are the lines of /etc/tunables/nextboot. Types and ranges are those of the host.
 """
 
+import contextlib
 import errno
 import re
 
@@ -100,7 +101,6 @@ class AixTunables(Tuning):
         self._left = {}
         self._held = False
         self._of_interfaces = {}
-        self._with_live_update = []
 
     # which tunables
 
@@ -115,19 +115,14 @@ class AixTunables(Tuning):
                 reason = "this is a workload partition: its tunables are those of the global environment"
         if reason:
             return [Subject(name, verdict="not_applicable", reason=reason) for name in names]
-        self._held = self._pre520tune()
+        with contextlib.suppress(devices.UnknownAttributeError):
+            self._held = devices.Devices(self.host).stored("sys0", "pre520tune") == "enable"
         if any(key.partition(".")[2] in tunables.OF_INTERFACES for key in self._asked):
             self._of_interfaces = self.tunables.interfaces()
         subjects = [self._ask(name) for name in names]
         for low, high, least in _PAIRS:
             self._check_pair(low, high, least)
         return subjects
-
-    def _pre520tune(self):
-        try:
-            return devices.Devices(self.host).stored("sys0", "pre520tune") == "enable"
-        except devices.UnknownAttributeError:
-            return False
 
     def _ask(self, name):
         command, tunable = name.split(".")
@@ -213,10 +208,8 @@ class AixTunables(Tuning):
         return subject
 
     def _has_live_update(self):
-        if not self._with_live_update:
-            level = system.level(self.host)
-            self._with_live_update = [level is None or level.release >= _LIVE_UPDATE_RELEASE]
-        return self._with_live_update[0]
+        level = system.level(self.host)
+        return level is None or level.release >= _LIVE_UPDATE_RELEASE
 
     def _remarks(self, name, row, entry):
         if self.restoring:
