@@ -14,12 +14,11 @@ PAGE = generate.PAGES / "index.md"
 BEGIN, END = "<!-- tunings: begin, by make generate -->\n", "<!-- tunings: end -->"
 ABOUT = generate.HERE / "plugins" / "module_utils" / "_tunings" / "_about.py"
 SYSTEMS = {"linux": "Linux", "aix": "AIX"}
-# Tuning.restart and what it means for an administrator; a tuning's own sentence before it
+# Tuning.restart and what it means for an administrator
 EFFECT = {
     "none": "at once, and after each boot",
-    "device": "at once; if the device is busy, when it is configured again or after a reboot",
+    "device": "when the device is configured again, which AIX does at once unless it is busy, or after a reboot",
     "instance": "when the SAP instance is restarted",
-    "qeth": "at the next boot, or when the device goes offline and online",
 }
 
 
@@ -38,7 +37,7 @@ def table() -> str:
     for name in sorted(generate.TUNINGS):
         module = generate.MODULES / f"{name}.py"
         said = generate.documentation(module)["short_description"]
-        effect = EFFECT.get(name) or EFFECT[restart.get(name, "none")]
+        effect = EFFECT[restart.get(name, "none")]
         lines.append(f"| [{name}]({name}.md) | {said} | {systems(module)} | {effect} |")
     return "\n".join(lines) + "\n"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether this is AIX, and its level."""
 
+import contextlib
+import functools
 import platform
 import re
 from collections import namedtuple
@@ -26,14 +28,13 @@ def parse_level(out):
     return AixLevel(match.group(1), int(match.group(2)), int(match.group(3))) if match else None
 
 
+@functools.lru_cache(maxsize=None)
 def level(host):
     """The AixLevel of this AIX; None if unknown. If oslevel -s prints nothing, oslevel -r is used."""
     for option in ("-s", "-r"):
-        try:
+        with contextlib.suppress(HostError):
             result = host.run(["oslevel", option], timeout=_TIMEOUT_S)
-        except HostError:
-            continue
-        found = parse_level(result.out) if result.rc == 0 else None
-        if found is not None:
-            return found
+            found = parse_level(result.out) if result.rc == 0 else None
+            if found is not None:
+                return found
     return None

@@ -97,6 +97,7 @@ class Tunables:
     def __init__(self, host):
         self.host = host
         self.noticed = {}
+        self.listed = {}  # {command: all its tunables}; if it is emptied, row() lists them again
         self._open = {}
 
     def in_wpar(self):
@@ -113,16 +114,20 @@ class Tunables:
     def open_names(self, command):
         """The tunables that are not restricted. Raises HostError."""
         if command not in self._open:
-            result = self.host.run([command, "-x"], timeout=LIMIT_S)
-            names = parse_names(result.out)
-            if result.rc != 0 and not names:
-                raise HostError("%s -x: %s; only root can read all tunables" % (command, error_text(result)))
-            self._open[command] = names
+            self._open[command] = parse_names(self._list(command))
         return self._open[command]
 
     def row(self, command, name):
         """The Row of a tunable; None if this level of AIX does not know it."""
-        return parse_row(self.host.run([command, "-x", name], timeout=LIMIT_S).out, name)
+        if command not in self.listed:
+            self.listed[command] = self._list(command, "-F")
+        return parse_row(self.listed[command], name)
+
+    def _list(self, *argv):
+        result = self.host.run([*argv, "-x"], timeout=LIMIT_S)
+        if result.rc != 0 and not parse_names(result.out):
+            raise HostError("%s -x: %s; only root can read all tunables" % (" ".join(argv), error_text(result)))
+        return result.out
 
     def text(self, path):
         """A tunables file. Latin-1 keeps every byte."""

@@ -312,14 +312,11 @@ class Host:
             become = self._become(identity)
         environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
         environment.update(env or {}, LC_ALL="C")
-        answered, answer = os.pipe()
-        os.write(answer, answers.encode("utf-8"))
-        os.close(answer)
         try:
             process = commands.start(
                 argv,
                 become,
-                stdin=answered,
+                stdin=subprocess.PIPE if answers else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -332,8 +329,10 @@ class Host:
             raise HostError(
                 "cannot run %s as %s: this process may not become another user" % (argv[0], user), errno.EPERM
             ) from error
-        finally:
-            os.close(answered)
+        if answers:
+            # a command that has ended reads none
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(answers.encode("utf-8"))
         out, err = (output.decode("utf-8", "replace") for output in commands.finish(process, timeout))
         return Result(process.returncode, out, err)
 

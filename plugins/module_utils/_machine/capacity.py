@@ -6,6 +6,7 @@ On IBM Z by PR/SM's weights, which root sees, else by the polarization of the CP
 Documentation, z/VM HiperDispatch and PR/SM concepts; PR/SM Planning Guide.
 """
 
+import functools
 import re
 
 from .._host.host import HostError
@@ -19,8 +20,9 @@ _PARTS["virtual_cpus"] = ("online", "minimum", "maximum")
 _POOL = ("Active CPUs in Pool", "Entitled Capacity of Pool")
 
 
+@functools.lru_cache(maxsize=1)
 def capacity(host, system):
-    """The fact of a host of IBM Z or AIX; system: as platform.system() names it."""
+    """The fact of a host of IBM Z or AIX, asked once for facts and checks; system: as platform.system() names it."""
     if system == "AIX":
         return of_partition(host)
     virtualization = hardware.virtualization(host)
@@ -37,6 +39,7 @@ def _unknown(why):
 
 
 def of_lpar(host):
+    """The fact of an LPAR, in cores: by sysinfo if they are dedicated, else as above; why tells what cannot be read."""
     try:
         cores = entitlement.cores_by_level(host, hardware.online_polarizations(host))
     except HostError as error:
@@ -110,8 +113,7 @@ def _by_polarization(found, cores, span):
 
 def _limits(found):
     """The rest of the sentence."""
-    entitled, online, cap = found["entitled_cores"], found["online_cores"], found["absolute_cap"]
-    text = ""
+    entitled, online, cap, text = found["entitled_cores"], found["online_cores"], found["absolute_cap"], ""
     if found["capped"]:
         limit = "its entitlement" if entitled is None else "%.1f cores" % entitled
         text += "; it is capped: never more than %s, even on an idle machine" % limit
@@ -129,6 +131,7 @@ def _limits(found):
 
 
 def of_partition(host):
+    """The fact of a partition of AIX, in cores; if lparstat -i fails or has no entitlement, only why and sentence."""
     try:
         result = host.run(["lparstat", "-i"])
     except HostError as error:

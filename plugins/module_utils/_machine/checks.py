@@ -211,7 +211,7 @@ def capacity(host, system):
     # few machines have it, and compiling this takes time
     from . import capacity as facts_of  # noqa: PLC0415
 
-    found = facts_of.of_partition(host) if system == "AIX" else facts_of.of_lpar(host)
+    found = facts_of.capacity(host, system)
     if found["source"] is None:
         return []
     low = found["vertical"]["low"]

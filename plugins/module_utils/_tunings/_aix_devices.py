@@ -13,6 +13,7 @@ from .._aix import devices, startup
 from .._aix.system import is_aix
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import HostError
+from .._machine.other_settings import Once
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 # the device of the whole system, which is configured at boot
@@ -52,7 +53,7 @@ class DeviceTuning(Tuning):
     """Attributes of AIX devices. params: those of the module, among them state and when_busy (fail or defer)."""
 
     def __init__(self, host, params):
-        self.host = host
+        self.host, self.once = host, Once(host)
         self.params = params
         self.restoring = params["state"] == "restored"
         self.devices = devices.Devices(host)
@@ -147,7 +148,7 @@ class DeviceTuning(Tuning):
             subject.remarks.append("%s is busy: only its database was changed (chdev -P)" % name)
         if name == SYSTEM:
             subject.restart = "reboot"
-        subject.conflicts = startup.others(self.host, name, asked)
+        subject.conflicts = startup.others(self.once, name, asked)
         return subject
 
     # plan

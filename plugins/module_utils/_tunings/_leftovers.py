@@ -179,13 +179,11 @@ def _of_files(host, name, paths, has_journal):
 def _has_marks(host, path):
     """Whether a rollback without a journal removes a file: see Tuning.marked()."""
     folder, name = os.path.split(path)
-    if DropIn(host, path, "").blocks():
+    named = folder in FOLDERS or any(fnmatch.fnmatchcase(name, pattern) for _folder, pattern, _tuning in FILES)
+    if name.startswith(TEMPORARY) or not named:
+        # removed whatever it holds, so it is not read
         return True
-    if folder in FOLDERS and not name.startswith(TEMPORARY):
-        return False
-    if any(fnmatch.fnmatchcase(name, pattern) for _folder, pattern, _tuning in FILES):
-        return any(path == marked for marked, _knob in sap_limits.marked(host))
-    return True
+    return bool(DropIn(host, path, "").blocks()) or path in dict(sap_limits.marked(host))
 
 
 # SAP profiles

@@ -139,10 +139,7 @@ class SystemTuning(KernelTuning):
     subject = ""
     paths = {}
     wanted = {}
-
-    def __init__(self, host, params, files):
-        super().__init__(host, params, files)
-        self._conflicts = None
+    _conflicts = None
 
     def select(self):
         return [self.observe(self.subject)]

@@ -5,6 +5,7 @@
 Stored values are the lines of /etc/tunables/nextboot. Types and ranges are those of the host.
 """
 
+import contextlib
 import errno
 import re
 
@@ -13,6 +14,7 @@ from .._aix.tunables import DEFAULT, LIVE_UPDATE, NEXT_BOOT, number
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.drop_ins import temporaries
 from .._host.host import HostError
+from .._machine.other_settings import Once
 from ._about import SOURCES
 
 _KEY = re.compile(r"^(?:no|vmo|schedo|ioo)\.[A-Za-z0-9_%]+ (running|stored|live update)\Z")
@@ -89,7 +91,7 @@ class AixTunables(Tuning):
     options = dict(values=dict(type="dict", default={}))
 
     def __init__(self, host, params):
-        self.host = host
+        self.host, self.once = host, Once(host)
         self.params = params
         self.restoring = params["state"] == "restored"
         self.tunables = tunables.Tunables(host)
@@ -99,7 +101,6 @@ class AixTunables(Tuning):
         self._left = {}
         self._held = False
         self._of_interfaces = {}
-        self._with_live_update = []
 
     # which tunables
 
@@ -114,19 +115,14 @@ class AixTunables(Tuning):
                 reason = "this is a workload partition: its tunables are those of the global environment"
         if reason:
             return [Subject(name, verdict="not_applicable", reason=reason) for name in names]
-        self._held = self._pre520tune()
+        with contextlib.suppress(devices.UnknownAttributeError):
+            self._held = devices.Devices(self.host).stored("sys0", "pre520tune") == "enable"
         if any(key.partition(".")[2] in tunables.OF_INTERFACES for key in self._asked):
             self._of_interfaces = self.tunables.interfaces()
         subjects = [self._ask(name) for name in names]
         for low, high, least in _PAIRS:
             self._check_pair(low, high, least)
         return subjects
-
-    def _pre520tune(self):
-        try:
-            return devices.Devices(self.host).stored("sys0", "pre520tune") == "enable"
-        except devices.UnknownAttributeError:
-            return False
 
     def _ask(self, name):
         command, tunable = name.split(".")
@@ -207,15 +203,13 @@ class AixTunables(Tuning):
             subject.knobs.append(Knob(keys[2], STORED, "live update", keys[2], live))
         if waits or row.kind == "I":
             subject.restart = "reboot"
-        subject.conflicts = startup.other_tunables(self.host, command, tunable)
+        subject.conflicts = startup.other_tunables(self.once, command, tunable)
         subject.remarks = self._remarks(name, row, entry) + self.tunables.noticed.get((command, tunable), [])
         return subject
 
     def _has_live_update(self):
-        if not self._with_live_update:
-            level = system.level(self.host)
-            self._with_live_update = [level is None or level.release >= _LIVE_UPDATE_RELEASE]
-        return self._with_live_update[0]
+        level = system.level(self.host)
+        return level is None or level.release >= _LIVE_UPDATE_RELEASE
 
     def _remarks(self, name, row, entry):
         if self.restoring:
@@ -323,6 +317,10 @@ class AixTunables(Tuning):
 
         return sorted(subjects, key=place)
 
+    def clean(self):
+        super().clean()
+        self.tunables.listed = {}  # it was seen before the lock
+
     def steps(self, subject, knobs):
         return [knobs]
 
@@ -338,7 +336,9 @@ class AixTunables(Tuning):
                 # planned in case, and not asked for by this AIX
                 if knob.place == STORED and knob.item != subject.name and not live and not self.restoring:
                     knob.wanted = knob.now
+        self.tunables.listed = {}
         found = self.observe(subject.name).values()
+        self.tunables.listed = {}  # the proof is a look of its own
         for knob in knobs:
             if not self.same(knob, found.get(knob.key), knob.wanted):
                 values = tuple(self.show(knob, text) for text in (found.get(knob.key), knob.wanted))

@@ -73,8 +73,6 @@ class SmcR(DeviceTuning):
 
     def __init__(self, host, params):
         super().__init__(host, params)
-        # read only once: oslevel is slow
-        self._level = []
         # values that decide whether SMC-R is used and are not in the request
         self._beside = {}
 
@@ -116,9 +114,7 @@ class SmcR(DeviceTuning):
         return ("unsupported", reason) if reason else (None, "")
 
     def _too_old(self):
-        if not self._level:
-            self._level = [system.level(self.host)]
-        level = self._level[0]
+        level = system.level(self.host)
         if level is not None and (level.release, level.technology) < _FIRST_LEVEL:
             return "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % level.text
         return ""

@@ -299,6 +299,14 @@ def test_scripts_that_set_the_same_are_conflicts(host):
     assert [(one["file"], one["line"], one["wins"]) for one in record["conflicts"]] == [("/etc/rc.net", 1, "possible")]
 
 
+def test_boot_scripts_are_read_once_for_all_devices(host, monkeypatch):
+    host.fill("/etc/rc.net", "#!/bin/ksh\n")
+    read, seen = AixHost.read, []
+    monkeypatch.setattr(AixHost, "read", lambda self, path: seen.append(path) or read(self, path))
+    assert ent0(host, devices={"ent0": {"rx_hog": 5}, "sys0": {"maxuproc": 4096}})["changed"]
+    assert seen.count("/etc/rc.net") == 1
+
+
 @pytest.mark.parametrize(
     "devices, words",
     [

@@ -9,6 +9,7 @@ import pytest
 from aix import TUNABLES, AixHost, standin
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import tunables
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix.startup import parse_tunables
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_tunables import AixTunables
@@ -188,12 +189,48 @@ def test_a_file_that_tuncheck_refuses_is_left(host):
 
 def test_what_differs_between_file_and_command_is_said_and_left(host):
     put(host, NEXT_BOOT, 'no:\n\ttcp_nodelayack = "0"\n')
-    host.answers["no", "-x"] = Result(0, "tcp_nodelayack,0,0,1,0,1,boolean,D,\n", "")
+    host.answers["no", "-F"] = Result(0, "tcp_nodelayack,0,0,1,0,1,boolean,D,\n", "")
     record = only(ask(host, no__tcp_nodelayack=1))
     assert record["verdict"] == "drifted" and host.asked == []
     assert record["reason"] == (
         "/etc/tunables/nextboot has 0 for the next boot, and no -x says 1: nothing is set (force: true does)"
     )
+
+
+# how often the values are read
+
+
+def listings(host):
+    return [" ".join(argv) for argv in host.calls if argv[-1] == "-x"]
+
+
+def test_two_calls_show_all_tunables_of_a_command(host):
+    ask(host, True, no__tcp_fastlo=1, no__tcp_nodelayack=1, no__tcp_sendspace="64K", vmo__maxpermPCT=95)
+    assert sorted(listings(host)) == ["no -F -x", "no -x", "vmo -F -x", "vmo -x"]
+    assert not [argv for argv in host.calls if "-x" in argv[:-1]]
+
+
+def test_the_values_are_read_again_under_the_lock(host, monkeypatch):
+    lock = Journal.lock
+
+    def late(self):
+        lock(self)
+        host.tunables["rows"]["no"]["tcp_fastlo"][0] = "1"
+
+    monkeypatch.setattr(Journal, "lock", late)
+    assert not ask(host, no__tcp_fastlo=1)["failed"] and changes(host) == ["no -r -o tcp_fastlo=1"]
+
+
+def test_the_proof_is_a_look_of_its_own(host, monkeypatch):
+    act = AixTunables.set_together
+
+    def undone(self, subject, knobs):
+        act(self, subject, knobs)
+        host.tunables["rows"]["no"]["tcp_fastlo"][0] = "0"
+
+    monkeypatch.setattr(AixTunables, "set_together", undone)
+    result = ask(host, no__tcp_fastlo=1)
+    assert result["failed"] and "no.tcp_fastlo is 0, although 1 was written" in result["msg"]
 
 
 # types
@@ -476,6 +513,12 @@ def test_who_is_not_root(host):
         ask(host, no__tcp_fastlo=1)
 
 
+def test_a_listing_that_fails_does_not_mean_that_aix_lacks_the_tunables(host):
+    host.answers["no", "-F"] = Result(1, "", "stand-in: refused\n")
+    with pytest.raises(HostError, match="no -F -x: stand-in: refused"):
+        ask(host, no__tcp_fastlo=1)
+
+
 def test_a_workload_partition(host):
     host.wpar = "3"
     record = only(ask(host, no__tcp_fastlo=1))
@@ -496,7 +539,7 @@ def test_a_tunable_that_is_gone_since(host):
 
 
 def test_columns_that_are_not_understood_are_said(host):
-    host.answers["no", "-x"] = Result(0, "tcp_fastlo,0,0,0\n", "")
+    host.answers["no", "-F"] = Result(0, "tcp_fastlo,0,0,0\n", "")
     with pytest.raises(HostError, match="the columns of -x are not understood: tcp_fastlo,0,0,0"):
         ask(host, no__tcp_fastlo=1)
 
@@ -514,6 +557,14 @@ def test_lines_of_boot_scripts_are_conflicts(host):
     host.fill("/etc/rc.net", "#!/bin/ksh\n/usr/sbin/no -o tcp_fastlo=0 -o sb_max=1\necho no -o tcp_fastlo\n")
     (conflict,) = only(ask(host, no__tcp_fastlo=1))["conflicts"]
     assert (conflict["file"], conflict["line"], conflict["value"]) == ("/etc/rc.net", 2, "0")
+
+
+def test_boot_scripts_are_read_once_for_all_tunables(host, monkeypatch):
+    host.fill("/etc/rc.net", "#!/bin/ksh\n")
+    read, seen = AixHost.read, []
+    monkeypatch.setattr(AixHost, "read", lambda self, path: seen.append(path) or read(self, path))
+    assert ask(host, no__tcp_fastlo=1, no__tcp_nodelayack=1)["changed"]
+    assert seen.count("/etc/rc.net") == 1
 
 
 def test_calls_in_scripts():
@@ -548,7 +599,7 @@ def test_no_other_flags_and_programs_are_used(host):
     run(host, state="restored")
     assert {argv[0] for argv in host.calls} <= {*standin.COMMANDS, "ifconfig", "lsattr", "oslevel", "tuncheck", "uname"}
     flags = {word for argv in host.calls if argv[0] in standin.COMMANDS for word in argv if word.startswith("-")}
-    assert flags == {"-K", "-d", "-o", "-r", "-x"}
+    assert flags == {"-F", "-K", "-d", "-o", "-r", "-x"}
     assert {answers for argv, answers in host.asked if not argv.startswith("tuncheck")} == {"no\nno\n"}
 
 

@@ -68,6 +68,7 @@ def fact(host, own=None, others=None, group="", mine=2, **options):
     options.setdefault("physical", MACHINE)
     this = lpar("SAPAPP1", OWN if own is None else own, group)
     plant(host, file_of(others[:mine] + [this] + others[mine:], own=mine, **options))
+    capacity.capacity.cache_clear()
     return capacity.capacity(host, "Linux")
 
 
@@ -188,6 +189,7 @@ def test_damaged_lists_of_cpus_are_a_reason(host):
     host.fill(CPU + "/online", "what")
     assert "is not a CPU list" in capacity.capacity(host, "Linux")["why"]
     host.fill(CPU + "/online", "")
+    capacity.capacity.cache_clear()
     assert capacity.capacity(host, "Linux")["why"] == "the online CPUs are not known"
 
 
@@ -485,6 +487,13 @@ def test_the_row_of_a_partition_of_aix(tmp_path):
     host.answers["lparstat", "-i"] = Result(0, lparstat(SHARED), "")
     found = row(host, "AIX")
     assert found["verdict"] == "compliant" and found["reason"].startswith("entitled to 0.3 cores, 2 virtual processors")
+
+
+def test_facts_and_checks_of_one_call_ask_once(tmp_path):
+    host = AixHost(tmp_path)
+    host.answers["lparstat", "-i"] = Result(0, lparstat(SHARED), "")
+    assert facts.facts(host, "AIX")["capacity"]["sentence"] == row(host, "AIX")["reason"]
+    assert host.calls.count(["lparstat", "-i"]) == 1
 
 
 def test_a_dedicated_partition_of_aix(tmp_path):

@@ -5,9 +5,11 @@ import errno
 import os
 import pwd
 import stat
+import sys
 import tempfile
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import commands
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import host as _host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 
@@ -137,6 +139,22 @@ def test_commands_run_without_a_shell_in_the_c_locale(monkeypatch):
     done = Host().run(["sh", "-c", 'echo "$LC_ALL"; read line; echo bad >&2; exit 3'])
     assert done == (3, "C\n", "bad\n")
     assert Host().run(["printf", "%s", "$HOME; echo"]).out == "$HOME; echo"
+
+
+def test_a_command_has_an_input_only_for_its_answers(monkeypatch):
+    program = "import os, sys; print(os.path.realpath('/dev/fd/0')); print(sys.stdin.read())"
+    assert Host().run([sys.executable, "-c", program]).out == "/dev/null\n\n"
+    place, _end, read = Host().run([sys.executable, "-c", program], answers="yes\nno\n").out.partition("\n")
+    assert "pipe:" in place and read == "yes\nno\n\n"
+    start = commands.start
+
+    def late(*arguments, **options):
+        process = start(*arguments, **options)
+        process.wait()
+        return process
+
+    monkeypatch.setattr(commands, "start", late)
+    assert Host().run(["true"], answers="yes\n") == (0, "", "")
 
 
 def test_a_command_that_is_not_there_or_too_slow_is_one_sentence():

@@ -189,6 +189,21 @@ def test_a_temporary_file_of_limits_was_not_edited_by_someone(host):
     assert found["reason"].startswith("%s: ansible-playbook zpower.sap_tuning.rollback" % path)
 
 
+@pytest.mark.parametrize(
+    "path, tuning",
+    [
+        (drop_ins.FOLDERS[0] + "/.zpower-91-zpower-sap-tuning-rps.rules.k1ll3d", "rps"),
+        (places.UNITS + "/zpower-sap-tuning-probation-rps.service", "rps"),
+        (FOLDER + "/smc.pyz", "smc"),
+    ],
+)
+def test_a_file_without_marks_is_told_by_its_name_and_not_read(host, path, tuning):
+    os.makedirs(os.path.dirname(host.path(path)), exist_ok=True)
+    os.mkfifo(host.path(path))
+    found = left(host)[tuning, "files"]
+    assert found["verdict"] == "drifted" and found["undo"].endswith(tuning)
+
+
 def test_a_file_of_nobody_is_shown_and_left_alone(host):
     empty_file(host, FOLDER + "/notes.txt")
     found = left(host)
