@@ -121,6 +121,7 @@ def test_of_two_files_of_other_tools_the_later_one_counts(host):
     [
         ("zzz-site.conf", "@sapsys soft nofile 4096", "4096"),
         ("10-site.conf", "prdadm soft nofile 8192", "8192"),
+        ("zzz-site.conf", "@sapsys\tSoft\tNOFILE\t4096 files\r", "4096"),
     ],
 )
 def test_what_wins_over_our_file_is_drift(host, name, line, value):
@@ -131,6 +132,11 @@ def test_what_wins_over_our_file_is_drift(host, name, line, value):
     sentence = "/etc/security/limits.d/%s line 1 sets the soft limit of prdadm to %s after the stored value"
     assert sentence % (name, value) in found["reason"]
     assert found["after"]["next_boot"] == {"nofile": value}
+
+
+def test_words_for_no_limit_count_in_any_case(host):
+    host.fill("/etc/security/limits.d/99-sap.conf", "@sapsys - nofile Unlimited")
+    assert record(host, "nofile", True)["verdict"] == "compliant"
 
 
 def test_a_wildcard_never_wins_over_the_group(host):
