@@ -15,7 +15,8 @@ description:
   - It never changes a running device. The kernel takes a new number only while the device is offline, which ends its
     connections. The stored number acts at the next boot, or when an administrator sets the device offline and online;
     until then the verdict is V(pending_restart) with the words C(needs re-activation).
-  - A device that gets the number at boot anyway, such as HiperSockets by default, is left alone.
+  - A device that gets the number at boot anyway, such as HiperSockets by default, is left alone. So is one that chzdev
+    does not keep; it is V(drifted), with a sentence that says where to set the number.
   - MTU, size of the input buffers and number of queues are shown and never set.
   - A host without qeth devices is V(not_applicable), one without C(chzdev) V(unsupported).
 extends_documentation_fragment:
@@ -35,8 +36,7 @@ options:
     default: 128
 notes:
   - Kept by chzdev's file C(/etc/udev/rules.d/41-qeth-<bus id>.rules), whose bytes before are in the journal. The way
-    back restores them, or removes a file that was not there. A file of this name that chzdev has not written is left
-    alone.
+    back restores them. A file of this name that chzdev has not written is left alone.
   - The initial RAM disk is left alone (C(--no-root-update)). If the root file system is reached through the device,
     make it anew by hand.
 """

@@ -157,7 +157,7 @@ class Hiperdispatch(Machine):
 
 
 class Qeth(Machine):
-    """A device with an old number in chzdev's file, and one without a file."""
+    """A device with an old number in chzdev's file, and one without a number there."""
 
     name = "qeth"
     module = qeth
@@ -168,6 +168,7 @@ class Qeth(Machine):
         host.card("enc600", "0.0.0600", buffers=16)
         host.card("enc800", "0.0.0800", card="Virt.NIC QDIO")
         self.add(RULES % "0.0.0600", rules_text("0.0.0600", buffer_count="16", layer2="0"))
+        self.add(RULES % "0.0.0800", rules_text("0.0.0800"))
         self.add("/etc/machine-id", MACHINE_ID)
         return host
 

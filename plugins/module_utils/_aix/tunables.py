@@ -162,9 +162,9 @@ class Tunables:
         return live, said
 
     def _others(self, command, name):
-        """The lines of others; stanza info is AIX's own."""
+        """The lines of others that count; stanza info is AIX's own."""
         lines = assignments(self.text(NEXT_BOOT))
-        return {one[:3] for one in lines if one[0] != "info" and one[:2] != (command, name)}
+        return {one[:3] for one in lines if one[0] not in (None, "info") and one[:2] != (command, name)}
 
     def _change(self, command, words, name):
         # the first question is whether to change a restricted one, the next whether to run bosboot

@@ -136,6 +136,8 @@ class AixTunables(Tuning):
             reason = "this AIX has no command %s, or it shows none" % command
             return Subject(name, verdict="not_applicable", reason=reason)
         row = self.tunables.row(command, tunable)
+        if row is None and tunable in known:
+            raise HostError("%s -x lists %s, and does not tell its values" % (command, tunable))
         if row is None:
             others = [one for one in tunables.COMMANDS if one != command and self._knows(one, tunable)]
             if others:
@@ -160,7 +162,8 @@ class AixTunables(Tuning):
         entry, low, high = self._asked[name], number(row.low), number(row.high)
         value = number(entry["value"])
         if row.unit != "string" and None not in (low, high) and (value is None or not low <= value <= high):
-            raise InputError("values: %s: %s is out of range, %s to %s" % (name, entry["value"], row.low, row.high))
+            wrong = "no whole number such as 16384 or 16K" if value is None else "out of range"
+            raise InputError("values: %s: %s is %s, %s to %s" % (name, entry["value"], wrong, row.low, row.high))
         upward_only = row.kind == "I" and None not in (value, number(row.current)) and value < number(row.current)
         if not entry["stored"] and (row.kind == "R" or upward_only):
             raise InputError("values: %s: type %s takes it at boot only: leave out stored" % (name, row.kind))
@@ -169,7 +172,7 @@ class AixTunables(Tuning):
         """A rule must hold for the running values and for those of the next boot."""
         if low not in self._rows and high not in self._rows:
             return
-        for place, field in (("running", "current"), ("stored", "boot")):
+        for place, field, when in (("running", "current", "now"), ("stored", "boot", "at the next boot")):
             found = []
             for name in (low, high):
                 row = self._rows.get(name) or self.tunables.row(*name.split("."))
@@ -177,8 +180,8 @@ class AixTunables(Tuning):
                 found.append(number(asked or getattr(row, field, None)))
             if None not in found and found[0] + least > found[1]:
                 raise InputError(
-                    "values: %s would be %d and %s %d: the first has to be %s than the other"
-                    % (low, found[0], high, found[1], "less" if least else "not more")
+                    "values: %s, %s would be %d and %s %d: the first has to be %s than the other"
+                    % (when, low, found[0], high, found[1], "less" if least else "not more")
                 )
 
     def selects(self, name):
@@ -215,7 +218,7 @@ class AixTunables(Tuning):
         if self.restoring:
             return []
         found = [_OF_TYPES[row.kind]] if row.kind in _OF_TYPES else []
-        if not entry["stored"]:
+        if not entry["stored"] and self._plain(row.boot) != entry["value"]:
             found.append("only the running value is asked for: it is lost at the next boot")
         command, tunable = name.split(".")
         if command == "no" and tunable in tunables.OF_INTERFACES:
@@ -239,7 +242,8 @@ class AixTunables(Tuning):
         default, absent = self.same(stored, value, row.default), self._plain(stored.now) is None
         kept = default and absent or self.same(stored, stored.now, value)
         why = self._why_left(subject.name, row, entry)
-        if not all(map(_VALUE.match, [row.current, stored.now or "0"])):
+        texts, numbers = {row.current, stored.now} - {None, DEFAULT}, number(row.default) is not None
+        if any(not _VALUE.match(text) or (numbers and number(text) is None) for text in texts):
             why = "its value of now is not understood"
         if why:
             self._left[subject.name] = why
@@ -341,6 +345,11 @@ class AixTunables(Tuning):
         self.tunables.listed = {}  # the proof is a look of its own
         for knob in knobs:
             if not self.same(knob, found.get(knob.key), knob.wanted):
+                if not self.same(knob, found.get(knob.key), knob.now):
+                    # one that AIX has rounded would look like somebody else's
+                    with contextlib.suppress(HostError):
+                        put_back = self.tunables.set_running if knob.place == RUNNING else self.tunables.store
+                        put_back(command, tunable, knob.now)
                 values = tuple(self.show(knob, text) for text in (found.get(knob.key), knob.wanted))
                 raise HostError("%s (%s) is %s, and not %s, after %s" % (subject.name, knob.place, *values, said))
 

@@ -20,7 +20,7 @@ ZERO = (
     "zpower_confirm_within=0 has three meanings and is deprecated: write zpower_probation=only with rollback, "
     "zpower_probation=compare with verify, and zpower_confirm_within=unlimited otherwise"
 )
-SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances"}
+SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances", "values"}
 
 
 def module_options(

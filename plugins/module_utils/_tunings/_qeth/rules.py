@@ -29,10 +29,13 @@ def planned(device, number):
 
 
 def attributes(text):
-    """{attribute: value} that the text of a file of chzdev gives its device before it is online, and online itself."""
+    """{attribute: value} that the text of a file of chzdev gives its device before it is online, and online itself.
+
+    Of a device that is not to be online at boot, online=0 comes first.
+    """
     found = {}
     for _line, name, value in _writes(text, None):
-        if "online" not in found:
+        if found.get("online") != "1":
             found[name] = value
     return found
 

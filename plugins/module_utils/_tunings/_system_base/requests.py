@@ -172,7 +172,11 @@ class Socket(Request):
         return text in words.get(key, ())
 
     def _told(self):
-        return note_checks.shown(self.host, (self.name,)).get(self.name, {})
+        told = note_checks.shown(self.host, (self.name,))
+        if self.name not in told:
+            # in a chroot, systemctl ignores the question and reports success
+            raise HostError("systemctl does not tell the state of %s" % self.name)
+        return told[self.name]
 
     def refusal(self):
         try:
@@ -186,11 +190,11 @@ class Socket(Request):
 
     def knobs(self):
         told = self._told()
-        if told.get("UnitFileState") not in self._WORDS:
+        if told.get("LoadState") == "not-found":
             return []
         active = "active" if told.get("ActiveState") == "active" else "inactive"
         return [
-            Knob(self._ENABLED, STORED, self.name, self._ENABLED, told["UnitFileState"]),
+            Knob(self._ENABLED, STORED, self.name, self._ENABLED, told.get("UnitFileState") or "unknown"),
             Knob(self._ACTIVE, RUNNING, self.name, self._ACTIVE, active),
         ]
 
@@ -230,8 +234,8 @@ class Scheduler(Request):
     @classmethod
     def legible(cls, key, text):
         if key != "%s %s" % (cls._RULES, cls.name):
-            return bool(re.match(r"/sys/block/sd[a-z]+/queue/scheduler [a-z-]+\Z", "%s %s" % (key, text or "")))
-        found = re.search(r'="([a-z-]+)"\Z', text or "")
+            return bool(re.match(r"/sys/block/sd[a-z]+/queue/scheduler [\w-]+\Z", "%s %s" % (key, text or "")))
+        found = re.search(r'="([\w-]+)"\Z', text or "")
         return text is None or bool(found and text == cls._RULE % found.group(1))
 
     def _disks(self):

@@ -87,6 +87,20 @@ def of_role(name: str, **variables: Any) -> dict[str, Any]:
     return seen[0]
 
 
+def test_a_rollback_takes_back_the_whole_journal_and_not_only_what_is_asked_for_now(calls: list[dict[str, Any]]) -> None:
+    """A tunable that has left the inventory is in the journal still."""
+    asked = {
+        "aix_tunables_values": {"no.tcp_fastlo": {"value": 1, "reason": "trial"}},
+        "aix_device_attributes_devices": {"sys0": {"maxuproc": 4096}},
+        "qeth_devices": ["0.0.0600"],
+    }
+    names = ["aix_tunables", "aix_device_attributes", "qeth"]
+    run({"names": names}, **asked, zpower_rollback=True)
+    [call] = calls
+    given = [option for name in names for option in call["tunings"][name]]
+    assert not {"values", "devices"} & set(given)
+
+
 @pytest.mark.parametrize(
     "variables",
     [

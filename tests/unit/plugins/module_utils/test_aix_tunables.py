@@ -162,6 +162,22 @@ def test_a_second_writer_of_nextboot_is_noticed(host):
     )
 
 
+def test_a_second_writer_of_a_line_that_does_not_count_is_no_matter(host):
+    host.tunables["other_writer"] = ["no", "tcp_nodelayack", "1"]
+    put(host, NEXT_BOOT, 'no:\n\tsb_max = "1048576"\nno:\n\tsb_max = "7"\n')
+    work = standin.with_value
+
+    def also(text, *words):
+        return work(text, *words).replace('"7"', '"8"')
+
+    standin.with_value = also
+    try:
+        assert only(ask(host, no__tcp_nodelayack=1))["remarks"] == []
+    finally:
+        standin.with_value = work
+    assert '"8"' in text(host)
+
+
 def test_nothing_is_removed_from_a_file_that_changes_meanwhile(host, monkeypatch):
     host.tunables["after_d"] = "DEFAULT"
     ask(host, no__tcp_nodelayack=1)
@@ -372,14 +388,27 @@ def test_a_question_without_an_answer_ends_by_the_time_limit(host, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("line", ['""', '"STATIC"', '"0 1"', "x"])
+def test_a_stored_value_that_is_not_understood_is_left(host, line):
+    put(host, NEXT_BOOT, "no:\n\ttcp_nodelayack = %s\n" % line)
+    # what -x says of such a line is not known
+    host.answers["no", "-x"] = Result(0, "tcp_nodelayack,0,0,0,0,1,boolean,D,\n", "")
+    record = only(ask(host, no__tcp_nodelayack=1))
+    assert record["verdict"] == "observed" and record["reason"].endswith("its value of now is not understood")
+    assert host.asked == [] and not host.exists(FOLDER)
+
+
 # running only, next boot only
 
 
 def test_running_only_is_lost_at_the_next_boot(host):
     record = only(ask(host, no__tcp_fastlo={"value": 1, "stored": False}))
     assert record["verdict"] == "changed" and text(host) == FOUND
-    assert "only the running value is asked for: it is lost at the next boot" in record["remarks"]
+    lost = "only the running value is asked for: it is lost at the next boot"
+    assert lost in record["remarks"]
     assert run(host, state="restored")["changed"] and now(host, "no.tcp_fastlo") == "0" and not host.exists(FOLDER)
+    ask(host, no__tcp_fastlo=1)
+    assert lost not in only(ask(host, no__tcp_fastlo={"value": 1, "stored": False}))["remarks"]
 
 
 def test_next_boot_only_is_pending(host):
@@ -419,8 +448,17 @@ def test_the_middle_one_of_three_goes_between_the_others(host):
     "values, words",
     [
         ({"no__tcp_nodelayack": 2}, "values: no.tcp_nodelayack: 2 is out of range, 0 to 1"),
-        ({"no__tcp_nodelayack": "on"}, "values: no.tcp_nodelayack: on is out of range, 0 to 1"),
+        ({"no__tcp_nodelayack": "on"}, "no.tcp_nodelayack: on is no whole number such as 16384 or 16K, 0 to 1"),
+        ({"no__tcp_sendspace": "64k"}, "no.tcp_sendspace: 64k is no whole number such as 16384 or 16K, 4096 to "),
         ({"no__tcp_sendspace": "2M"}, "no.tcp_sendspace would be 2097152 and no.sb_max 1048576: the first has to be "),
+        (
+            {"no__tcp_sendspace": "2M", "no__sb_max": {"value": "4M", "stored": False}},
+            "values: at the next boot, no.tcp_sendspace would be 2097152 and no.sb_max 1048576",
+        ),
+        (
+            {"no__tcp_sendspace": "2M", "no__sb_max": {"value": "4M", "running": False}},
+            "values: now, no.tcp_sendspace would be 2097152 and no.sb_max 1048576",
+        ),
         ({"vmo__minfree": 1088}, "vmo.minfree would be 1088 and vmo.maxfree 1088: the first has to be less than"),
         ({"vmo__maxpermPCT": 80}, "vmo.maxclient% would be 90 and vmo.maxperm% 80"),
         ({"vmo__vpm_xvcpus": 2}, "values: vmo.vpm_xvcpus: vmo has no such tunable, but schedo has"),
@@ -584,6 +622,35 @@ def test_a_command_that_reports_success_and_does_nothing(host):
         "no.tcp_fastlo (stored) is absent, and not 1, after no -r -o tcp_fastlo=1: Setting tcp_fastlo to 1"
         in (result["msg"])
     )
+
+
+@pytest.mark.parametrize("place, flag", [("stored", "-r "), ("running", "")])
+def test_a_value_that_the_command_rounds_is_put_back(host, monkeypatch, place, flag):
+    change = standin.Aix.change
+
+    def rounding(self, command, options, name, value):
+        rounded = value == "65537" and ("-r" in options) is (place == "stored")
+        return change(self, command, options, name, "65536" if rounded else value)
+
+    monkeypatch.setattr(standin.Aix, "change", rounding)
+    result = ask(host, no__tcp_sendspace=65537)
+    said = "no.tcp_sendspace (%s) is 65536, and not 65537, after no %s-o tcp_sendspace=65537"
+    assert result["failed"] and said % (place, flag) in result["msg"]
+    assert text(host) == FOUND and now(host, "no.tcp_sendspace") == "16384"
+    assert not run(host, state="restored")["changed"] and not host.exists(FOLDER)
+
+
+def test_a_tunable_that_is_listed_and_not_told_is_no_unknown_one(host):
+    answer = host.run
+
+    def dying(argv, **more):
+        ends = "-x" in argv and argv != ["no", "-x"]
+        return Result(139, "sb_max,1,1,1,1,1,byte,D,\n", "Segmentation fault") if ends else answer(argv, **more)
+
+    host.run = dying
+    with pytest.raises(HostError, match="no -x lists tcp_fastlo, and does not tell its values"):
+        ask(host, no__tcp_fastlo=1)
+    assert host.asked == []
 
 
 def test_what_was_stored_is_put_back_if_the_running_value_is_refused(host):

@@ -5,7 +5,7 @@
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
 from basekernel import BaseHost
@@ -121,6 +121,7 @@ def test_of_two_files_of_other_tools_the_later_one_counts(host):
     [
         ("zzz-site.conf", "@sapsys soft nofile 4096", "4096"),
         ("10-site.conf", "prdadm soft nofile 8192", "8192"),
+        ("zzz-site.conf", "@sapsys\tSoft\tNOFILE\t4096 files\r", "4096"),
     ],
 )
 def test_what_wins_over_our_file_is_drift(host, name, line, value):
@@ -131,6 +132,11 @@ def test_what_wins_over_our_file_is_drift(host, name, line, value):
     sentence = "/etc/security/limits.d/%s line 1 sets the soft limit of prdadm to %s after the stored value"
     assert sentence % (name, value) in found["reason"]
     assert found["after"]["next_boot"] == {"nofile": value}
+
+
+def test_words_for_no_limit_count_in_any_case(host):
+    host.fill("/etc/security/limits.d/99-sap.conf", "@sapsys - nofile Unlimited")
+    assert record(host, "nofile", True)["verdict"] == "compliant"
 
 
 def test_a_wildcard_never_wins_over_the_group(host):
@@ -258,6 +264,40 @@ def test_a_socket_whose_state_could_not_come_back_is_refused(host, states, reaso
     assert (found["verdict"], found["reason"], host.log) == ("unsupported", reason, [])
 
 
+def test_a_socket_that_someone_else_has_masked_is_left_alone_and_named(host):
+    host.socket = ["disabled", "inactive"]
+    record(host, "uuidd.socket")
+    host.socket = ["masked", "inactive"]
+    found = only(run(host, state="restored", items=[]))
+    assert found["verdict"] == "drifted" and host.read(JOURNAL) is not None
+    assert found["reason"] == (
+        "uuidd.socket was changed by someone else and is left alone: it is masked, this collection set enabled, before "
+        "that it was disabled (force: true takes it back all the same)"
+    )
+    host.socket = ["enabled", "inactive"]
+    assert run(host, state="restored", items=[])["changed"] and host.socket == ["disabled", "inactive"]
+
+
+def test_a_socket_that_is_gone_is_forgotten(host):
+    host.socket = ["disabled", "inactive"]
+    record(host, "uuidd.socket")
+    host.socket = None
+    assert not run(host, state="restored", items=[])["failed"] and host.read(JOURNAL) is None
+
+
+@pytest.mark.parametrize("printed", ["", "Running in chroot, ignoring command 'show'\n"])
+def test_an_answer_of_systemctl_without_the_socket_forgets_nothing(host, monkeypatch, printed):
+    host.socket = ["disabled", "inactive"]
+    record(host, "uuidd.socket")
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "_systemctl", lambda *_words: Result(0, printed, ""))
+        sentence = "systemctl does not tell the state of uuidd.socket"
+        assert record(host, "uuidd.socket", True)["reason"] == sentence
+        result = run(host, state="restored", items=[])
+        assert result["failed"] and sentence in result["msg"]
+    assert run(host, state="restored", items=[])["changed"] and host.socket == ["disabled", "inactive"]
+
+
 def test_without_systemd_there_is_no_socket(host, monkeypatch):
     def refuse(*_words, **_more):
         raise HostError("cannot run systemctl: No such file or directory")
@@ -308,6 +348,13 @@ def test_the_scheduler_of_scsi_disks_is_set_kept_and_taken_back(host):
     assert host.log == [("/sys/block/sda/queue/scheduler", word) for word in ("none", "mq-deadline")]
     assert found["after"]["running"] == {"sda": "none", "sdb": "none"}
     assert found["after"]["stored"] == found["after"]["next_boot"] == {"io_scheduler": "none"}
+
+
+@pytest.mark.parametrize("text, first", [("none [bfq_2]", "bfq_2"), ("none [MQ]", "MQ")])
+def test_a_scheduler_with_an_odd_name_comes_back(host, text, first):
+    host.disk("sda", text)
+    assert only(run(host, True, items=["io_scheduler"]))["before"]["running"] == {"sda": first}
+    there_and_back_once(host, "io_scheduler")
 
 
 def test_old_kernels_have_noop(host):

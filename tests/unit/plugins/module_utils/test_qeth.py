@@ -112,8 +112,9 @@ def test_vswitch_gets_it_and_hipersockets_keep_their_default(host):
         VSWITCH: "pending_restart",
         HSI: "compliant",
     }
-    assert found[HSI]["after"]["next_boot"] == {"buffer_count": "128"} and found[HSI]["after"]["stored"] is None
-    assert [call[1] for call in host.calls] == [OSA, VSWITCH] and not host.exists(RULES % HSI)
+    assert found[HSI]["after"]["next_boot"] == {"buffer_count": "128"}
+    assert found[HSI]["after"]["stored"] == {"buffer_count": "unset"}
+    assert [call[1] for call in host.calls] == [OSA, VSWITCH] and host.read(RULES % HSI) == rules_text(HSI)
 
 
 def test_an_old_rule_with_16_is_replaced_on_hipersockets_too(host):
@@ -142,10 +143,9 @@ def test_the_way_back_restores_the_exact_bytes(host, first):
     assert os.stat(host.path(FILE)).st_mode & 0o777 == 0o640 and not host.exists(FOLDER + "/qeth.json")
 
 
-@pytest.mark.parametrize("first", [None, rules_text(OSA, buffer_count="16")])
+@pytest.mark.parametrize("first", [rules_text(OSA), rules_text(OSA, buffer_count="16")])
 def test_what_somebody_else_has_changed_since_is_left_and_named(host, first):
-    if first:
-        write(host, FILE, first)
+    write(host, FILE, first)
     run(host)
     # a second value of the same file, which a way back to the first bytes would lose
     theirs = rules_text(OSA, buffer_count="128", layer2="0")
@@ -167,7 +167,7 @@ def test_a_run_killed_behind_chzdev_is_taken_back(host):
     # the journal as it was before chzdev ran
     entry["ours"] = ['ATTR{[ccwgroup/%s]buffer_count}="128"\nATTR{[ccwgroup/%s]online}="1"\n' % (OSA, OSA)]
     write(host, journal, json.dumps(data))
-    assert run(host, state="restored")["changed"] and not host.exists(FILE)
+    assert run(host, state="restored")["changed"] and host.read(FILE) == rules_text(OSA)
 
 
 def test_a_checkpoint_returns_to_the_tuned_state(host):
@@ -178,7 +178,7 @@ def test_a_checkpoint_returns_to_the_tuned_state(host):
     run(host, state="restored", checkpoint="trial")
     assert host.data(FILE) == tuned
     run(host, state="restored")
-    assert not host.exists(FILE)
+    assert host.read(FILE) == rules_text(OSA)
 
 
 # failures
@@ -193,10 +193,9 @@ def test_a_number_that_reads_back_otherwise_is_a_failure_and_put_back(host):
     assert "41-qeth-0.0.0600.rules has 64 afterwards" in result["msg"] and host.read(FILE) == first
 
 
-@pytest.mark.parametrize("first", [None, rules_text(OSA, buffer_count="16")])
+@pytest.mark.parametrize("first", [rules_text(OSA), rules_text(OSA, buffer_count="16")])
 def test_an_error_of_chzdev_is_reported_and_its_half_file_put_back(host, first):
-    if first:
-        write(host, FILE, first)
+    write(host, FILE, first)
     host.lies = "fails"
     result = run(host)
     assert result["failed"] and "ended with 15: chzdev: Could not write file" in result["msg"]
@@ -211,9 +210,37 @@ def test_a_file_that_chzdev_has_not_written_is_left_alone(host):
     assert host.read(FILE) == theirs and host.calls == []
 
 
+def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
+    # chzdev -p would make a file that takes the device offline at boot, and -e one without its other settings
+    assert host.run(["chzdev", OSA, "buffer_count=128", "-p"]).rc == 0
+    host.remove(FILE)
+    host.run(["chzdev", OSA, "buffer_count=128", "-p"])
+    assert host.read(FILE) == rules_text(OSA, online="0", buffer_count="128")
+    host.remove(FILE)
+    host.calls.clear()
+    before = everything(host)
+    for check in (True, False):
+        result = run(host, check)
+        found = only(result)
+        assert found["verdict"] == "drifted" and not result["changed"] and not result["failed"]
+        assert found["reason"] == (
+            "there is no %s: chzdev does not keep this device, and a file that it makes now would not have its other "
+            "settings, such as layer2: set buffer_count to 128 where it is configured, or let chzdev keep all of it "
+            "first" % FILE
+        )
+    assert host.calls == [] and everything(host) == before
+
+
+def test_a_device_that_is_to_be_offline_after_a_boot_stays_so(host):
+    write(host, FILE, rules_text(OSA, online="0", layer2="0"))
+    found = only(run(host))
+    assert found["after"]["stored"] == {"buffer_count": "128"}
+    assert host.read(FILE) == rules_text(OSA, online="0", layer2="0", buffer_count="128")
+
+
 def test_a_damaged_journal_reaches_no_file(host):
     tuning = Qeth(host, {"state": "restored", "devices": ["auto"], "buffer_count": 128})
-    assert tuning.legible(FILE, None) and tuning.legible(FILE, "caf\xe9")
+    assert not tuning.legible(FILE, None) and tuning.legible(FILE, "caf\xe9")
     assert not tuning.legible("/etc/udev/rules.d/41-qeth-../../passwd.rules", "x")
     assert not tuning.legible(FILE + "\n", "x") and not tuning.legible(FILE, "\u20ac")
     assert tuning.observe("../../passwd").knobs == []
@@ -243,7 +270,7 @@ def test_a_host_without_a_device_or_without_chzdev_says_so(tmp_path):
     lacking.fill("/usr/sbin/chzdev", "")
     run(lacking)
     lacking.remove("/usr/sbin/chzdev")
-    assert run(lacking, state="restored")["changed"] and not lacking.exists(FILE)
+    assert run(lacking, state="restored")["changed"] and lacking.read(FILE) == rules_text(OSA)
 
 
 def test_devices_are_named_by_bus_id_interface_glob_or_card(host):
@@ -279,8 +306,11 @@ def conflict_of(host, **changes):
 def test_of_two_rules_for_one_device_the_first_that_sets_it_online_decides(host):
     first, last = "/etc/udev/rules.d/40-site.rules", "/etc/udev/rules.d/51-qeth-%s.rules" % OSA
     write(host, last, 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="16"\n' % OSA)
+    host.remove(FILE)
+    assert only(run(host, check=True))["before"]["next_boot"] == {"buffer_count": "16"}
+    write(host, FILE, rules_text(OSA))
     found = only(run(host, check=True))
-    assert [found[at]["next_boot"]["buffer_count"] for at in ("before", "after")] == ["16", "128"]
+    assert [found[at]["next_boot"]["buffer_count"] for at in ("before", "after")] == ["64", "128"]
     assert found["conflicts"] == [{"what": "udev rule", "file": last, "line": 1, "value": "16", "wins": "no"}]
     assert only(run(host))["verdict"] == "pending_restart"
     other = 'SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="32", ATTR{online}="1"\n'
@@ -297,8 +327,9 @@ def test_a_rule_of_someone_else_with_the_number_is_enough(host):
     found = only(run(host))
     assert found["after"]["next_boot"] == {"buffer_count": "128"}
     # the text differs from the number, so chzdev's file says it too
-    assert host.exists(FILE)
+    assert host.read(FILE) == rules_text(OSA, buffer_count="128")
     run(host, state="restored")
+    host.remove(FILE)
     write(host, path, 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="128"\n' % OSA)
     host.calls.clear()
     assert only(run(host))["verdict"] == "pending_restart" and host.calls == [] and not host.exists(FILE)
