@@ -87,7 +87,9 @@ def of_role(name: str, **variables: Any) -> dict[str, Any]:
     return seen[0]
 
 
-def test_a_rollback_takes_back_the_whole_journal_and_not_only_what_is_asked_for_now(calls: list[dict[str, Any]]) -> None:
+def test_a_rollback_takes_back_the_whole_journal_and_not_only_what_is_asked_for_now(
+    calls: list[dict[str, Any]],
+) -> None:
     """A tunable that has left the inventory is in the journal still."""
     asked = {
         "aix_tunables_values": {"no.tcp_fastlo": {"value": 1, "reason": "trial"}},
