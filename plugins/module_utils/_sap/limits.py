@@ -26,7 +26,6 @@ def of_session(host, user, item, kind, own=None):
             continue
         for number, line in enumerate(read_text(host, path).splitlines(), 1):
             fields = line.split("#")[0].split()
-            # as parse_config_file() of pam_limits.c reads it: words in any case, and more of them than it needs
             if len(fields) > 3 and fields[1].lower() in ("-", kind) and fields[2].lower() == item:
                 rank = 3 if fields[0] == user else 2 if fields[0] in groups else 1 if fields[0] == "*" else 0
                 found += [(rank, Entry(path, number, fields[3].lower()))] if rank else []

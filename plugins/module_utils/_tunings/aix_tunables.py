@@ -162,7 +162,7 @@ class AixTunables(Tuning):
         entry, low, high = self._asked[name], number(row.low), number(row.high)
         value = number(entry["value"])
         if row.unit != "string" and None not in (low, high) and (value is None or not low <= value <= high):
-            wrong = "no whole number such as 16384 or 16K" if value is None else "out of range"
+            wrong = "no number like 16K" if value is None else "out of range"
             raise InputError("values: %s: %s is %s, %s to %s" % (name, entry["value"], wrong, row.low, row.high))
         upward_only = row.kind == "I" and None not in (value, number(row.current)) and value < number(row.current)
         if not entry["stored"] and (row.kind == "R" or upward_only):
@@ -172,7 +172,7 @@ class AixTunables(Tuning):
         """A rule must hold for the running values and for those of the next boot."""
         if low not in self._rows and high not in self._rows:
             return
-        for place, field, when in (("running", "current", "now"), ("stored", "boot", "at the next boot")):
+        for place, field in (("running", "current"), ("stored", "boot")):
             found = []
             for name in (low, high):
                 row = self._rows.get(name) or self.tunables.row(*name.split("."))
@@ -180,8 +180,8 @@ class AixTunables(Tuning):
                 found.append(number(asked or getattr(row, field, None)))
             if None not in found and found[0] + least > found[1]:
                 raise InputError(
-                    "values: %s, %s would be %d and %s %d: the first has to be %s than the other"
-                    % (when, low, found[0], high, found[1], "less" if least else "not more")
+                    "values: %s would be %d and %s %d: the first has to be %s than the other (%s)"
+                    % (low, found[0], high, found[1], "less" if least else "not more", place)
                 )
 
     def selects(self, name):
@@ -347,8 +347,8 @@ class AixTunables(Tuning):
             if not self.same(knob, found.get(knob.key), knob.wanted):
                 if not self.same(knob, found.get(knob.key), knob.now):
                     # one that AIX has rounded would look like somebody else's
+                    put_back = self.tunables.set_running if knob.place == RUNNING else self.tunables.store
                     with contextlib.suppress(HostError):
-                        put_back = self.tunables.set_running if knob.place == RUNNING else self.tunables.store
                         put_back(command, tunable, knob.now)
                 values = tuple(self.show(knob, text) for text in (found.get(knob.key), knob.wanted))
                 raise HostError("%s (%s) is %s, and not %s, after %s" % (subject.name, knob.place, *values, said))

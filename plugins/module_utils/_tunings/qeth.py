@@ -32,8 +32,7 @@ _REACTIVATION = (
 
 # {whether there is a file: why it is left alone}. A new one would have online=0: see cfg_mod_settings() in chzdev.c
 _LEFT = {
-    False: "there is no %s: chzdev does not keep this device, and a file that it makes now would not have its other "
-    "settings, such as layer2: set buffer_count to %s where it is configured, or let chzdev keep all of it first",
+    False: "there is no %s, so chzdev does not keep this device: set buffer_count to %s where it is configured",
     True: "%s was not written by chzdev (its first line tells) and is left alone: set buffer_count to %s there by hand",
 }
 

@@ -29,10 +29,7 @@ def planned(device, number):
 
 
 def attributes(text):
-    """{attribute: value} that the text of a file of chzdev gives its device before it is online, and online itself.
-
-    Of a device that is not to be online at boot, online=0 comes first.
-    """
+    """{attribute: value} that a file of chzdev gives its device before online=1, and online itself (0 comes first)."""
     found = {}
     for _line, name, value in _writes(text, None):
         if found.get("online") != "1":

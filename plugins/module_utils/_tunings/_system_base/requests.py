@@ -173,8 +173,7 @@ class Socket(Request):
 
     def _told(self):
         told = note_checks.shown(self.host, (self.name,))
-        if self.name not in told:
-            # in a chroot, systemctl ignores the question and reports success
+        if self.name not in told:  # in a chroot, systemctl prints nothing and reports success
             raise HostError("systemctl does not tell the state of %s" % self.name)
         return told[self.name]
 

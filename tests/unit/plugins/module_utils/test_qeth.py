@@ -224,9 +224,7 @@ def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
         found = only(result)
         assert found["verdict"] == "drifted" and not result["changed"] and not result["failed"]
         assert found["reason"] == (
-            "there is no %s: chzdev does not keep this device, and a file that it makes now would not have its other "
-            "settings, such as layer2: set buffer_count to 128 where it is configured, or let chzdev keep all of it "
-            "first" % FILE
+            "there is no %s, so chzdev does not keep this device: set buffer_count to 128 where it is configured" % FILE
         )
     assert host.calls == [] and everything(host) == before
 
