@@ -39,7 +39,7 @@ printf '%s' '{FOUND}' > {FILE}
 
 @pytest.fixture
 def card(host):
-    host.check_output(PLANT.replace("%", "%%"))
+    host.check_output(PLANT)
     yield
     # lazily: a connection that began meanwhile is served by a program of this /usr/sbin
     host.check_output(f"umount -l /sys/class/net /usr/sbin && rm -rf /tmp/qeth {FILE}")
