@@ -89,7 +89,7 @@ def test_every_item_of_a_note_is_set_or_observed_or_has_a_reason() -> None:
     }
     tables |= {
         (note, f"`{request.name}`")
-        for request in system_base.REQUESTS.values()
+        for request in system_base.REQUESTS
         for row in note_checks.ROWS
         for one in row.asked
         if row.subject == request.row
@@ -97,7 +97,7 @@ def test_every_item_of_a_note_is_set_or_observed_or_has_a_reason() -> None:
     }
     # its size is no sysctl, and so in no such table
     assert named - {("941735", "`/dev/shm`")} == tables
-    assert {cells[2].strip("`") for cells in found} - {""} == {*system_base.ITEMS} - {system_base.HUGE}
+    assert {cells[2].strip("`") for cells in found} - {""} == {*system_base.ITEMS} - {system_base.HugePages.name}
     assert {cells[3].strip("`") for cells in found} - {""} == {row.subject for row in note_checks.ROWS}
 
 

@@ -6,7 +6,6 @@ It is the tool that runs and has the value in its configuration. At boot systemd
 sapconf or saptune (the order of their unit files).
 """
 
-import functools
 import re
 
 from ..._host.drop_ins import assignments
@@ -22,7 +21,6 @@ from ..._machine.other_settings import (
     tuned,
 )
 from .._system import sysctl_path
-from .shared_memory import POINT
 from .values import DIRTY
 
 SAPCONF = "/etc/sysconfig/sapconf"
@@ -56,10 +54,6 @@ def ratio_of(name):
     return name.replace("_bytes", "_ratio") if name.startswith(DIRTY + "_") else None
 
 
-def is_ratio(text):
-    return text.startswith(RATIO)
-
-
 def _pattern(name):
     """The lines of a profile, unit or script that set a sysctl; tuned's plugin vm leaves out the vm."""
     path, dotted = re.escape(sysctl_path(name)), re.escape(name).replace(r"\.", "[./]")
@@ -71,49 +65,32 @@ def _pattern(name):
     return re.compile(line % (numbers, path, dotted, numbers))
 
 
-class OtherSettings:
-    """host: a Once; own: the file of this collection for sysctls. An item is a sysctl, POINT or HUGE."""
+def of_sysctl(host, item, own):
+    """Other settings of a sysctl, as conflict(). host: a Once; own: the file of this collection for sysctls."""
+    found = of_system(host, SystemKnob(item, sysctl_path(item), _pattern(item), own))
+    ratio = ratio_of(item)
+    for other in of_system(host, SystemKnob(ratio, sysctl_path(ratio), _pattern(ratio), own)) if ratio else ():
+        found.append(dict(other, value=RATIO + other["value"] if other["value"] else None))
+    return found + _of_sapconf(host, item)
 
-    def __init__(self, host, own):
-        self._host = host
-        self._own = own
-        # the same files for each knob
-        self.conflicts = functools.lru_cache(maxsize=None)(self._conflicts)
-        self.tool = functools.lru_cache(maxsize=None)(self._tool)
 
-    def _conflicts(self, item):
-        """Other settings of an item, as conflict() with its name."""
-        return [dict(other, item=item) for other in self._find(item)]
+def of_hugepages(host):
+    """Other settings of transparent hugepages, as conflict()."""
+    setting = command_line(host, HUGE)
+    found = [conflict("kernel command line", setting, "no")] if setting else []
+    others = of_system(host, SystemKnob(None, HUGE_FILE, _SETS_HUGE, ""))
+    return found + [other for other in others if not _OF_ARM(other["file"])] + _of_sapconf(host, HUGE)
 
-    def _find(self, item):
-        if item == POINT:
-            tool = self.tool(POINT)
-            return [conflict(tool[0], tool[1], "yes", effect="sets the size")] if tool else []
-        found = self._of_hugepages() if item == HUGE else self._of_sysctl(item)
-        setting = sapconf(self._host).get(item)
-        return found + ([conflict("sapconf", setting, "yes")] if setting else [])
 
-    def _of_hugepages(self):
-        setting = command_line(self._host, HUGE)
-        found = [conflict("kernel command line", setting, "no")] if setting else []
-        others = of_system(self._host, SystemKnob(None, HUGE_FILE, _SETS_HUGE, ""))
-        return found + [other for other in others if not _OF_ARM(other["file"])]
+def _of_sapconf(host, item):
+    setting = sapconf(host).get(item)
+    return [conflict("sapconf", setting, "yes")] if setting else []
 
-    def _of_sysctl(self, item):
-        found = of_system(self._host, self._knob(item))
-        for other in of_system(self._host, self._knob(ratio_of(item))) if ratio_of(item) else ():
-            found.append(dict(other, value=RATIO + other["value"] if other["value"] else None))
-        return found
 
-    def _knob(self, name):
-        return SystemKnob(name, sysctl_path(name), _pattern(name), self._own)
-
-    def _tool(self, item):
-        """(saptune, sapconf or tuned, Setting) of the tool that is in charge of an item, or None."""
-        if item == POINT:
-            return of_shared_memory(self._host)
-        found = (in_charge(self._host, item, _pattern(name)) for name in (item, ratio_of(item)) if name)
-        return next((tool for tool in found if tool), None)
+def tool_of_sysctl(host, item):
+    """As in_charge(), for a sysctl in either of its forms."""
+    found = (in_charge(host, name, _pattern(name)) for name in (item, ratio_of(item)) if name)
+    return next((tool for tool in found if tool), None)
 
 
 def sapconf(host):

@@ -18,8 +18,8 @@ from ..._machine.other_settings import Setting, SystemKnob, conflict, of_system,
 from ..._sap import limits
 from ..._sap.instances import instances
 from .others import SAPCONF, in_charge
+from .topics import HEADER, NO_SOURCE, Topic
 
-HEADER = "# What SAP asks of the system, kept by zpower.sap_tuning.system_base: change it there, not here.\n"
 _DEFAULT = "its default"
 # read after saptune-*, sapconf-nofile.conf and 99-sap.conf of sap_install
 _LOGIN = "/etc/security/limits.d/zz-zpower-sap-tuning-system-base.conf"
@@ -28,40 +28,25 @@ _DROP_IN = re.compile(re.escape(UNITS) + r"/(SAP[A-Z][A-Z0-9]{2}_[0-9]{2}\.servi
 _LIMIT = "(?:@sapsys - nofile|\\[Service\\]\nLimitNOFILE=)"
 
 
-class Request:
-    """One subject. row: that of note_checks with its values. files: {item: (DropIn, block)} of its stored knobs.
+class Request(Topic):
+    """A Topic of one part. row: that of note_checks with its values. hindrance(): as refusal()."""
 
-    Each one has also wanted(knob): the text that it should have; right(value): whether a value at boot is what SAP asks
-    for; legible(key, text): see Tuning. restart: see Subject.
-    """
+    row = ""
 
-    name = row = ""
-    restart = None
-
-    def __init__(self, host, once, release):
-        self.host = host
-        # for what does not change while a run works
-        self.once = once
-        self.asked = note_checks.asked_of(next(row for row in note_checks.ROWS if row.subject == self.row), release)
-        self.files = {}
+    def __init__(self, tuning):
+        super().__init__(tuning)
+        row = next(row for row in note_checks.ROWS if row.subject == self.row)
+        asked = note_checks.asked_of(row, tuning.release)
+        if asked:
+            self.asked, self.source = {self.name: asked.words}, asked.source
 
     def refusal(self):
-        """(verdict, reason) if the subject cannot be set on a host with a value for its release, else (None, "")."""
-        return None, ""
+        if self.host.capture:
+            return "unknown", "not judged in a capture; what it holds of %s is a row of the platform" % self.row
+        return self.hindrance() if self.asked else ("not_applicable", NO_SOURCE % self.tuning.release)
 
-    def knobs(self):
-        """The knobs that are in no drop-in file."""
-        return []
-
-    def tool(self):
-        """As OtherSettings.tool()."""
-
-    def set(self, knob):
-        """What is to be done for a wanted value beside writing it to the knob's file. Raises HostError."""
-
-    def wrong(self, knobs):
-        """What is not as asked for: words after which the wanted value follows."""
-        found = [knob for knob in knobs if knob.now is not None and knob.now != self.wanted(knob)]
+    def wrong(self, subject, part):
+        found = [knob for knob in subject.knobs if knob.now is not None and knob.now != self.wanted(knob)]
         return ["%s is %s" % (knob.item, knob.now) for knob in found]
 
 
@@ -71,9 +56,9 @@ class OpenFiles(Request):
     name = row = "nofile"
     restart = "instance"
 
-    def __init__(self, host, once, release):
-        super().__init__(host, once, release)
-        found = instances(once)
+    def __init__(self, tuning):
+        super().__init__(tuning)
+        host, found = self.host, instances(self.once)
         self._users = sorted({one.user for one in found}) or ["<sid>adm"]
         # those of instances that are gone can be taken back
         paths = ["%s/%s" % (folder, _LAST) for folder in host.glob(UNITS, "SAP*.service.d")]
@@ -87,7 +72,7 @@ class OpenFiles(Request):
         known = key == "%s nofile" % _LOGIN or _DROP_IN.match(key)
         return bool(known) and (text is None or bool(re.match(_LIMIT + r" ?[0-9]+\Z", text)))
 
-    def refusal(self):
+    def hindrance(self):
         most = int_or_none(self.host.value("/proc/sys/fs/nr_open"))
         if most is not None and most < note_checks.FILES:
             return "unsupported", "fs.nr_open is %d: pam_limits would refuse logins with a higher limit" % most
@@ -105,7 +90,7 @@ class OpenFiles(Request):
     def _low(self, item, stored):
         """[(whose limit, Entry)] of those that are too low at the next start; an Entry without a file: the default."""
         last = {who: (entries or [limits.Entry("", 0, "")])[-1] for who, entries in self._entries(item, stored).items()}
-        return [(who, entry) for who, entry in last.items() if not self.right(entry.value)]
+        return [(who, entry) for who, entry in last.items() if not self.right(item, entry.value)]
 
     def conflicts(self):
         found = {}
@@ -118,15 +103,13 @@ class OpenFiles(Request):
         others = [(item, entry, wins) for (item, entry), wins in found.items() if entry.line]
         return [conflict(kinds[item], entry, wins, item=item) for item, entry, wins in others]
 
-    @staticmethod
-    def right(value):
+    def right(self, item, value):
         return _lowest(value) >= note_checks.FILES
 
     def wanted(self, knob):
         return ("@sapsys - nofile %d" if knob.item == self.name else "[Service]\nLimitNOFILE=%d") % note_checks.FILES
 
-    def boot_value(self, item, text):
-        """As KernelTuning.boot_value()."""
+    def boot_value(self, item, text, conflicts):
         low = self._low(item, text is not None)
         said = "%s line %d sets the %s to %s after the stored value"
         lost = [said % (entry.file, entry.line, who, entry.value) for who, entry in low if text is not None]
@@ -134,16 +117,18 @@ class OpenFiles(Request):
 
     def set(self, knob):
         if knob.item == self.name or not self.host.exists("/run/systemd/system"):
-            return
+            return False
+        drop_in, block = self.files[knob.item]
+        drop_in.put(block, knob.wanted)
         try:
             note_checks.systemctl(self.host, "daemon-reload")
         except HostError:
-            drop_in, block = self.files[knob.item]
             drop_in.put(block, knob.now)
             raise
+        return True
 
-    def wrong(self, knobs):
-        low = [pair for knob in knobs for pair in self._low(knob.item, knob.now is not None)]
+    def wrong(self, subject, part):
+        low = [pair for knob in subject.knobs for pair in self._low(knob.item, knob.now is not None)]
         return ["the %s is %s" % (who, entry.value or _DEFAULT) for who, entry in low]
 
 
@@ -177,7 +162,7 @@ class Socket(Request):
             raise HostError("systemctl does not tell the state of %s" % self.name)
         return told[self.name]
 
-    def refusal(self):
+    def hindrance(self):
         try:
             told = self._told()
         except HostError as error:
@@ -202,8 +187,7 @@ class Socket(Request):
         starts = ("enable", "start", self.name)
         return [dict(one, value="active" if one["value"] in starts else "inactive", item=self.name) for one in found]
 
-    @staticmethod
-    def right(value):
+    def right(self, item, value):
         return value in ("enabled", "active")
 
     def wanted(self, knob):
@@ -211,6 +195,7 @@ class Socket(Request):
 
     def set(self, knob):
         note_checks.systemctl(self.host, self._WORDS[knob.wanted], self.name)
+        return True
 
 
 class Scheduler(Request):
@@ -226,9 +211,9 @@ class Scheduler(Request):
         r"""|^IO_SCHEDULER\s*=\s*["']?([\w-][\w, -]*)"""
     )
 
-    def __init__(self, host, once, release):
-        super().__init__(host, once, release)
-        self.files = {self.name: (DropIn(host, self._RULES, HEADER), self.name)}
+    def __init__(self, tuning):
+        super().__init__(tuning)
+        self.files = {self.name: (DropIn(self.host, self._RULES, HEADER), self.name)}
 
     @classmethod
     def legible(cls, key, text):
@@ -244,14 +229,14 @@ class Scheduler(Request):
         found = {path: self.host.value(path) for path in map("/sys/block/%s/queue/scheduler".__mod__, names)}
         return {path: text for path, text in found.items() if text}
 
-    def refusal(self):
+    def hindrance(self):
         return (None, "") if self._disks() else ("not_applicable", "there is no SCSI disk (sd)")
 
     def knobs(self):
         disks = self._disks().items()
         return [Knob(path, RUNNING, path.split("/")[3], self.name, note_checks.in_force(text)) for path, text in disks]
 
-    def tool(self):
+    def tool(self, part):
         return in_charge(self.once, self.name, self._SETS)
 
     def conflicts(self):
@@ -271,18 +256,17 @@ class Scheduler(Request):
             found.append(dict(other, what="sapconf" if other["file"] == SAPCONF else other["what"]))
         return [dict(other, item=self.name) for other in found]
 
-    @staticmethod
-    def right(value):
+    def right(self, item, value):
         # a tool has a list, of which it takes the first one that there is
         return set(re.findall(r"[\w-]+", value)) <= set(note_checks.NONE)
 
     def wanted(self, knob):
         disks = self._disks()
-        if knob.place == RUNNING and self.right(knob.now):
+        if knob.place == RUNNING and self.right(knob.item, knob.now):
             return knob.now
         texts = [disks.get(knob.key, "")] if knob.place == RUNNING else disks.values()
         word = "noop" if any(re.search(r"\bnoop\b", text) for text in texts) else "none"
         return word if knob.place == RUNNING else self._RULE % word
 
 
-REQUESTS = {one.name: one for one in (OpenFiles, Socket, Scheduler)}
+REQUESTS = (OpenFiles, Socket, Scheduler)

@@ -27,15 +27,12 @@ _KEPT = ("nosuid", "nodev", "noexec")
 
 
 class Fstab:
-    """The line of a mount point in /etc/fstab, with the methods of a DropIn. All other bytes of the file are kept."""
+    """The line of a mount point in /etc/fstab, with block() and put() of a DropIn; the other bytes stay."""
 
     path = FSTAB
 
     def __init__(self, host):
         self._host = host
-
-    def usable(self):
-        return self._host.exists(self.path)
 
     def block(self, point):
         """The line without its end; None if there is none. Of several lines the last one is meant."""
@@ -68,6 +65,11 @@ def fields(line):
     """The fields of a line of fstab or /proc/mounts; none of a comment."""
     words = line.split()
     return [] if words and words[0].startswith("#") else words
+
+
+def in_gib(size):
+    """A number of KiB, or its text, for people."""
+    return "%.1f GiB" % (int(size) / 1048576.0)
 
 
 class SharedMemory:

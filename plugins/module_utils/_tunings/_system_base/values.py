@@ -46,7 +46,9 @@ def _numbers(text):
 
 
 # Values of one subject. releases: beginnings of "SLES 15"; an empty text is every Linux. source: of the values.
-Row = namedtuple("Row", "subject releases source asked")
+class Row(namedtuple("Row", "subject releases source asked")):
+    def is_for(self, release):
+        return any(not one or (release + " ").startswith(one + " ") for one in self.releases)
 
 
 def _at_least(name, value, default=None, least=None):
@@ -118,27 +120,3 @@ def release(host):
     name = RELEASES.get(found.get("id"))
     major = (found.get("version") or "").partition(".")[0]
     return "%s %s" % (name, major) if name else found.get("name") or "this Linux"
-
-
-def row_of(subject, of_release):
-    """The Row of a subject for a release; None if no source names a value."""
-    for row in ROWS:
-        begins = any(not one or (of_release + " ").startswith(one + " ") for one in row.releases)
-        if row.subject == subject and begins:
-            return row
-    return None
-
-
-def of_releases(subject):
-    """Whether the values of a subject depend on the release."""
-    return any("" not in row.releases for row in ROWS if row.subject == subject)
-
-
-def all_asked(subject):
-    """{sysctl: Asked} of a subject for any release; for the way back, on which the system may be newer."""
-    return {asked.name: asked for row in reversed(ROWS) if row.subject == subject for asked in row.asked}
-
-
-def subject_of(name):
-    """The subject that a sysctl belongs to."""
-    return next(row.subject for row in ROWS if any(asked.name == name for asked in row.asked))

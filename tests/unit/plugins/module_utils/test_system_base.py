@@ -412,6 +412,16 @@ def test_a_journal_with_other_values_is_refused(host, key, text):
     assert not tuning.legible(key, text)
 
 
+def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
+    present(host)
+    host.fill(
+        JOURNAL, host.read(JOURNAL).replace('"subject": "kernel.pid_max"', '"subject": "kernel.no_max"').rstrip("\n")
+    )
+    back = run(host, state="restored")
+    assert not back["failed"]
+    assert host.value(path_of(MAPS)) == "65530"
+
+
 def test_all_values_of_a_real_journal_are_legible(host):
     present(host, items=list(ITEMS))
     before = host.read(JOURNAL)
