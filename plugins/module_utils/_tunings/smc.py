@@ -79,7 +79,7 @@ class Smc(ProfileTuning):
             )
 
     def selects(self, name):
-        return self.network.selects(name) if self.network.owns(name) else super().selects(name)
+        return self.network.owns(name) or super().selects(name)
 
     def observe(self, name):
         if self.network.owns(name):
@@ -220,11 +220,6 @@ class Smc(ProfileTuning):
         if self.network.owns_key(knob.key):
             return self.network.same(knob, one, other)
         return value_of(one) == value_of(other) if knob.place == STORED else one == other
-
-    def show(self, knob, text):
-        if self.network.owns_key(knob.key):
-            return self.network.show(knob, text)
-        return super().show(knob, text)
 
     def value(self, knob, text):
         if self.network.owns_key(knob.key):

@@ -91,8 +91,6 @@ class Network:
     def owns(self, name):
         return name in (KERNEL, PNET_IDS, UEIDS)
 
-    selects = owns
-
     def owns_key(self, key):
         return self.service.owns(key) or key.startswith(("smc pnet ", "smc ueid ", MODULES + " "))
 
@@ -366,9 +364,6 @@ class Network:
         if match:
             return entry_text((match.group(1), int(match.group(2))))
         return _PRESENT if _UEID_LINE.match(text) else "edited by hand"
-
-    def show(self, knob, text):
-        return "absent" if text is None else self.value(knob, text)
 
     def explain(self, knob, now):
         if knob.place == RUNNING and now is None:

@@ -40,8 +40,8 @@ class KernelSide(Tuning):
         self.network = Network(host, params)
         self.drop_ins = self.network.drop_ins
         for name in ("select", "selects", "want", "set", "boot", "legible", "marked"):
-            setattr(self, name, getattr(self.network, {"select": "subjects"}.get(name, name)))
-        for name in ("same", "show", "value", "explain"):
+            setattr(self, name, getattr(self.network, {"select": "subjects", "selects": "owns"}.get(name, name)))
+        for name in ("same", "value", "explain"):
             setattr(self, name, getattr(self.network, name))
 
     def observe(self, name):
