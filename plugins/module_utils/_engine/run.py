@@ -57,7 +57,8 @@ class Run:
                 if self.restoring:
                     ended = [] if errors else self.back.ended_leases({subject.name for subject in subjects})
                     # a service that is killed in between starts again and ends its lease
-                    self.back.forget(self._settled(after))
+                    for journal, keys in self._settled(after):
+                        journal.forget(keys)
                     for lease in ended:
                         lease.end()
                 elif self._changes_lease():

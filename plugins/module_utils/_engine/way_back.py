@@ -119,11 +119,6 @@ class WayBack:
         entries = [journal.entries[knob.key] for journal in journals if knob.key in journal.entries]
         return any(self.tuning.same(knob, knob.now, entry["first"]) for entry in entries)
 
-    def forget(self, settled):
-        """Drop the entries that settled() found."""
-        for journal, keys in settled:
-            journal.forget(keys)
-
     def ended_leases(self, names):
         """The leases of checkpoints that have only these subjects: their guardians have nothing left to do."""
         return [
