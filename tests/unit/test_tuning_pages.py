@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import note_checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import system_base
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import values as base_values
@@ -63,6 +64,15 @@ def test_the_catalogue_is_that_of_the_modules() -> None:
 def test_the_catalogue_names_every_tuning(tuning: str, title: str) -> None:
     rows = [line for line in section(catalogue.PAGE.read_text("utf-8"), title).splitlines() if line.startswith("| ")]
     assert any(tuning in re.findall(r"\w+", row.split("|")[1]) for row in rows)
+
+
+def test_the_page_on_aix_has_every_tuning_of_it_and_a_row_of_each_tuning_of_the_lab() -> None:
+    text = (generate.HERE / "docs" / "aix.md").read_text("utf-8")
+    there = {name for name in generate.TUNINGS if "AIX" in catalogue.systems(generate.MODULES / f"{name}.py")}
+    assert set(re.findall(r"^\| \[(\w+)\]", section(text, "Which tunings apply"), re.MULTILINE)) == there
+    site = generate.HERE / "inventories" / "aix" / "group_vars" / "sap_app_servers.yml"
+    rows = re.findall(r"^app\d  (\w+) ", section(text, "First steps"), re.MULTILINE)
+    assert set(rows) == set(yaml.safe_load(site.read_text("utf-8"))["zpower_tunings"])
 
 
 def test_figures_of_the_catalogue_are_those_of_the_recalculated_studies() -> None:
