@@ -27,6 +27,9 @@ TESTS = ["tests/unit/plugins/module_utils/test_sysctl_tunings.py", "tests/unit/p
 NAMES = "generate roles rooms tuning_pages codes_files_ports links troubleshooting"
 CHECKS = [f"tests/unit/test_{name}.py" for name in NAMES.split()]
 CHECKS[-1] += "::test_every_message_has_an_answer"
+# the others there run playbooks
+NAMES = "a_misspelt_name_is_refused_with_the_one_that_was_meant each_playbook_has_mistakes_in_the_tables"
+CHECKS += [f"tests/unit/test_variables.py::test_{name}" for name in NAMES.split()]
 # what a small tuning may take, without empty lines and the licence's
 MOST_LINES, MOST_FILES = 60, 4
 

@@ -35,6 +35,7 @@ PLAYBOOKS = sorted(path.stem for path in (CHECKOUT / "playbooks").glob("*.yml"))
 OWN = "variable of your own with such a name goes into zpower_own_variables"
 
 MISSPELT = {
+    **{f"{role}_sate": f"{role}_state" for role in ROLES if f"{role}_state" in role_values(role)},  # of each tuning
     "zpower_confirm_whitin": "zpower_confirm_within",
     "zpower_rollbak": "zpower_rollback",
     "zpower_chekpoint": "zpower_checkpoint",
@@ -61,20 +62,11 @@ MISSPELT = {
     "tune_tuning": "tune_tunings",
     "verify_drfit": "verify_drift",
     "verify_capture": "verify_captures",
-    "qeth_device": "qeth_devices",
     "rps_evry": "rps_every",
     "rps_interface": "rps_interfaces",
-    "smc_ueid": "smc_ueids",
-    "smc_r_attribute": "smc_r_attributes",
-    "smc_sysctls_setting": "smc_sysctls_settings",
     "cpu_polarisation_mode": None,  # a prefix of nobody's
     "cpu_polarization_modus": "cpu_polarization_mode",
-    "cpu_topology_sw_sibling": "cpu_topology_sw_siblings",
-    "hiperdispatch_enable": "hiperdispatch_enabled",
-    "sap_profile_parameter": "sap_profile_parameters",
     "system_base_forced": "system_base_force",
-    "aix_device_attributes_device": "aix_device_attributes_devices",
-    "aix_tunables_value": "aix_tunables_values",
     # wrong case, hyphens
     "ZPOWER_CHANGE": "zpower_change",
     "Zpower_drift": "zpower_drift",
