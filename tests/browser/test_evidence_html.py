@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from devtools import Browser
-from site_of_pages import EVIDENCE, Site
+from site_of_pages import EVIDENCE, ROLLOUTS, Site
 
 SHOWN = "[...document.querySelectorAll('.matrix tbody tr')].filter(r => r.checkVisibility()).length"
 FILTERS = """[...document.querySelectorAll('[type=radio]')].map(r =>
@@ -18,7 +18,7 @@ OUTSIDE = """[...document.querySelectorAll('main *')].filter(e => {
 }).map(e => e.tagName + ' ' + e.textContent.trim().slice(0, 60))"""
 
 
-@pytest.mark.parametrize("name", EVIDENCE)
+@pytest.mark.parametrize("name", [*EVIDENCE, *ROLLOUTS])
 def test_nothing_but_the_page_is_loaded_and_nothing_is_complained_of(browser: Browser, site: Site, name: str) -> None:
     site.requests.clear()
     browser.show()

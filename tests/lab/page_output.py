@@ -1,12 +1,22 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""For tests that do what a page of the docs says: the lab, and the output of a program beside that of the page."""
+"""What tests share: programs, the lab, and the output of a program beside that of a page of the docs."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 PROGRAM = Path(__file__).parents[2] / "molecule" / "shared" / "lab"
+
+
+def run(*command, check=True, text=None, **environment):
+    """The finished program; it must end with 0 unless ``check`` is false. ``text``: its input."""
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, input=text or "", env={**os.environ, **environment}
+    )
+    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
+    return done
 
 
 def told(line):

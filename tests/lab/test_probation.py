@@ -8,12 +8,12 @@ One story, told once; each test reads a part of it.
 import json
 import os
 import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from page_output import run
 
 HERE = Path(__file__).parents[2]
 PROGRAM = HERE / "molecule" / "shared" / "lab"
@@ -32,14 +32,6 @@ LOOK = (
     "cat /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules 2>/dev/null; true"
 )
 FILES = "find /etc /var/lib /var/adm /run -name '*zpower[_-]sap[_-]tuning*' 2>/dev/null; true"
-
-
-def run(*command, check=True, **environment):
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, input="", env={**os.environ, **environment}
-    )
-    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
-    return done
 
 
 class Run:

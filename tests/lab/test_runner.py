@@ -8,12 +8,12 @@ Evidence and report lie among the artifacts. The collection is the one in ANSIBL
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from page_output import run
 
 HERE = Path(__file__).parents[2]
 PROGRAM = HERE / "molecule" / "shared" / "lab"
@@ -33,14 +33,6 @@ SHORT = {
     "measure_tool": "pingpong",
     "measure_control": False,
 }
-
-
-def run(*command, check=True, **environment):
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, input="", env={**os.environ, **environment}
-    )
-    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
-    return done
 
 
 class Answer(str):

@@ -12,13 +12,13 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from jsonschema import Draft202012Validator
+from page_output import run
 
 HERE = Path(__file__).parents[2]
 PROGRAM = HERE / "molecule" / "shared" / "lab"
@@ -39,14 +39,6 @@ def waiver(hosts, days, owner):
 
 
 WAIVERS = [waiver(WAIVED, 20, "Ada Byron"), waiver(EXPIRED, -1, "Carl Gauss"), waiver("elsewhere", 400, "Emmy Noether")]
-
-
-def run(*command, check=True, **environment):
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, input="", env={**os.environ, **environment}
-    )
-    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
-    return done
 
 
 class Run:

@@ -9,12 +9,12 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from page_output import run
 
 HERE = Path(__file__).parents[2]
 PROGRAM = HERE / "molecule" / "shared" / "lab"
@@ -32,14 +32,6 @@ SHORT = {
     "measure_tool": "pingpong",
     "zpower_change": "c1",
 }
-
-
-def run(*command, check=True, text=None, **environment):
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, input=text or "", env={**os.environ, **environment}
-    )
-    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
-    return done
 
 
 class Lab:

@@ -48,6 +48,15 @@ class Page(HTMLParser):
     def words(self) -> str:
         return " ".join(data for parent, data in self.text if parent != "style")
 
+    def check_nothing_is_loaded(self, *more: str) -> None:
+        """Nor sent or run: none of these elements and of ``more``, no style or script in an attribute, no address."""
+        loading = {"script", "img", "iframe", "object", "embed", "link", "base", "form", *more}
+        assert not {tag for tag, _attributes in self.elements} & loading
+        for tag, attributes in self.elements:
+            assert not {"style", "src", "srcset", "data", "action", "xlink:href"} & set(attributes), tag
+            assert not [name for name in attributes if name.startswith("on")], tag
+            assert attributes.get("href", "#").startswith("#")
+
     def check_references(self) -> None:
         """Ids are unique, and every reference leads to one."""
         ids = [attributes["id"] for _tag, attributes in self.elements if "id" in attributes]

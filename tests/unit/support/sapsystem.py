@@ -26,6 +26,20 @@ D00_TEXT = (
 ASCS_TEXT = b"SAPSYSTEMNAME = PRD\nINSTANCE_NAME = ASCS01\n_EN = en.sap$(SAPSYSTEMNAME)\nenque/table_size = 32000\n"
 
 
+class Clock:
+    """Time passes only while the code sleeps."""
+
+    now = 0.0
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
 class SapHost(Host):
     """The host app1, whose instances D00 and ASCS01 run with what their profiles say when it is made.
 

@@ -14,12 +14,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_dev
 from runs import FOLDER, only, runner
 
 ENT0 = {"jumbo_frames": "no", "rx_hog": "1000", "alt_addr": "", "label": "two  words"}
+pytestmark = pytest.mark.usefixtures("aix")
 run = runner(AixDeviceAttributes, devices={}, when_busy="fail")
-
-
-@pytest.fixture(autouse=True)
-def aix(monkeypatch):
-    monkeypatch.setattr(platform, "system", lambda: "AIX")
 
 
 @pytest.fixture

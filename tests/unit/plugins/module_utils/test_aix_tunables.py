@@ -21,12 +21,8 @@ FOUND = (
     '# kept by hand \xe9\n\nvmo:\n\nno:\n\tipqmaxlen_old = "7"  # was here\n\n\ttcp_keepidle = "7201"\n'
     '\ttcp_keepidle = "1"\n\nschedo:\nno:\n\ttcp_fastlo = "1"\n\n# end'
 )
+pytestmark = pytest.mark.usefixtures("aix")
 run = runner(AixTunables, values={})
-
-
-@pytest.fixture(autouse=True)
-def aix(monkeypatch):
-    monkeypatch.setattr(platform, "system", lambda: "AIX")
 
 
 @pytest.fixture

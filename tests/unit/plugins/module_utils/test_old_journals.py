@@ -23,7 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_
 from basekernel import BaseHost
 from kernel import KernelHost, rps_params
 from runs import FOLDER, runner
-from sapsystem import SapHost
+from sapsystem import Clock, SapHost
 from smckernel import SmcHost
 from smcsystem import SmcSapHost
 from zkernel import ZHost
@@ -35,21 +35,6 @@ def written_by(version):
     """{name of the call: {path: text}}: all files that these calls wrote on a host of the tests."""
     with open(os.path.join(FIXTURES, "version-%s.json" % version), encoding="utf-8") as stream:
         return {name: files for name, files in json.load(stream).items() if name != "$comment"}
-
-
-class Clock:
-    """Time passes only while the code sleeps."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def time(self):
-        return self.now
-
-    monotonic = time
-
-    def sleep(self, seconds):
-        self.now += seconds
 
 
 def interfaces(root):

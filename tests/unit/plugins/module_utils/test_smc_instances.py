@@ -15,25 +15,13 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_pro
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from kernel import KernelHost
 from runs import DEFAULTS, FOLDER, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, PROFILES, SapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, PROFILES, Clock, SapHost
 from smcsystem import LIBRARY, TCP, SmcSapHost
 
 run = runner(Smc, instances=["PRD_00"], pnet_ids=[], ueids=[], restart=[], restart_timeout=5, change="CHG0042")
 LINE = b"SETENV_00 = LD_PRELOAD=libsmc-preload.so"
 LOADED, NOT = {"LD_PRELOAD": "libsmc-preload.so"}, {"LD_PRELOAD": "not loaded"}
 ESTABLISHED = "   0: 0A00000A:9C40 0A00000B:0CE4 01 00000000:00000000 00:00000000 00000000  1000        0 %d 1 0\n"
-
-
-class Clock:
-    """Time passes only while the code sleeps."""
-
-    now = 0.0
-
-    def time(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
 
 
 @pytest.fixture

@@ -22,12 +22,8 @@ ENABLED = {
     "tx_intr_cnt": "128",
     "tx_intr_time": "10000",
 }
+pytestmark = pytest.mark.usefixtures("aix")
 run = runner(SmcR, device=None, preset=None, attributes={}, sap_ports=[], when_busy="fail")
-
-
-@pytest.fixture(autouse=True)
-def aix(monkeypatch):
-    monkeypatch.setattr(platform, "system", lambda: "AIX")
 
 
 @pytest.fixture
