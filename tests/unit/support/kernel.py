@@ -97,6 +97,7 @@ class FullDisk(KernelHost):
         super().write(path, text, mode)
 
 
+QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 RPS_DEFAULTS = {
     "interfaces": ["auto"],
     "cpus": "all",
@@ -113,3 +114,8 @@ RPS_DEFAULTS = {
 def rps_params(**changes):
     """The parameters of the module rps with its defaults."""
     return dict(RPS_DEFAULTS, **changes)
+
+
+def masks(host):
+    """Of the first two queues of hsi0."""
+    return [host.value(QUEUE % number) for number in range(2)]

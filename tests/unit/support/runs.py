@@ -29,6 +29,14 @@ def only(result):
     return result["tuning"][0]
 
 
+def verdicts(result):
+    return {record["subject"]: record["verdict"] for record in result["tuning"]}
+
+
+class Dead(BaseException):
+    """The run is killed."""
+
+
 def everything(host):
     """{path: content} of all files that a run can write or read."""
     return host.tree("/etc", "/proc", "/sys", "/var")

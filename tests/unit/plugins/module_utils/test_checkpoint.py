@@ -12,11 +12,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
-from kernel import FullDisk, KernelHost, rps_params
+from kernel import QUEUE, FullDisk, KernelHost, masks, rps_params
 from runs import FOLDER, only, runner
 from sapsystem import SapHost
 
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 MAIN = FOLDER + "/rps.json"
 CHECKPOINT = FOLDER + "/checkpoint-exp1/rps.json"
 
@@ -32,10 +31,6 @@ def host(tmp_path):
 
 def everything(host):
     return host.tree("/sys", "/etc", "/var")
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
 
 
 # the way there and back

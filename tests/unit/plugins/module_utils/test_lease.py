@@ -20,11 +20,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps imp
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import alive, eventually, everything, watched
-from kernel import KernelHost, rps_params
+from kernel import QUEUE, KernelHost, masks, rps_params
 from modules import caller
 from sapsystem import SapHost
 
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
 CHECKPOINT = FOLDER + "/checkpoint-exp1"
 GUARDIAN = CHECKPOINT + "/rps.guardian"
@@ -61,10 +60,6 @@ def end_guardian(host):
     os.kill(pid, signal.SIGKILL)
     assert eventually(lambda: not alive(pid))
     return pid
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
 
 
 @pytest.fixture

@@ -16,11 +16,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import alive, eventually, everything, watched
-from kernel import KernelHost, rps_params
+from kernel import QUEUE, KernelHost, masks, rps_params
 from modules import caller
-from runs import DEFAULTS, only
+from runs import DEFAULTS, Dead, only
 
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
 MAIN = FOLDER + "/rps.json"
 PROBATION = FOLDER + "/checkpoint-probation"
@@ -47,10 +46,6 @@ class Machine(KernelHost):
     def guardian(self):
         text = self.read(GUARDIAN)
         return int(text) if text else None
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
 
 
 def over(host):
@@ -310,10 +305,6 @@ def test_without_room_for_the_journal_the_probation_goes_on(host, call):
     host.die = None
     assert result["failed"] and result["msg"].startswith("nothing was changed: the journal could not be written")
     assert everything(host) == before and alive(host.guardian())
-
-
-class Dead(BaseException):
-    """The run is killed."""
 
 
 def steps_of(host, act):

@@ -19,10 +19,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from guardians import alive, eventually, everything, stop, watched
-from kernel import KernelHost, rps_params
+from kernel import KernelHost, masks, rps_params
 from runs import DEFAULTS, FOLDER, only
 
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 PROBATION = FOLDER + "/checkpoint-probation"
 LEASE = PROBATION + "/lease.json"
 GUARDIAN = PROBATION + "/rps.guardian"
@@ -62,10 +61,6 @@ def host(tmp_path, monkeypatch):
 
 def call(host, check=False, **changes):
     return entry_point.outcome(Rps, dict(PARAMS, **changes), check)
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
 
 
 @pytest.fixture

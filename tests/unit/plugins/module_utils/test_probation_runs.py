@@ -10,11 +10,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import everything, watched
-from kernel import KernelHost
+from kernel import KernelHost, masks
 from modules import caller
 from runs import only
 
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
 JOURNAL = FOLDER + "/checkpoint-probation/rps.json"
 FIRST, SECOND = ["r1"], ["r1", "r2"]
@@ -29,10 +28,6 @@ REFUSED = (
 class Machine(KernelHost):
     def guardian(self):
         """No call here has a lease."""
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
 
 
 def run_of(host):

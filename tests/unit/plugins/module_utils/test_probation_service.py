@@ -20,11 +20,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from guardians import eventually
-from kernel import KernelHost, rps_params
-from runs import DEFAULTS, only
+from kernel import QUEUE, KernelHost, masks, rps_params
+from runs import DEFAULTS, Dead, only
 from systemd import UNITS, WANTS, Systemd
 
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 FOLDER = "/var/lib/zpower_sap_tuning"
 PROBATION = FOLDER + "/checkpoint-probation"
 NAME = "zpower-sap-tuning-probation-rps.service"
@@ -65,10 +64,6 @@ class Machine(KernelHost):
     def run(self, argv, timeout=30, user=None, env=None):
         self._step("run", argv[1])
         return self.systemd.run(argv, timeout)
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
 
 
 def everything(host):
@@ -261,10 +256,6 @@ def test_leftovers_elsewhere_are_no_unused_tuning_and_go_with_the_next_run(host,
 
 
 # killed
-
-
-class Dead(BaseException):
-    """The run is killed."""
 
 
 def killed(host, number, act):

@@ -13,10 +13,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
-from kernel import FullDisk, KernelHost, rps_params
+from kernel import QUEUE, FullDisk, KernelHost, masks, rps_params
+from runs import only
 
 FOLDER = "/var/lib/zpower_sap_tuning"
-QUEUE = "/sys/class/net/hsi0/queues/rx-%d/rps_cpus"
 
 
 @pytest.fixture
@@ -30,15 +30,6 @@ def host(tmp_path):
 def run(host, check=False, **params):
     params = rps_params(**params)
     return Run(Rps(host, params), Journal(host, "rps", FOLDER), params["state"], check, params["force"]).run()
-
-
-def masks(host):
-    return [host.value(QUEUE % number) for number in range(2)]
-
-
-def only(result):
-    assert len(result["tuning"]) == 1
-    return result["tuning"][0]
 
 
 def test_apply_sets_every_queue_stores_it_and_proves_it(host):

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
-from runs import runner
+from runs import runner, verdicts
 from sapsystem import D00, DEFAULT, SapHost
 
 UNIT = "/etc/systemd/system/SAPPRD_00.service"
@@ -59,10 +59,6 @@ def host(tmp_path, monkeypatch):
 
 def realtime(host, check=False, **changes):
     return run(host, check, sid="PRD", instance="D00", presets=["realtime_scheduler"], **changes)
-
-
-def verdicts(result):
-    return {record["subject"]: record["verdict"] for record in result["tuning"]}
 
 
 def test_they_are_predicted_written_kept_and_taken_back(host):

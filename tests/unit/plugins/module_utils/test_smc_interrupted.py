@@ -11,7 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import net
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
-from runs import FOLDER, runner
+from runs import FOLDER, Dead, runner, verdicts
 from smckernel import PROTOCOLS, LoadingHost, Tables
 
 TAKEN = FOLDER + "/smc.pnet_ids"
@@ -31,16 +31,8 @@ def tables(monkeypatch):
     return Tables(monkeypatch, netlink)
 
 
-def verdicts(result):
-    return {record["subject"]: record["verdict"] for record in result["tuning"]}
-
-
 def reason(result):
     return next(record["reason"] for record in result["tuning"] if record["subject"] == "PNET IDs")
-
-
-class Dead(BaseException):
-    """The run is killed."""
 
 
 def shared(tables, host):

@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc im
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
-from runs import everything, runner
+from runs import everything, runner, verdicts
 from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables
 
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
@@ -69,10 +69,6 @@ def tables(monkeypatch):
 
 
 run = runner(KernelSide, **ASKED)
-
-
-def verdicts(result):
-    return {record["subject"]: record["verdict"] for record in result["tuning"]}
 
 
 def record(result, subject):
