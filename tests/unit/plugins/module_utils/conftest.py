@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What tests of several tunings share."""
 
+import os
 import platform
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -11,3 +14,14 @@ import pytest
 def aix(monkeypatch):
     """A machine that says it is AIX."""
     monkeypatch.setattr(platform, "system", lambda: "AIX")
+
+
+@pytest.fixture
+def reachable():
+    """A folder that all users reach, as that of a real profile. A second start of pytest closes those of tmp_path."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder, "made")
+        for path in (folder, str(made)):
+            os.makedirs(path, exist_ok=True)
+            os.chmod(path, 0o755)
+        yield made

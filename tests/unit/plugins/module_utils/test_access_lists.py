@@ -133,15 +133,11 @@ def test_without_lists_the_mode_decides(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def exe(tmp_path):
+def exe(reachable):
     """A folder of root's with a program of root's."""
     if os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
-    # the way to it is open to everybody, as the one to a real kernel is
-    for above in [tmp_path] + list(tmp_path.parents):
-        if os.stat(str(above)).st_mode & 0o77 == 0:
-            above.chmod(0o755)
-    folder = tmp_path / "exe"
+    folder = reachable / "exe"
     folder.mkdir()
     (folder / "niping").write_text("#!/bin/sh\nid -u\n")
     for path in (folder, folder / "niping"):
@@ -181,8 +177,8 @@ def test_the_sticky_bit_of_a_program_protects_nothing(exe):
         programs.ask([str(exe / "niping")])
 
 
-def test_nothing_is_written_where_a_list_lets_others_write(exe, tmp_path):
-    host = Host(str(tmp_path))
+def test_nothing_is_written_where_a_list_lets_others_write(exe, reachable):
+    host = Host(str(reachable))
     host.write("/exe/x.conf", "old")
     allow(exe, (USER, 7, NOBODY))
     for act in (lambda: host.write("/exe/x.conf", "new"), lambda: writing.write(host, "/exe/x.conf", b"old", b"new")):
@@ -195,9 +191,9 @@ def test_nothing_is_written_where_a_list_lets_others_write(exe, tmp_path):
     assert host.read("/exe/x.conf") == "new"
 
 
-def test_a_list_on_the_file_is_kept_and_does_not_hinder(exe, tmp_path):
+def test_a_list_on_the_file_is_kept_and_does_not_hinder(exe, reachable):
     """Root replaces the file by a new one: what others may write to it is the choice of its administrator."""
-    host = Host(str(tmp_path))
+    host = Host(str(reachable))
     host.write("/exe/x.conf", "old")
     allow(exe / "x.conf", (USER, 7, NOBODY))
     host.write("/exe/x.conf", "new")

@@ -37,13 +37,9 @@ SECRET = b"of root\n"
 
 
 @pytest.fixture
-def host(tmp_path):
+def host(reachable):
     """A machine whose profile folder belongs to THEM, and a file of root's beside it that only root may read."""
-    # the way to the tree is open to everybody, as the one to a real profile folder is
-    for folder in [tmp_path] + list(tmp_path.parents):
-        if os.stat(str(folder)).st_mode & 0o77 == 0:
-            folder.chmod(0o755)
-    host = Host(str(tmp_path))
+    host = Host(str(reachable))
     os.makedirs(host.path(FOLDER))
     for path, data, mode in ((PROFILE, OLD, 0o644), ("/secret", SECRET, 0o600)):
         with open(host.path(path), "wb") as stream:
@@ -77,20 +73,20 @@ def link_to_secret(host):
 # who works
 
 
-def test_the_first_folder_or_link_of_another_user_decides(host, tmp_path):
+def test_the_first_folder_or_link_of_another_user_decides(host, reachable):
     assert host.owner("/secret") is None and host.owner("/sapmnt") is None
     assert host.owner(PROFILE) == host.owner(FOLDER) == host.owner(FOLDER + "/none/at/all") == THEM.pw_uid
     # a file alone does not: only root can put it into a folder of root's
     os.chown(host.path("/secret"), THEM.pw_uid, -1)
     assert host.owner("/secret") is None
     # a link of theirs in a folder of everybody's leads where they like
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o1777)
+    (reachable / "open").mkdir()
+    (reachable / "open").chmod(0o1777)
     put_in_place(host, "/open/link", link_to_secret(host))
     assert host.owner("/open/link") == THEM.pw_uid
-    (tmp_path / "ours").symlink_to("sapmnt/PRD")
+    (reachable / "ours").symlink_to("sapmnt/PRD")
     assert host.owner("/ours") == host.owner("/ours/profile") == THEM.pw_uid
-    (tmp_path / "round").symlink_to("round")
+    (reachable / "round").symlink_to("round")
     assert host.owner("/round") is None and not host.exists("/round")
     assert Host().owner("/proc/%d/status" % os.getpid()) is None
 
@@ -308,13 +304,13 @@ def _swap(folder, target, swaps):
         os._exit(0)
 
 
-def test_a_temporary_file_that_is_swapped_for_a_link_gives_no_right_away(host, tmp_path):
+def test_a_temporary_file_that_is_swapped_for_a_link_gives_no_right_away(host, reachable):
     """<sid>adm exchanges every temporary file for a link to a file of root's, as fast as it goes."""
     entries = [(1, 6, -1), (2, 7, THEM.pw_uid), (4, 4, -1), (16, 7, -1), (32, 4, -1)]
     acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)
     os.setxattr(host.path(PROFILE), "system.posix_acl_access", acl)
     before = secret(host)
-    swaps = tmp_path / "swaps"
+    swaps = reachable / "swaps"
     attacker = os.fork()
     if attacker == 0:
         _swap(host.path(FOLDER), host.path("/secret"), str(swaps))
@@ -440,9 +436,9 @@ def program(folder, owner, mode=0o755):
 
 
 @pytest.mark.parametrize("of_file", [False, True])
-def test_a_program_of_another_user_runs_as_that_user(host, tmp_path, monkeypatch, of_file):
+def test_a_program_of_another_user_runs_as_that_user(host, reachable, monkeypatch, of_file):
     monkeypatch.setenv("SECRET", "of root")
-    binary = program(tmp_path / "exe", 0 if of_file else THEM.pw_uid)
+    binary = program(reachable / "exe", 0 if of_file else THEM.pw_uid)
     if of_file:
         os.chown(binary, THEM.pw_uid, THEM.pw_gid)
     said = programs.ask([binary]).splitlines()
@@ -451,12 +447,12 @@ def test_a_program_of_another_user_runs_as_that_user(host, tmp_path, monkeypatch
     assert ran.codes == [0] and ran.texts[0].splitlines()[:2] == said[:2]
 
 
-def test_a_program_of_roots_runs_as_root(host, tmp_path):
-    assert programs.ask([program(tmp_path / "exe", 0)]).splitlines()[:2] == ["0", "0"]
+def test_a_program_of_roots_runs_as_root(host, reachable):
+    assert programs.ask([program(reachable / "exe", 0)]).splitlines()[:2] == ["0", "0"]
 
 
-def test_a_program_that_others_may_replace_does_not_run_as_root(host, tmp_path):
-    binary = program(tmp_path / "exe", 0, 0o777)
+def test_a_program_that_others_may_replace_does_not_run_as_root(host, reachable):
+    binary = program(reachable / "exe", 0, 0o777)
     with pytest.raises(MeasureError, match="niping does not run as root: .*niping belongs to root, but others"):
         programs.ask([binary])
     os.chmod(binary, 0o755)
