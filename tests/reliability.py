@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
@@ -27,20 +27,25 @@ def write_table(
     counts: Mapping[str, Mapping[str, Sequence[int]]],
     about: str,
     document: Path = DOCUMENT,
+    only: Collection[str] = (),
 ) -> None:
-    """Write counts[row][column] = (tried, good) as a table; a row that was not tried now stays as it was."""
+    """Write counts[row][column] = (tried, good) as a table; a row that was not tried now stays as it was.
+
+    only: the columns that were tried, if not all were; the others stay, and so does the line about the last run.
+    """
     before, inside, after = between(document.read_text(encoding="utf-8"), name)
     old = cells_of(inside)
     lines = [f"| | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
     for row, title in rows.items():
-        cells = [cell(counts.get(row, {}).get(column)) for column in columns]
-        if row not in counts and title in old:
-            # also if there are other columns now
-            cells = [old[title].get(column, cell(None)) for column in columns]
+        tried = set(only or columns) if row in counts else set()
+        cells = [
+            cell(counts[row].get(column)) if column in tried else old.get(title, {}).get(column, cell(None))
+            for column in columns
+        ]
         if row in counts or title in old:
             lines.append(f"| {title} | {' | '.join(cells)} |")
     kept = [line for line in inside.splitlines() if line.startswith("Last run")]
-    whole = len(counts) > 1
+    whole = len(counts) > 1 and not only
     note = f"Last run: {about}." if whole or not kept else kept[0]
     document.write_text(before + "\n".join([note, "", *lines, ""]) + after, encoding="utf-8")
 

@@ -176,11 +176,33 @@ def test_rows_that_were_not_tried_keep_their_columns_if_there_are_new_ones(tmp_p
     )
 
 
+def test_a_run_of_some_tunings_fills_their_columns_only(tmp_path):
+    document = tmp_path / "reliability.md"
+    document.write_text("<!-- x: begin -->\n<!-- x: end -->\n")
+    rows = {"a": "first", "b": "second"}
+    write_table("x", rows, ["rps", "smc"], {"a": {"rps": (3, 3), "smc": (4, 4)}, "b": {"rps": (1, 1)}}, "1", document)
+    new = {"a": {"smc": (5, 5)}, "b": {"smc": (6, 6)}}
+    write_table("x", rows, ["rps", "qeth", "smc"], new, "2", document, only={"smc"})
+    assert document.read_text() == (
+        "<!-- x: begin -->\nLast run: 1.\n\n| | rps | qeth | smc |\n|---|---|---|---|\n"
+        "| first | 3 of 3 | – | 5 of 5 |\n| second | 1 of 1 | – | 6 of 6 |\n<!-- x: end -->\n"
+    )
+
+
 @pytest.mark.parametrize(
     "sample, words, fills",
-    [(0, [], True), (0, ["reboot"], True), (5, [], False), (0, ["smc"], False), (0, ["kill"], False)],
+    [
+        (0, [], True),
+        (0, ["reboot"], True),
+        (5, [], False),
+        (0, ["kill"], False),
+        (0, ["smc"], False),  # a part of its machines
+        (0, ["smc", "smc-tables"], True),
+        (5, ["smc", "smc-tables"], False),
+        (0, ["smc", "smc-tables", "kill"], False),
+    ],
 )
-def test_only_a_complete_run_fills_the_table(sample, words, fills):
+def test_only_a_complete_run_fills_the_table_or_columns(sample, words, fills):
     tried = [faults.Case("smc", "killed", "apply call 1", "left /x")]
     assert faults.fills_table(sample, words, tried) is fills
     assert not faults.fills_table(sample, words, [*tried, faults.Case("smc", "error", faults.ITSELF, "OSError: x")])
