@@ -8,10 +8,7 @@ The tuning is the real one, on a tree of files in place of /sys; the measurement
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from kernel import KernelHost
 from linked_collection import linked_collection
+from playing import ansible_playbook, environment
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {
@@ -81,11 +79,11 @@ class Site:
         """Whether the playbook passes, and what is said."""
         inventory = self.folder / "hosts.json"
         inventory.write_text(json.dumps({"all": {"hosts": self.hosts}}))
-        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-        command = [program, "-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
-        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(self.collections), "COLUMNS": "1000"}
+        command = ["-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
         command += ["-e", json.dumps({**self.variables, **variables})]
-        done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+        done = ansible_playbook(
+            *command, env=environment(ANSIBLE_COLLECTIONS_PATH=str(self.collections), COLUMNS="1000")
+        )
         return done.returncode == 0, done.stdout + done.stderr
 
     def tree(self, name: str = "app1") -> dict[str, Any]:

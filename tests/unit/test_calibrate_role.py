@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import records_factory as factory
+from playing import ansible_playbook
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
@@ -34,12 +32,8 @@ VARIABLES: dict[str, Any] = {
 
 def calibrate(folder: Path, *arguments: str, **variables: Any) -> tuple[bool, str]:
     """Whether the playbook passes in ``folder``, and what is said."""
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    command = [program, "-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
-    done = subprocess.run(
-        [*command, *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True
-    )
+    command = ["-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
+    done = ansible_playbook(*command, *arguments, cwd=folder)
     return done.returncode == 0, done.stdout + done.stderr
 
 

@@ -5,10 +5,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment impo
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import CHANGE, make_plan, make_records, make_tunings
 from linked_collection import linked_collection
+from playing import ansible_playbook, environment
 from records_factory import write_change
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -37,11 +35,11 @@ def play(
     inventory = {"all": {"hosts": {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}}}
     (folder / "hosts.json").write_text(json.dumps(inventory))
     (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
-    program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-    command = [program, "-i", str(folder / "hosts.json"), str(folder / "play.yml"), *arguments]
+    command = ["-i", str(folder / "hosts.json"), str(folder / "play.yml"), *arguments]
     collections = folder / "collections" if (folder / "collections").is_dir() else CHECKOUT / ".cache" / "collections"
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(collections), "CALLS": str(folder / "calls")}
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    done = ansible_playbook(
+        *command, env=environment(ANSIBLE_COLLECTIONS_PATH=str(collections), CALLS=str(folder / "calls"))
+    )
     return done.returncode == 0, done.stdout + done.stderr
 
 

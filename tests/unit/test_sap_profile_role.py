@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from playing import ansible_playbook
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 Entry = dict[str, Any]
@@ -48,12 +46,10 @@ def play(folder: Path, hosts: dict[str, Entry], tasks: list[Entry], *arguments: 
     (folder / "action_plugins" / "keep.py").write_text(KEEP)
     (folder / "library").mkdir(exist_ok=True)
     (folder / "library" / "keep.py").write_text("")
-    command = [os.path.join(os.path.dirname(sys.executable), "ansible-playbook"), "-c", "local"]
+    command = ["-c", "local"]
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
     command += ["-i", str(folder / "hosts.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3", *arguments]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(CHECKOUT / ".cache" / "collections")}
-    command.append(str(folder / "play.yml"))
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    done = ansible_playbook(*command, folder / "play.yml")
     return done.returncode, done.stdout + done.stderr
 
 
