@@ -170,10 +170,14 @@ class OnKernel:
         with injection.paused():
             target.parent.mkdir(parents=True, exist_ok=True)
             descriptor, new = tempfile.mkstemp(dir=target.parent, prefix=".")
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content if isinstance(content, bytes) else f"{content}\n".encode())
-            os.chmod(new, 0o644)
-            os.replace(new, target)
+            try:
+                with os.fdopen(descriptor, "wb") as stream:
+                    stream.write(content if isinstance(content, bytes) else f"{content}\n".encode())
+                os.chmod(new, 0o644)
+                os.replace(new, target)
+            except OSError:  # a program that finds the disk full leaves nothing
+                os.unlink(new)
+                raise
 
     def put(self, path: str, value: str) -> None:
         try:

@@ -118,7 +118,7 @@ def test_every_format_can_be_made_again_from_the_json(tmp_path: Path, sample: An
 
 
 def test_every_byte_counts(tmp_path: Path) -> None:
-    """Of two small signed runs in two formats and of the lists: no signature is looked at here."""
+    """Of the lists and signatures of two small runs, and some of what only a checksum is taken of."""
     key, results = ssh_key(tmp_path / "key"), tmp_path / "results"
     for day in (20, 21):
         write(results, day, ("json", "csv"), key)
@@ -126,7 +126,9 @@ def test_every_byte_counts(tmp_path: Path) -> None:
     assert len(paths) == 9 and told(results) == {}
     for path in paths:
         data = path.read_bytes()
-        for place, byte in enumerate(data):
+        parsed = path.suffix in ("", ".sig")
+        for place in range(0, len(data), 1 if parsed else 17):
+            byte = data[place]
             changed = bytes([byte ^ 1 << place % 8])
             path.write_bytes(data[:place] + changed + data[place + 1 :])
             try:
