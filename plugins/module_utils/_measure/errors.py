@@ -4,8 +4,10 @@
 
 import socket
 
+from .._host.errors import HostError
 
-class MeasureError(Exception):
+
+class MeasureError(HostError):
     """A measurement, a server or a run failed; the text is one sentence for the user."""
 
 

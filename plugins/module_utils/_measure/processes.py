@@ -140,18 +140,22 @@ def wait_gone(pid, began, seconds):
     return True
 
 
-def wait_reaped(pid, seconds):
-    """Wait for a child process to end and take its exit code; False if it has not ended within that time."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            if os.waitpid(pid, os.WNOHANG)[0]:
-                return True
-        except ChildProcessError:  # taken already
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
+@contextlib.contextmanager
+def woken():
+    """A descriptor that can be read as soon as a signal has come or a child has ended: waiting for a child with a time
+    limit polls in Python."""
+    read_end, write_end = os.pipe()
+    for descriptor in (read_end, write_end):
+        os.set_blocking(descriptor, False)
+    handler = signal.signal(signal.SIGCHLD, lambda *_details: None)
+    before = signal.set_wakeup_fd(write_end)
+    try:
+        yield read_end
+    finally:
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGCHLD, handler or signal.SIG_DFL)
+        os.close(read_end)
+        os.close(write_end)
 
 
 def end(pid, began, seconds=5.0):

@@ -159,7 +159,7 @@ def workloads(options, _params, search_path):
     for command in options:
         try:
             made.append(Command(command, search_path))
-        except (MeasureError, HostError) as error:
+        except HostError as error:
             raise MeasureError("command %s: %s" % (command["name"], error)) from error
     return made
 

@@ -8,7 +8,6 @@ import posixpath
 import re
 from collections import namedtuple
 
-from ..._host.host import HostError
 from ..._host.identities import uid_of
 from ..._sap import instances
 from ..._sap.processes import running
@@ -30,12 +29,8 @@ _NAME = re.compile(r"A?SCS[0-9]{2}\Z")
 
 
 def find_server(host, sid=None, instance=None, profile=None):
-    """The Server of this host, or of the system whose profiles it has; MeasureError unless one fits."""
-    try:
-        found = _candidates(host, sid, instance, profile)
-        return _only_one(host, found, sid, instance, profile)
-    except HostError as error:
-        raise MeasureError(str(error)) from error
+    """The Server of this host, or of the system whose profiles it has; HostError unless one fits."""
+    return _only_one(host, _candidates(host, sid, instance, profile), sid, instance, profile)
 
 
 def _candidates(host, sid, instance, profile):

@@ -12,7 +12,7 @@ import socket
 import time
 
 from ..._host import daemon
-from .. import transport, wire
+from .. import processes, transport, wire
 from ..cpu import counters, meter
 from ..errors import MeasureError
 from ..fingerprint import fingerprint
@@ -200,44 +200,41 @@ class Server:
         self._strangers = admission.Admission(token, self._selector)
         self._ends = time.monotonic() + lifetime
         self._children = set()
-        self._wake, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_write, False)
-        os.set_blocking(self._wake, False)
         self._stopping = False
-        signal.set_wakeup_fd(self._wake_write)
         signal.signal(signal.SIGTERM, self._on_term)
-        signal.signal(signal.SIGCHLD, lambda *_details: None)
 
     def _on_term(self, *_details):
         self._stopping = True
 
     def run(self, watched=None):
         """Serve; return when it is time to end. watched: pid of a child with whose end the server ends."""
-        for readable in self._listeners + [self._wake]:
-            self._selector.register(readable, selectors.EVENT_READ)
         try:
-            while not self._stopping:
-                left = self._ends - time.monotonic()
-                if left <= 0:
-                    break
-                expiry = self._strangers.expire()
-                ready = {key.fileobj for key, _events in self._selector.select(min(left, 60.0, expiry or 60.0))}
-                if self._wake in ready:
-                    os.read(self._wake, 4096)
-                if watched in self._reap():
-                    break
-                # Admit those who have sent the token before new strangers are accepted.
-                for sock in ready:
-                    if sock in self._strangers and not self._stopping:
-                        self._admit(sock)
-                for listener in self._listeners:
-                    if listener in ready and not self._stopping:
-                        self._strangers.accept(listener)
+            with processes.woken() as wake:
+                for readable in self._listeners + [wake]:
+                    self._selector.register(readable, selectors.EVENT_READ)
+                while not self._stopping and watched not in self._reap():
+                    left = self._ends - time.monotonic()
+                    if left <= 0:
+                        break
+                    expiry = self._strangers.expire()
+                    ready = {key.fileobj for key, _events in self._selector.select(min(left, 60.0, expiry or 60.0))}
+                    if wake in ready:
+                        os.read(wake, 4096)
+                    self._attend(ready)
         finally:
             for listener in self._listeners:
                 listener.close()
             self._strangers.close()
             self._end_children()
+
+    def _attend(self, ready):
+        # Admit those who have sent the token before new strangers are accepted.
+        for sock in ready:
+            if sock in self._strangers and not self._stopping:
+                self._admit(sock)
+        for listener in self._listeners:
+            if listener in ready and not self._stopping:
+                self._strangers.accept(listener)
 
     def _reap(self):
         ended = set()

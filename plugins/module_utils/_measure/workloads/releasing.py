@@ -49,7 +49,8 @@ class Guardian:
             self._tell({"close": True})
             os.close(self._line)
             self._line = None
-            processes.wait_reaped(self._pid, 5.0)
+            with contextlib.suppress(ChildProcessError):  # a server has taken its exit code
+                os.waitpid(self._pid, 0)
 
     def _tell(self, message):
         with contextlib.suppress(OSError):  # the guardian was killed

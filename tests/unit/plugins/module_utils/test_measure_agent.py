@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.errors import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
@@ -356,13 +357,13 @@ def test_niping_that_does_not_come_up_says_why(tmp_path):
     program = tmp_path / "niping"
     program.write_text("#!/bin/sh\necho 'libsapcrypto.so: cannot open shared object file'\n")
     program.chmod(0o755)
-    with pytest.raises(MeasureError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
+    with pytest.raises(HostError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
         agent.start("niping", "127.0.0.1", program=lambda _address, port: [str(program), str(port)])
 
 
 def test_a_busy_port_of_niping_is_named():
     port = free_port()
-    with server(port=port), pytest.raises(MeasureError, match="port %d is in use" % port):
+    with server(port=port), pytest.raises(HostError, match="port %d is in use" % port):
         agent.start("niping", "127.0.0.1", port=port, program=functools.partial(niping.server_argv, STANDIN))
 
 
