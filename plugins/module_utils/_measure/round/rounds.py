@@ -54,19 +54,19 @@ class Ends:
             server = self._channel.request("sample")["sample"]
             replies.check_order(self._last, server, self._channel.target.address)
             self._last = server
-        return dict(self.sample_alone(), server=server)
+        return {"client": self._snapshot(), "server": server}
 
-    def sample_alone(self):
-        """As sample(), without asking the server."""
-        return {"client": counters.snapshot(meter=self._meter, pids=(os.getpid(),)), "server": None}
-
-    def check(self):
-        """After a failed run: remember if the server is gone."""
-        if self._channel and self.gone is None:
+    def known(self):
+        """As sample(), with None for a server that does not answer, which is gone from then on."""
+        if self.gone is None:
             try:
-                self._channel.request("sample")
+                return self.sample()
             except MeasureError as error:
                 self.gone = str(error)
+        return {"client": self._snapshot(), "server": None}
+
+    def _snapshot(self):
+        return counters.snapshot(meter=self._meter, pids=(os.getpid(),))
 
 
 class Window:
@@ -130,7 +130,7 @@ def _one_run(workload, plan, ends):
         round_trips = outcome.histogram
     except (MeasureError, OSError) as error:
         run.update(error=sentence(error), elapsed_s=round(time.monotonic() - begin, 6))
-        ends.check()
+        ends.known()
     return run, round_trips
 
 
@@ -149,7 +149,7 @@ def measure_workload(workload, plan, ends):
     try:
         problem = ends.gone or _problem(workload.prepare, plan)
         if problem is not None:
-            ends.check()
+            ends.known()
         for number in range(plan.warmup + plan.runs):
             run, round_trips = _no_result("not begun: %s" % problem), None
             if problem is None:
@@ -195,13 +195,9 @@ def measure_control(plan, own_meter=None):
 def _idle(ends, seconds):
     if not seconds or ends.gone:
         return {"client": None, "server": None}
-    window = Window(ends)
-    try:
-        with window:
-            time.sleep(seconds)
-    except MeasureError as error:
-        ends.gone = str(error)
-    return window.cpu or {"client": None, "server": None}
+    before = ends.known()
+    time.sleep(seconds)
+    return _between(counters.cpu_between, before, ends.known())
 
 
 def _own_address(address):
@@ -217,16 +213,15 @@ def _own_address(address):
 
 def _begin(ends, channel):
     """The fingerprints of both ends and the first sample; those of a missing server are None."""
-    if channel is None:
-        return {"client": fingerprint("", ""), "server": None}, ends.sample_alone()
-    try:
-        hello = channel.request("hello")
-        here, there = channel.local_address()
-        return {"client": fingerprint(here, there), "server": hello["fingerprint"]}, ends.sample()
-    except MeasureError as error:
-        ends.gone = str(error)
-        both = {"client": fingerprint(*_own_address(channel.target.address)), "server": None}
-        return both, ends.sample_alone()
+    addresses, server = ("", ""), None
+    if channel is not None:
+        try:
+            server = channel.request("hello")["fingerprint"]
+            addresses = channel.local_address()
+        except MeasureError as error:
+            ends.gone = str(error)
+            addresses = _own_address(channel.target.address)
+    return {"client": fingerprint(*addresses), "server": server}, ends.known()
 
 
 def _end(number, _frame):
@@ -251,36 +246,23 @@ def measure_round(plan, workloads, channel=None):
     channel: a wire.Channel to the server's control port, None for workloads of this host alone.
     """
     with _ending_in_order(), meter.own() as own_meter:
-        return _measured(plan, workloads, channel, own_meter)
-
-
-def _measured(plan, workloads, channel, own_meter):
-    ends = Ends(channel, own_meter)
-    both, first = _begin(ends, channel)
-    with_control = plan.control and not ends.gone
-    idle = _idle(ends, plan.idle_seconds)
-    records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
-    if channel is None:
+        ends = Ends(channel, own_meter)
+        both, first = _begin(ends, channel)
+        with_control = plan.control and not ends.gone
+        idle = _idle(ends, plan.idle_seconds)
+        records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
+        if channel is None:
+            for record in records:
+                record["peer"] = LOCAL_PEER
+        if with_control:
+            records.append(measure_control(plan, own_meter))
+        last = ends.known()
+        for end, print_ in both.items():
+            if print_ and first[end] and last[end]:
+                print_["clock_step_s"] = counters.clock_step(first[end], last[end])
+        sources = {end: counter.get("cpu_source") if counter else None for end, counter in first.items()}
         for record in records:
-            record["peer"] = LOCAL_PEER
-    if with_control:
-        records.append(measure_control(plan, own_meter))
-    _note_clock_steps(both, first, ends)
-    sources = {end: counter.get("cpu_source") if counter else None for end, counter in first.items()}
-    for record in records:
-        control = record["workload"]["control"]
-        for key, values in (("idle", idle), ("fingerprint", both), ("cpu_source", sources)):
-            record[key] = {"client": values["client"], "server": None if control else values["server"]}
-    return records
-
-
-def _note_clock_steps(both, first, ends):
-    last = ends.sample_alone()
-    if not ends.gone:
-        try:
-            last = ends.sample()
-        except MeasureError as error:
-            ends.gone = str(error)
-    for end, print_ in both.items():
-        if print_ and first[end] and last[end]:
-            print_["clock_step_s"] = counters.clock_step(first[end], last[end])
+            control = record["workload"]["control"]
+            for key, values in (("idle", idle), ("fingerprint", both), ("cpu_source", sources)):
+                record[key] = {"client": values["client"], "server": None if control else values["server"]}
+        return records
