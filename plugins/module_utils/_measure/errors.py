@@ -11,10 +11,6 @@ class MeasureError(HostError):
     """A measurement, a server or a run failed; the text is one sentence for the user."""
 
 
-class ServerGone(MeasureError):
-    """The measurement server no longer answers; no further run can succeed."""
-
-
 def sentence(error):
     """The text of a MeasureError; of an OSError, its file and the system's reason."""
     if isinstance(error, OSError) and error.strerror:

@@ -9,7 +9,7 @@ import time
 from collections import namedtuple
 
 from . import replies, transport
-from .errors import MeasureError, ServerGone, explain
+from .errors import MeasureError, explain
 
 # Sockets load the codec of host names only when they need it; a server outlives the files it was started from.
 codecs.lookup("idna")
@@ -103,7 +103,7 @@ class Channel:
         self._lines = None
 
     def request(self, operation, **details):
-        """The answer to one request; ServerGone if the server cannot be reached, also with a new connection."""
+        """The answer to one request; MeasureError if the server cannot be reached, also with a new connection."""
         fresh = self._lines is None
         try:
             if fresh:
@@ -112,7 +112,7 @@ class Channel:
         except (OSError, EOFError) as error:
             self.close()
             if fresh:
-                raise ServerGone(self._sentence(error)) from error
+                raise MeasureError(self._sentence(error)) from error
         return self.request(operation, **details)
 
     def _sentence(self, error):

@@ -9,7 +9,7 @@ On AIX the CPU time comes from a meter (meter.py).
 import os
 import time
 
-from ..._host.host import Host, HostError
+from ..._machine.reading import ReadingHost
 
 # Columns of the "cpu" line of /proc/stat (proc(5)); guest time is contained in user time already.
 _CPU_COLUMNS = {"user_s": (0, 1), "system_s": (2,), "idle_s": (3, 4), "softirq_s": (5, 6), "steal_s": (7,)}
@@ -82,12 +82,12 @@ def process_seconds(pids, root="/"):
 
     A parent is read before its children. If a child has ended meanwhile, that is seen, and everything is read again.
     """
-    host = Host(root)
+    host = ReadingHost(root)
     for _attempt in range(_ATTEMPTS):
         total, todo, known = 0.0, list(pids), set()
         while todo:
             pid = todo.pop()
-            seconds = parse_process(_read(host, "/proc/%d/stat" % pid) or "", os.sysconf("SC_CLK_TCK"))
+            seconds = parse_process(host.read("/proc/%d/stat" % pid) or "", os.sysconf("SC_CLK_TCK"))
             children = _children(host, pid)
             if seconds is None or children is None:
                 break
@@ -101,29 +101,8 @@ def process_seconds(pids, root="/"):
 
 def _children(host, pid):
     """Process ids of the living children; None if the process is gone, or the kernel does not list them."""
-    found = []
-    try:
-        threads = host.listdir("/proc/%d/task" % pid)
-    except HostError:
-        return None
-    for thread in threads:
-        text = _read(host, "/proc/%d/task/%s/children" % (pid, thread))
-        if text is None:
-            return None
-        found += [int(field) for field in text.split()]
-    return found
-
-
-def _read(host, path):
-    try:
-        return host.read(path)
-    except HostError:
-        return None
-
-
-def _cpu(host):
-    stat = _read(host, "/proc/stat")
-    return parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None
+    texts = [host.read("/proc/%d/task/%s/children" % (pid, thread)) for thread in host.listdir("/proc/%d/task" % pid)]
+    return None if None in texts or not texts else [int(field) for field in " ".join(texts).split()]
 
 
 def snapshot(root="/", meter=None, pids=()):
@@ -133,17 +112,16 @@ def snapshot(root="/", meter=None, pids=()):
     meter: another source of the CPU time (meter.Meter); the snapshot then waits for the end of its interval.
     pids: the tool's own processes, for process_s.
     """
-    host = Host(root)
-    cpu = meter.sample() if meter else _cpu(host)
-    snmp, softnet = (_read(host, path) for path in ("/proc/net/snmp", "/proc/net/softnet_stat"))
+    host = ReadingHost(root)
+    cpu = meter.sample() if meter else parse_cpu(host.read("/proc/stat") or "", os.sysconf("SC_CLK_TCK"))
     return {
         "mono_s": time.monotonic(),
         "wall_s": time.time(),
         "cpu": cpu,
         "cpu_source": cpu.get("tool", "procfs") if cpu else None,
         "process_s": process_seconds(pids, root) if pids and not meter else None,
-        "retransmits": parse_retransmits(snmp) if snmp else None,
-        "received_rps": parse_received_rps(softnet) if softnet else None,
+        "retransmits": parse_retransmits(host.read("/proc/net/snmp") or ""),
+        "received_rps": parse_received_rps(host.read("/proc/net/softnet_stat") or ""),
     }
 
 

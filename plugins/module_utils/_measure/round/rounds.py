@@ -48,7 +48,7 @@ class Ends:
         self.gone = None
 
     def sample(self):
-        """{"client": snapshot, "server": snapshot or None}; ServerGone if the server does not answer."""
+        """{"client": snapshot, "server": snapshot or None}; MeasureError if the server does not answer."""
         server = None
         if self._channel:
             server = self._channel.request("sample")["sample"]

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.errors import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
 from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, wait_until, with_a_limit
@@ -100,7 +100,7 @@ def test_a_wrong_token_hears_nothing():
             with pytest.raises((EOFError, ConnectionError)):
                 wire.ask(lines, "hello")
             lines.sock.close()
-        with pytest.raises(ServerGone, match="the session's token is not its own"):
+        with pytest.raises(MeasureError, match="the session's token is not its own"):
             wire.Channel(target(session, "wrong")).request("hello")
         assert wire.Channel(target(session)).request("hello")["ok"]
 
@@ -190,7 +190,7 @@ def test_it_listens_at_all_addresses_where_that_is_asked_for(address, reached):
             if where in reached:
                 assert channel.request("hello")["ok"]
             else:
-                with pytest.raises(ServerGone):
+                with pytest.raises(MeasureError):
                     channel.request("hello")
             channel.close()
     finally:
@@ -239,7 +239,7 @@ def test_a_silent_connection_is_closed(monkeypatch):
 
         def answers():
             # it, too, has only a moment for its token
-            with contextlib.suppress(ServerGone):
+            with contextlib.suppress(MeasureError):
                 return wire.Channel(target(session)).request("sample")["ok"]
 
         assert wait_until(answers)

@@ -16,7 +16,7 @@ import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError, ServerGone
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from measuring import OPTIONS, PATIENCE, errors, round_of
@@ -382,7 +382,7 @@ def test_a_clock_that_runs_backwards_gives_no_negative_duration():
 
 
 def test_a_peer_that_closes_at_every_request():
-    with peer(lambda _operation: None) as session, pytest.raises(ServerGone) as gone:
+    with peer(lambda _operation: None) as session, pytest.raises(MeasureError) as gone:
         wire.Channel(target(session)).request("hello")
     sentence(gone.value, session)
 
