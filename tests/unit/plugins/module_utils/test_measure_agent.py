@@ -224,7 +224,7 @@ def test_strangers_shut_nobody_out(source, monkeypatch):
         with open("/proc/%d/task/%d/children" % (session["pid"], session["pid"])) as stream:
             assert stream.read() == ""  # no process for any of them
         assert wire.Channel(target(session)).request("sample")["ok"]
-        with clients.Clients(clients.Job(target(session), 100, 20, PATIENCE), 100) as group:
+        with contextlib.closing(clients.Clients(clients.Job(target(session), 100, 20, PATIENCE), 100)) as group:
             group.wait_ready()
             group.exchange()
             assert group.summary().count == 100 * 20
@@ -248,7 +248,7 @@ def test_a_silent_connection_is_closed(monkeypatch):
 def test_clients_started_together_on_one_server():
     with server() as session:
         job = clients.Job(target(session), 500, 300, PATIENCE)
-        with clients.Clients(job, 4) as group:
+        with contextlib.closing(clients.Clients(job, 4)) as group:
             group.wait_ready()
             elapsed = group.exchange()
             summary = group.summary()
@@ -259,10 +259,11 @@ def test_clients_started_together_on_one_server():
 def test_no_client_process_is_left_behind():
     with server() as session:
         job = clients.Job(target(session), 1, 10 * 1000 * 1000, 1)
-        with pytest.raises(MeasureError, match="within the time limit of 1 s"), clients.Clients(job, 2) as group:
+        with contextlib.closing(clients.Clients(job, 2)) as group:
             pids = list(group._pids)
             group.wait_ready()
-            group.exchange()
+            with pytest.raises(MeasureError, match="within the time limit of 1 s"):
+                group.exchange()
     assert len(pids) == 2
     for pid in pids:
         with pytest.raises(ProcessLookupError):
