@@ -39,14 +39,6 @@ def bind(family, where, kind=transport.TCP):
     return listener
 
 
-def _is_number(address):
-    try:
-        ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
 def _places(address, port):
     """[(family, socket address)] to bind for an address; MeasureError for a name that only this host reaches."""
     try:
@@ -54,17 +46,14 @@ def _places(address, port):
     except socket.gaierror as error:
         reason = "the address %s to listen on cannot be resolved: %s" % (address, error.strerror)
         raise MeasureError(reason) from error
-    places = []
-    for family, _kind, _protocol, _name, where in found:
+    for _family, _kind, _protocol, _name, where in found:
         is_loopback = ipaddress.ip_address(where[0].partition("%")[0]).is_loopback
-        if is_loopback and not _is_number(address) and address != "localhost":
+        if is_loopback and address not in (where[0], "localhost"):
             raise MeasureError(
                 "the name %s means %s on this host, which no other host reaches: set address (measure_address or "
                 "measure_listen of this host) to a number" % (address, where[0])
             )
-        if (family, where) not in places:
-            places.append((family, where))
-    return places
+    return list(dict.fromkeys((place[0], place[4]) for place in found))
 
 
 def _listen_at(address, port, kind):
@@ -225,7 +214,9 @@ class Server:
             for listener in self._listeners:
                 listener.close()
             self._strangers.close()
-            self._end_children()
+            for pid in self._children:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
     def _attend(self, ready):
         # Admit those who have sent the token before new strangers are accepted.
@@ -272,15 +263,3 @@ class Server:
             Connection(sock, pending, left).serve()
         except (OSError, EOFError, MeasureError):
             pass  # the client went away, was too slow, or sent something else
-
-    def _end_children(self):
-        deadline = time.monotonic() + 2.0
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid in list(self._children):
-                try:
-                    os.kill(pid, number)
-                except ProcessLookupError:
-                    self._children.discard(pid)
-            while self._children and time.monotonic() < deadline:
-                if not self._reap():
-                    time.sleep(0.01)
