@@ -116,15 +116,13 @@ class Channel:
         return self.request(operation, **details)
 
     def _sentence(self, error):
-        if isinstance(error, (EOFError, ConnectionError)) and self._lifetime:
-            return "%s; a server ends by itself %d s after its start (lifetime)" % (self._what(error), self._lifetime)
-        return self._what(error)
-
-    def _what(self, error):
+        text = "the server is gone: " + explain(error, self.target.address, self.target.port)
         if isinstance(error, (EOFError, ConnectionResetError, BrokenPipeError)):
             where = "the server at %s port %s" % (self.target.address, self.target.port)
-            return where + " closed the control connection: it has ended, or the session's token is not its own"
-        return "the server is gone: " + explain(error, self.target.address, self.target.port)
+            text = where + " closed the control connection: it has ended, or the session's token is not its own"
+        if isinstance(error, (EOFError, ConnectionError)) and self._lifetime:
+            text += "; a server ends by itself %d s after its start (lifetime)" % self._lifetime
+        return text
 
     def local_address(self):
         """After a request, the address this end uses towards the server, and the server's, as numbers."""

@@ -30,20 +30,16 @@ TURN_TIMEOUT = 10.0
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
     """The life of the daemon. start_child(guardian) returns (child process, its port), or is None."""
-    child, guardian, port = None, None, None
+    child, port = None, None
     server = serving.Server(listeners, token, lifetime)
-    try:
+    with contextlib.ExitStack() as stack:
         if start_child is not None:
             # It holds no listening sockets, so that a killed server refuses its clients at once.
-            guardian = releasing.Guardian()
+            guardian = stack.enter_context(contextlib.closing(releasing.Guardian()))
             child, port = start_child(guardian)
+            stack.callback(commands.end, child)
         say_ready({"pid": os.getpid(), "start_time": processes.start_time(os.getpid()), "port": port})
         server.run(child.pid if child else None)
-    finally:
-        if child is not None:
-            commands.end(child)
-        if guardian is not None:
-            guardian.close()
 
 
 @contextlib.contextmanager
