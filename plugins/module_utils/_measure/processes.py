@@ -141,6 +141,35 @@ def wait_gone(pid, began, seconds):
 
 
 @contextlib.contextmanager
+def printing(start_to):
+    """(the process that start_to(output) starts, a descriptor to read what it prints, with read()).
+
+    It is a terminal if this host can make one: programs print to a terminal line by line, and lose what they have not
+    written yet to anything else when they are ended.
+    """
+    try:
+        source, output = os.openpty()
+    except (AttributeError, OSError):
+        source, output = os.pipe()
+    try:
+        try:
+            process = start_to(output)
+        finally:
+            os.close(output)
+        yield process, source
+    finally:
+        os.close(source)
+
+
+def read(source):
+    """Some bytes of what programs print; b"" after the last one that has the terminal open has ended."""
+    try:
+        return os.read(source, 65536)
+    except OSError:  # EIO
+        return b""
+
+
+@contextlib.contextmanager
 def woken():
     """A descriptor that can be read as soon as a signal has come or a child has ended: waiting for a child with a time
     limit polls in Python."""

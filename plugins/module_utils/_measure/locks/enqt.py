@@ -165,7 +165,7 @@ class Enqt(enqueue.LockWorkload):
         self._runner.guardian.owes(not self.asked.allow_foreign_locks)
         with self._runner.watched(self._command("live_statistics", self._interval)) as watched:
             ran = self._runner.together([self.argv] * self.asked.processes, setting.timeout, window)
-        seen = "".join(watched)
+        seen = watched.text
         raw = "\n".join(["statistics of the server:", seen, "load:"] + ran.texts)
         try:
             metrics = parse_rates(seen)
@@ -179,7 +179,7 @@ class Enqt(enqueue.LockWorkload):
         with window, self._runner.watched(self.argv) as watched:
             time.sleep(self.asked.run_seconds)
             elapsed = time.monotonic() - begin
-        raw = "".join(watched)
+        raw = watched.text
         return self._rated(parse_rates(raw), raw, elapsed)
 
     def _rated(self, metrics, raw, elapsed):
