@@ -136,7 +136,6 @@ class Enqt(enqueue.LockWorkload):
             self.params["interval"] = interval(asked.run_seconds)
         self._binary, self._profile = binary, profile
         self._interval = interval(asked.run_seconds)
-        self._before = None
 
     def _command(self, intent, *numbers):
         return command(self._binary, self._profile, intent, *numbers)
@@ -153,12 +152,8 @@ class Enqt(enqueue.LockWorkload):
     def _verify(self, times):
         return self._command("verify_entries", 1, 1, times)
 
-    def _entries(self):
+    def count(self):
         return parse_entries(self._runner.ask(self._verify(1), _ASK_SECONDS))
-
-    def prepare(self, setting):
-        self._before = 0 if self.asked.load == "live_statistics" else self._entries()
-        self.begin(self._before)
 
     def sd_benchmark(self, setting, window):
         # The load releases its locks by itself. With locks of others in the table, those that stay could be theirs.
@@ -212,7 +207,7 @@ class Enqt(enqueue.LockWorkload):
         """Set all locks; MeasureError if some are missing afterwards."""
         argv = self._command("create_locks", self.asked.users, self.asked.locks_per_user)
         ran = self._runner.together([argv], timeout, window)
-        made = self._entries() - self._before
+        made = self.count() - self._before
         # While others work with the table, the number is only roughly right.
         if made != self._requested() and not (self.asked.allow_foreign_locks and made > 0):
             raise MeasureError(
@@ -222,11 +217,11 @@ class Enqt(enqueue.LockWorkload):
         return ran
 
     def destroy(self):
-        if self._entries() <= self._before:
+        if self.count() <= self._before:
             return
         destroy = self._command("destroy_locks", self.asked.users, self.asked.locks_per_user)
         said = self._runner.ask(destroy, _ASK_SECONDS)
-        left = self._entries() - self._before
+        left = self.count() - self._before
         if left >= (self._requested() if self.asked.allow_foreign_locks else 1):
             raise MeasureError(
                 "%d locks more than before the measurement stay in the lock table, release them in SM12: %s"

@@ -119,7 +119,8 @@ def user_of(server):
 
 
 class LockWorkload(Workload):
-    """A workload of locks. A subclass has METRICS {load: Metric}, destroy(), and a method like run() for each load.
+    """A workload of locks. A subclass has METRICS {load: Metric}, count(), destroy(), and a method like run() for each
+    load.
 
     runner: an enq_programs.Runner. statistics: a source of the server's own counters (enq_statistics.py), or None.
     found: the enqueue server, as the module returns it.
@@ -137,7 +138,7 @@ class LockWorkload(Workload):
         self.metric = self.METRICS[asked.load]
         self.unit = self.UNITS[asked.load]
         self.params = {"load": asked.load, "users": asked.users, "locks_per_user": asked.locks_per_user}
-        self._runner, self._statistics = runner, statistics
+        self._runner, self._statistics, self._before = runner, statistics, None
 
     def told(self):
         known = self._statistics and (self._statistics.problem or self._statistics.answered or None)
@@ -155,12 +156,17 @@ class LockWorkload(Workload):
         """Release the locks of this measurement; MeasureError if some stay."""
         raise NotImplementedError
 
-    def begin(self, count):
-        """Before the first lock: refuse a table that holds count locks of others, unless the user allows it."""
-        if count and not self.asked.allow_foreign_locks:
+    def count(self):
+        """The number of all locks in the table."""
+        raise NotImplementedError
+
+    def prepare(self, setting):
+        """Refuse a table that holds locks of others, unless the user allows it."""
+        self._before = 0 if self.asked.load == "live_statistics" else self.count()
+        if self._before and not self.asked.allow_foreign_locks:
             raise MeasureError(
                 "the lock table holds %d locks that this measurement has not made: measure on a server that nobody "
-                "works with, or set allow_foreign_locks" % count
+                "works with, or set allow_foreign_locks" % self._before
             )
         self._runner.guardian = releasing.Guardian(self.destroy)
 
