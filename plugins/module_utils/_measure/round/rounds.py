@@ -221,7 +221,8 @@ def _begin(ends, channel):
         except MeasureError as error:
             ends.gone = str(error)
             addresses = _own_address(channel.target.address)
-    return {"client": fingerprint(*addresses), "server": server}, ends.known()
+    first = ends.known()
+    return {"client": fingerprint(*addresses), "server": None if ends.gone else server}, first
 
 
 def _end(number, _frame):

@@ -360,6 +360,8 @@ def test_a_round_against_it_has_failed_runs_with_that_sentence(what):
         for text in errors(record):
             assert expected in sentence(text, session)
     assert not any(run["ok"] for run in record["runs"])
+    # by this the role measure recognizes a round that had no server
+    assert (record["fingerprint"]["server"] is None) is ("exchange" not in changed)
 
 
 def backwards(name, sample):
