@@ -188,27 +188,15 @@ def woken():
 
 
 def end(pid, began, seconds=5.0):
-    """End a process after a check of its identity: SIGTERM, then SIGKILL. False if it outlives both."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if not is_same(pid, began):
-            return True
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            return True
-        if wait_gone(pid, began, seconds):
-            return True
-    return False
+    """End a process after a check of its identity: SIGTERM, then SIGKILL. False if it outlives both.
 
-
-def end_group(pid, began, seconds=5.0):
-    """As end(), with the whole group if this process leads one: a program may be a script that started another."""
-    if not is_same(pid, began):
-        return True
-    with contextlib.suppress(OSError):
-        if os.getpgid(pid) == pid:
-            os.killpg(pid, signal.SIGTERM)
-            wait_gone(pid, began, seconds)
-            # also if the script has ended, because it does not wait for the program
-            os.killpg(pid, signal.SIGKILL)
-    return end(pid, began, seconds)
+    So ends its whole group if it leads one: a program may be a script that started another.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        leads = is_same(pid, began) and os.getpgid(pid) == pid
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            # a group also if the script has ended, because it does not wait for the program
+            if leads or is_same(pid, began):
+                (os.killpg if leads else os.kill)(pid, number)
+                wait_gone(pid, began, seconds)
+    return not is_same(pid, began)

@@ -80,7 +80,7 @@ def _watch(read_end, parent, release):
             if "started" in message:
                 running[message["started"]] = message["began"]
     for pid, began in running.items():
-        processes.end_group(pid, began)
+        processes.end(pid, began)
     if owes:
         _give_back(release)
 
