@@ -20,52 +20,31 @@ _RPS_COLUMN = 9  # received_rps, the tenth hexadecimal column of /proc/net/softn
 def parse_cpu(text, ticks_per_second):
     """CPU seconds since boot from /proc/stat: user_s (with nice), system_s, softirq_s (with irq), steal_s, idle_s
     (with iowait), and ncpu, the number of online CPUs. None without a usable "cpu" line."""
-    total, ncpu = None, 0
-    for line in text.splitlines():
-        fields = line.split()
-        if not fields or not fields[0].startswith("cpu"):
-            continue
-        if fields[0] == "cpu":
-            total = fields[1:]
-        elif fields[0][3:].isdigit():
-            ncpu += 1
-    if total is None or len(total) < 8 or not all(field.isdigit() for field in total[:8]):
+    lines = [line.split() for line in text.splitlines() if line.startswith("cpu")]
+    total = next((fields[1:9] for fields in lines if fields[0] == "cpu"), [])
+    if len(total) < 8 or not all(field.isdigit() for field in total):
         return None
     result = {
         name: sum(int(total[column]) for column in columns) / float(ticks_per_second)
         for name, columns in _CPU_COLUMNS.items()
     }
-    result["ncpu"] = ncpu
+    result["ncpu"] = sum(fields[0][3:].isdigit() for fields in lines)
     return result
 
 
 def parse_retransmits(text):
     """RetransSegs from the Tcp line of /proc/net/snmp (IPv6 counts there, too), found by the header line's name."""
-    names = None
-    for line in text.splitlines():
-        fields = line.split()
-        if not fields or fields[0] != "Tcp:":
-            continue
-        if names is None:
-            names = fields
-        elif "RetransSegs" in names and names.index("RetransSegs") < len(fields):
-            value = fields[names.index("RetransSegs")]
-            return int(value) if value.isdigit() else None
-    return None
+    lines = [line.split() for line in text.splitlines() if line.startswith("Tcp:")]
+    value = dict(zip(*lines[:2])).get("RetransSegs", "") if len(lines) > 1 else ""
+    return int(value) if value.isdigit() else None
 
 
 def parse_received_rps(text):
     """received_rps of every CPU from /proc/net/softnet_stat, in the order of its lines; None on old layouts."""
-    values = []
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) <= _RPS_COLUMN:
-            return None
-        try:
-            values.append(int(fields[_RPS_COLUMN], 16))
-        except ValueError:
-            return None
-    return values or None
+    try:
+        return [int(line.split()[_RPS_COLUMN], 16) for line in text.splitlines()] or None
+    except (IndexError, ValueError):
+        return None
 
 
 def parse_process(text, ticks_per_second):

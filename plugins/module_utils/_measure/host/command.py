@@ -59,8 +59,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}\Z")
 _FIGURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
-# A step that can be run: its name among the options, its command line with an absolute program, and its Identity.
-Step = namedtuple("Step", "name argv identity")
+# A step that can be run: its command line with an absolute program, and its Identity.
+Step = namedtuple("Step", "argv identity")
 
 
 def check(commands):
@@ -232,7 +232,7 @@ class Command(Workload):
         for name in STEPS:
             if command[name]:
                 argv = [_program(command[name][0], self._directory, search_path)] + command[name][1:]
-                self._steps[name] = Step(name, argv, identity_of(argv, command["user"], self._directory))
+                self._steps[name] = Step(argv, identity_of(argv, command["user"], self._directory))
         self._timeout, self._exit_codes = command["timeout"], command["exit_codes"]
         self._figures, self._units = command["figures"], command["units"]
         self._guardian, self._begun = None, False

@@ -45,12 +45,10 @@ class Guardian:
 
     def close(self):
         """End the guardian: nothing is left to release."""
-        if self._line is not None:
-            self._tell({"close": True})
-            os.close(self._line)
-            self._line = None
-            with contextlib.suppress(ChildProcessError):  # a server has taken its exit code
-                os.waitpid(self._pid, 0)
+        self._tell({"close": True})
+        os.close(self._line)
+        with contextlib.suppress(ChildProcessError):  # a server has taken its exit code
+            os.waitpid(self._pid, 0)
 
     def _tell(self, message):
         with contextlib.suppress(OSError):  # the guardian was killed

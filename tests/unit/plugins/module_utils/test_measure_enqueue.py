@@ -285,6 +285,5 @@ def test_a_guardian_that_is_not_needed_ends_at_once():
     guardian = releasing.Guardian(lambda: None)
     pid = guardian._pid
     guardian.close()
-    guardian.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
