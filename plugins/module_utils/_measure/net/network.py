@@ -42,16 +42,12 @@ def _describe(workload, kind, connections, response_metric):
         workload.params.update(message_bytes=kind.request, direction=kind.stream)
 
 
-def transactions(count, rate, connections):
-    """The metrics of a number of transactions, from their rate per second over all connections."""
-    times = {"avg_us": round(connections * 1e6 / rate, 4), "transactions_per_s": round(rate, 4)}
-    return dict(times, units=int(round(count)))
-
-
-def messages(count, rate, size, connections):
-    """The metrics of a stream of messages of size bytes, from their rate per second over all connections."""
-    speed = {"kib_per_s": round(rate * size / 1024.0, 4), "avg_us": round(connections * 1e6 / rate, 4)}
-    return dict(speed, units=int(round(count)))
+def figures(workload, count, rate):
+    """The metrics of a number of transactions or messages, from their rate per second over all connections."""
+    found = {"avg_us": round(workload.connections * 1e6 / rate, 4), "units": int(round(count))}
+    if workload.stream is None:
+        return dict(found, transactions_per_s=round(rate, 4))
+    return dict(found, kib_per_s=round(rate * workload.bytes / 1024.0, 4))
 
 
 class Pingpong(engines.Pingpong):
@@ -65,7 +61,7 @@ class Pingpong(engines.Pingpong):
     def figures(self, summary, elapsed):
         if self.stream:
             count = self.loops * self.connections
-            metrics = messages(count, count / elapsed, self.bytes, self.connections)
+            metrics = figures(self, count, count / elapsed)
         else:
             metrics = pingpong.metrics(summary, (self.bytes + self.response) / 2.0)
             metrics.update(transactions_per_s=round(summary.count / elapsed, 4), units=summary.count)
@@ -85,7 +81,8 @@ class Program(Workload):
     parallel = True
 
     def __init__(self, binary, version, server, kind, connections):
-        self.kind, self.connections, self.bytes = kind, connections, kind.request
+        self.connections = connections
+        self.bytes, self.response, self.stream = kind.request, kind.response, kind.stream
         _describe(self, kind, connections, _MEAN)
         self.binary, self.version = binary, version
         self.address, self.port = server
