@@ -108,30 +108,28 @@ def clip(text, limit):
     return data[:half].decode("utf-8", "ignore") + "\n[...]\n" + data[-half:].decode("utf-8", "ignore")
 
 
-def _no_result(error=None):
-    """A run's entry of the record without a result."""
-    run = {"ok": False, "error": error, "started": utc_now(), "elapsed_s": None}
+def _one_run(workload, plan, ends, problem):
+    """(a run's entry of the record without its number, the histogram of its round trips or None).
+
+    problem: why it cannot begin, or None.
+    """
+    run = {"ok": False, "error": "not begun: %s" % problem, "started": utc_now(), "elapsed_s": None}
     run.update(metrics={}, cpu=None, net=None, links=None, raw="")
-    return run
-
-
-def _one_run(workload, plan, ends):
-    """(a run's entry of the record without its number, the histogram of its round trips or None)."""
-    window = Window(ends)
-    run, round_trips = _no_result(), None
-    begin = time.monotonic()
+    if problem is not None:
+        return run, None
+    window, begin = Window(ends), time.monotonic()
     try:
         if ends.gone:
             raise MeasureError(ends.gone)
         outcome = workload.run(plan, window)
-        raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
-        run.update(ok=True, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
-        run.update(cpu=window.cpu, net=window.net, links=outcome.links)
-        round_trips = outcome.histogram
     except (MeasureError, OSError) as error:
         run.update(error=sentence(error), elapsed_s=round(time.monotonic() - begin, 6))
         ends.known()
-    return run, round_trips
+        return run, None
+    raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
+    run.update(ok=True, error=None, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
+    run.update(cpu=window.cpu, net=window.net, links=outcome.links)
+    return run, outcome.histogram
 
 
 def _problem(act, *arguments):
@@ -151,9 +149,7 @@ def measure_workload(workload, plan, ends):
         if problem is not None:
             ends.known()
         for number in range(plan.warmup + plan.runs):
-            run, round_trips = _no_result("not begun: %s" % problem), None
-            if problem is None:
-                run, round_trips = _one_run(workload, plan, ends)
+            run, round_trips = _one_run(workload, plan, ends, problem)
             run.update(run=number, warmup=number < plan.warmup)
             runs.append(run)
             if round_trips and not run["warmup"]:
