@@ -11,6 +11,7 @@ from collections import namedtuple
 from ..._host.identities import uid_of
 from ..._sap import instances
 from ..._sap.processes import running
+from ..._sap.profile import Profile
 from ..errors import MeasureError
 from ..workloads import releasing
 from ..workloads.workload import Metric, Workload, workload_name
@@ -74,21 +75,16 @@ def _server(host, path):
     """The Server of a profile; kind is None if neither the profile nor a process shows it."""
     match = _PROFILE.match(posixpath.basename(path))
     sid, instance, name = match.groups() if match else (None, None, None)
-    text = host.read(path) or ""
-    number = instance[-2:] if instance else _assigned(text, "SAPSYSTEM")
-    sid = sid or _assigned(text, "SAPSYSTEMNAME")
-    instance = instance or _assigned(text, "INSTANCE_NAME")
-    kind, how = instances.parse_enqueue(text), "profile %s" % path
+    data = host.data(path) or b""
+    values = Profile(data)
+    number = instance[-2:] if instance else values.value("SAPSYSTEM")
+    sid = sid or values.value("SAPSYSTEMNAME") or None
+    instance = instance or values.value("INSTANCE_NAME")
+    kind, how = instances.parse_enqueue(data.decode("utf-8", "replace")), "profile %s" % path
     if kind is None and sid and instance:
         kind, how = _running_kind(host, sid, instance)
     local = bool(sid and instance) and host.exists("/usr/sap/%s/%s" % (sid, instance))
     return Server(kind, sid, instance, number, name, path, local, how)
-
-
-def _assigned(text, name):
-    """The value of a parameter of a profile, the last one that is set; None if none is."""
-    found = re.findall(r"(?m)^[ \t]*%s[ \t]*=[ \t]*(\S+)" % re.escape(name), text)
-    return found[-1] if found else None
 
 
 def _running_kind(host, sid, instance):
