@@ -31,7 +31,8 @@ _STREAM = Metric("kib_per_s", "KiB/s", "higher")
 
 def _describe(workload, kind, connections, response_metric):
     """Fill in what the record says about a workload. response_metric: what decides if there are responses."""
-    workload.family = "network"
+    workload.family, workload.connections = "network", connections
+    workload.bytes, workload.response, workload.stream = kind.request, kind.response, kind.stream
     workload.name = workload_name(workload.tool, kind.name, connections)
     workload.params = {"kind": kind.name}
     if kind.stream is None:
@@ -55,7 +56,6 @@ class Pingpong(engines.Pingpong):
 
     def __init__(self, target, kind, connections):
         super().__init__(target, kind.request, connections)
-        self.response, self.stream = kind.response, kind.stream
         _describe(self, kind, connections, self.metric)
 
     def figures(self, summary, elapsed):
@@ -81,8 +81,6 @@ class Program(Workload):
     parallel = True
 
     def __init__(self, binary, version, server, kind, connections):
-        self.connections = connections
-        self.bytes, self.response, self.stream = kind.request, kind.response, kind.stream
         _describe(self, kind, connections, _MEAN)
         self.binary, self.version = binary, version
         self.address, self.port = server
