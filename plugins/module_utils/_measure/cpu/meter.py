@@ -11,7 +11,6 @@ asks closes its socket or dies.
 
 import contextlib
 import functools
-import json
 import os
 import platform
 import secrets
@@ -145,5 +144,5 @@ class _Relay:
     def _count(self, found, seconds):
         self._totals.add(found, seconds)
         if self._asked:
-            self._asker.sendall(json.dumps(self._totals.snapshot()).encode("ascii") + b"\n")
+            wire.Lines(self._asker).write_object(self._totals.snapshot())
             self._asked = False

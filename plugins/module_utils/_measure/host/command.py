@@ -239,7 +239,7 @@ class Command(Workload):
         self.name, self.unit = _name(command), command["unit"]
         self.version = digest(self._steps["argv"].argv[0])
         self.metric = self._metric(command)
-        self.params = self._params(command)
+        self.params = self._params()
 
     def _metric(self, command):
         decisive = [figure for figure in self._figures if figure["name"] != UNITS]
@@ -251,7 +251,7 @@ class Command(Workload):
         (figure,) = [figure for figure in decisive if figure["name"] == name]
         return Metric(name, figure["unit"], figure["better"])
 
-    def _params(self, command):
+    def _params(self):
         """What has to be equal in both states; of the environment the names only."""
         identity = self._steps["argv"].identity
         found = {
