@@ -121,7 +121,7 @@ class Channel:
             where = "the server at %s port %s" % (self.target.address, self.target.port)
             text = where + " closed the control connection: it has ended, or the session's token is not its own"
         if isinstance(error, (EOFError, ConnectionError)) and self._lifetime:
-            text += "; a server ends by itself %d s after its start (lifetime)" % self._lifetime
+            return "%s; a server ends by itself %d s after its start (lifetime)" % (text, self._lifetime)
         return text
 
     def local_address(self):
