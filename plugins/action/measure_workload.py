@@ -125,7 +125,7 @@ class ActionModule(HonestAction):
             "peer": options["peer"] or options["address"] or rounds.LOCAL_PEER,
         }
 
-    def _records_of(self, given: Any, ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _records_of(self, given: list[Any], ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The records that the host returned, with the ids and the collector; ValueError if one is not sound.
 
         A host says nothing about the ids, but that a workload went to none of the hosts: which record is whose is
@@ -133,7 +133,7 @@ class ActionModule(HonestAction):
         """
         part_of = {name: value for name, value in protocol.items() if value is not None}
         complete = []
-        for record in given if isinstance(given, list) else [given]:
+        for record in given:
             wrong = "it is no object"
             if isinstance(record, dict):
                 near = record.get("peer") in (rounds.CONTROL_PEER, rounds.LOCAL_PEER)

@@ -4,13 +4,11 @@
 
 import socket
 
+from .._host.errors import HostError
 
-class MeasureError(Exception):
+
+class MeasureError(HostError):
     """A measurement, a server or a run failed; the text is one sentence for the user."""
-
-
-class ServerGone(MeasureError):
-    """The measurement server no longer answers; no further run can succeed."""
 
 
 def sentence(error):

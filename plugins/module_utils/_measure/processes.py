@@ -140,42 +140,63 @@ def wait_gone(pid, began, seconds):
     return True
 
 
-def wait_reaped(pid, seconds):
-    """Wait for a child process to end and take its exit code; False if it has not ended within that time."""
-    deadline = time.monotonic() + seconds
-    while True:
+@contextlib.contextmanager
+def printing(start_to):
+    """(the process that start_to(output) starts, a descriptor to read what it prints, with read()).
+
+    It is a terminal if this host can make one: programs print to a terminal line by line, and lose what they have not
+    written yet to anything else when they are ended.
+    """
+    try:
+        source, output = os.openpty()
+    except (AttributeError, OSError):
+        source, output = os.pipe()
+    try:
         try:
-            if os.waitpid(pid, os.WNOHANG)[0]:
-                return True
-        except ChildProcessError:  # taken already
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
+            process = start_to(output)
+        finally:
+            os.close(output)
+        yield process, source
+    finally:
+        os.close(source)
+
+
+def read(source):
+    """Some bytes of what programs print; b"" after the last one that has the terminal open has ended."""
+    try:
+        return os.read(source, 65536)
+    except OSError:  # EIO
+        return b""
+
+
+@contextlib.contextmanager
+def woken():
+    """A descriptor that can be read as soon as a signal has come or a child has ended: waiting for a child with a time
+    limit polls in Python."""
+    read_end, write_end = os.pipe()
+    for descriptor in (read_end, write_end):
+        os.set_blocking(descriptor, False)
+    handler = signal.signal(signal.SIGCHLD, lambda *_details: None)
+    before = signal.set_wakeup_fd(write_end)
+    try:
+        yield read_end
+    finally:
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGCHLD, handler or signal.SIG_DFL)
+        os.close(read_end)
+        os.close(write_end)
 
 
 def end(pid, began, seconds=5.0):
-    """End a process after a check of its identity: SIGTERM, then SIGKILL. False if it outlives both."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if not is_same(pid, began):
-            return True
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            return True
-        if wait_gone(pid, began, seconds):
-            return True
-    return False
+    """End a process after a check of its identity: SIGTERM, then SIGKILL. False if it outlives both.
 
-
-def end_group(pid, began, seconds=5.0):
-    """As end(), with the whole group if this process leads one: a program may be a script that started another."""
-    if not is_same(pid, began):
-        return True
-    with contextlib.suppress(OSError):
-        if os.getpgid(pid) == pid:
-            os.killpg(pid, signal.SIGTERM)
-            wait_gone(pid, began, seconds)
-            # also if the script has ended, because it does not wait for the program
-            os.killpg(pid, signal.SIGKILL)
-    return end(pid, began, seconds)
+    So ends its whole group if it leads one: a program may be a script that started another.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        leads = is_same(pid, began) and os.getpgid(pid) == pid
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            # a group also if the script has ended, because it does not wait for the program
+            if leads or is_same(pid, began):
+                (os.killpg if leads else os.kill)(pid, number)
+                wait_gone(pid, began, seconds)
+    return not is_same(pid, began)

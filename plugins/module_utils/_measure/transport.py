@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The sockets for messages: plain TCP, or AF_SMC of Linux, and the transport that a connection got."""
 
-import contextlib
 import socket
 import struct
 from collections import Counter
@@ -32,18 +31,16 @@ def connect(transport, address, port, timeout):
         return socket.create_connection((address, port), timeout)
     problem = None
     for family, _kind, _protocol, _name, where in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
-        with contextlib.ExitStack() as stack:
-            sock = stack.enter_context(new_socket(transport, family))
+        sock = new_socket(transport, family)
+        try:
             # The handshake of SMC is part of connect(), which older kernels do not do in the background.
             keep_time(sock, timeout)
-            try:
-                sock.connect(where)
-            except OSError as error:
-                problem = error
-                continue
-            stack.pop_all()
+            sock.connect(where)
             sock.settimeout(timeout)
             return sock
+        except OSError as error:
+            sock.close()
+            problem = error
     raise problem
 
 

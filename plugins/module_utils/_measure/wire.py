@@ -9,7 +9,7 @@ import time
 from collections import namedtuple
 
 from . import replies, transport
-from .errors import MeasureError, ServerGone, explain
+from .errors import MeasureError, explain
 
 # Sockets load the codec of host names only when they need it; a server outlives the files it was started from.
 codecs.lookup("idna")
@@ -103,7 +103,7 @@ class Channel:
         self._lines = None
 
     def request(self, operation, **details):
-        """The answer to one request; ServerGone if the server cannot be reached, also with a new connection."""
+        """The answer to one request; MeasureError if the server cannot be reached, also with a new connection."""
         fresh = self._lines is None
         try:
             if fresh:
@@ -112,19 +112,17 @@ class Channel:
         except (OSError, EOFError) as error:
             self.close()
             if fresh:
-                raise ServerGone(self._sentence(error)) from error
+                raise MeasureError(self._sentence(error)) from error
         return self.request(operation, **details)
 
     def _sentence(self, error):
-        if isinstance(error, (EOFError, ConnectionError)) and self._lifetime:
-            return "%s; a server ends by itself %d s after its start (lifetime)" % (self._what(error), self._lifetime)
-        return self._what(error)
-
-    def _what(self, error):
+        text = "the server is gone: " + explain(error, self.target.address, self.target.port)
         if isinstance(error, (EOFError, ConnectionResetError, BrokenPipeError)):
             where = "the server at %s port %s" % (self.target.address, self.target.port)
-            return where + " closed the control connection: it has ended, or the session's token is not its own"
-        return "the server is gone: " + explain(error, self.target.address, self.target.port)
+            text = where + " closed the control connection: it has ended, or the session's token is not its own"
+        if isinstance(error, (EOFError, ConnectionError)) and self._lifetime:
+            return "%s; a server ends by itself %d s after its start (lifetime)" % (text, self._lifetime)
+        return text
 
     def local_address(self):
         """After a request, the address this end uses towards the server, and the server's, as numbers."""

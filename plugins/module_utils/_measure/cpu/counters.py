@@ -9,7 +9,7 @@ On AIX the CPU time comes from a meter (meter.py).
 import os
 import time
 
-from ..._host.host import Host, HostError
+from ..._machine.reading import ReadingHost
 
 # Columns of the "cpu" line of /proc/stat (proc(5)); guest time is contained in user time already.
 _CPU_COLUMNS = {"user_s": (0, 1), "system_s": (2,), "idle_s": (3, 4), "softirq_s": (5, 6), "steal_s": (7,)}
@@ -20,52 +20,31 @@ _RPS_COLUMN = 9  # received_rps, the tenth hexadecimal column of /proc/net/softn
 def parse_cpu(text, ticks_per_second):
     """CPU seconds since boot from /proc/stat: user_s (with nice), system_s, softirq_s (with irq), steal_s, idle_s
     (with iowait), and ncpu, the number of online CPUs. None without a usable "cpu" line."""
-    total, ncpu = None, 0
-    for line in text.splitlines():
-        fields = line.split()
-        if not fields or not fields[0].startswith("cpu"):
-            continue
-        if fields[0] == "cpu":
-            total = fields[1:]
-        elif fields[0][3:].isdigit():
-            ncpu += 1
-    if total is None or len(total) < 8 or not all(field.isdigit() for field in total[:8]):
+    lines = [line.split() for line in text.splitlines() if line.startswith("cpu")]
+    total = next((fields[1:9] for fields in lines if fields[0] == "cpu"), [])
+    if len(total) < 8 or not all(field.isdigit() for field in total):
         return None
     result = {
         name: sum(int(total[column]) for column in columns) / float(ticks_per_second)
         for name, columns in _CPU_COLUMNS.items()
     }
-    result["ncpu"] = ncpu
+    result["ncpu"] = sum(fields[0][3:].isdigit() for fields in lines)
     return result
 
 
 def parse_retransmits(text):
     """RetransSegs from the Tcp line of /proc/net/snmp (IPv6 counts there, too), found by the header line's name."""
-    names = None
-    for line in text.splitlines():
-        fields = line.split()
-        if not fields or fields[0] != "Tcp:":
-            continue
-        if names is None:
-            names = fields
-        elif "RetransSegs" in names and names.index("RetransSegs") < len(fields):
-            value = fields[names.index("RetransSegs")]
-            return int(value) if value.isdigit() else None
-    return None
+    lines = [line.split() for line in text.splitlines() if line.startswith("Tcp:")]
+    value = dict(zip(*lines[:2])).get("RetransSegs", "") if len(lines) > 1 else ""
+    return int(value) if value.isdigit() else None
 
 
 def parse_received_rps(text):
     """received_rps of every CPU from /proc/net/softnet_stat, in the order of its lines; None on old layouts."""
-    values = []
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) <= _RPS_COLUMN:
-            return None
-        try:
-            values.append(int(fields[_RPS_COLUMN], 16))
-        except ValueError:
-            return None
-    return values or None
+    try:
+        return [int(line.split()[_RPS_COLUMN], 16) for line in text.splitlines()] or None
+    except (IndexError, ValueError):
+        return None
 
 
 def parse_process(text, ticks_per_second):
@@ -82,12 +61,12 @@ def process_seconds(pids, root="/"):
 
     A parent is read before its children. If a child has ended meanwhile, that is seen, and everything is read again.
     """
-    host = Host(root)
+    host = ReadingHost(root)
     for _attempt in range(_ATTEMPTS):
         total, todo, known = 0.0, list(pids), set()
         while todo:
             pid = todo.pop()
-            seconds = parse_process(_read(host, "/proc/%d/stat" % pid) or "", os.sysconf("SC_CLK_TCK"))
+            seconds = parse_process(host.read("/proc/%d/stat" % pid) or "", os.sysconf("SC_CLK_TCK"))
             children = _children(host, pid)
             if seconds is None or children is None:
                 break
@@ -101,29 +80,8 @@ def process_seconds(pids, root="/"):
 
 def _children(host, pid):
     """Process ids of the living children; None if the process is gone, or the kernel does not list them."""
-    found = []
-    try:
-        threads = host.listdir("/proc/%d/task" % pid)
-    except HostError:
-        return None
-    for thread in threads:
-        text = _read(host, "/proc/%d/task/%s/children" % (pid, thread))
-        if text is None:
-            return None
-        found += [int(field) for field in text.split()]
-    return found
-
-
-def _read(host, path):
-    try:
-        return host.read(path)
-    except HostError:
-        return None
-
-
-def _cpu(host):
-    stat = _read(host, "/proc/stat")
-    return parse_cpu(stat, os.sysconf("SC_CLK_TCK")) if stat else None
+    texts = [host.read("/proc/%d/task/%s/children" % (pid, thread)) for thread in host.listdir("/proc/%d/task" % pid)]
+    return None if None in texts or not texts else [int(field) for field in " ".join(texts).split()]
 
 
 def snapshot(root="/", meter=None, pids=()):
@@ -133,17 +91,16 @@ def snapshot(root="/", meter=None, pids=()):
     meter: another source of the CPU time (meter.Meter); the snapshot then waits for the end of its interval.
     pids: the tool's own processes, for process_s.
     """
-    host = Host(root)
-    cpu = meter.sample() if meter else _cpu(host)
-    snmp, softnet = (_read(host, path) for path in ("/proc/net/snmp", "/proc/net/softnet_stat"))
+    host = ReadingHost(root)
+    cpu = meter.sample() if meter else parse_cpu(host.read("/proc/stat") or "", os.sysconf("SC_CLK_TCK"))
     return {
         "mono_s": time.monotonic(),
         "wall_s": time.time(),
         "cpu": cpu,
         "cpu_source": cpu.get("tool", "procfs") if cpu else None,
         "process_s": process_seconds(pids, root) if pids and not meter else None,
-        "retransmits": parse_retransmits(snmp) if snmp else None,
-        "received_rps": parse_received_rps(softnet) if softnet else None,
+        "retransmits": parse_retransmits(host.read("/proc/net/snmp") or ""),
+        "received_rps": parse_received_rps(host.read("/proc/net/softnet_stat") or ""),
     }
 
 

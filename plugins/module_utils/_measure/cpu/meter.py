@@ -10,13 +10,12 @@ asks closes its socket or dies.
 """
 
 import contextlib
-import json
+import functools
 import os
 import platform
 import secrets
 import select
 import socket
-import subprocess
 import time
 
 from ..._host import commands, daemon
@@ -96,35 +95,18 @@ def _live(asker, processors):
     relay = _Relay(asker)
     for tool in TOOLS:
         # If a tool is missing or reports nothing, the next one is tried.
-        with contextlib.suppress(OSError), _reports_of(tool) as source:
-            if relay.read(source, Reports(processors), tool):
-                return
+        with contextlib.suppress(OSError), processes.printing(functools.partial(_start, tool)) as (process, source):
+            try:
+                if relay.read(source, Reports(processors), tool):
+                    return
+            finally:
+                commands.end(process)
 
 
-@contextlib.contextmanager
-def _reports_of(tool):
-    """A descriptor with the output of a tool that prints with an interval.
-
-    It is a terminal if this host can make one: programs print to a terminal line by line, which is not confirmed for
-    AIX's tools and a pipe.
-    """
-    try:
-        source, output = os.openpty()
-    except (AttributeError, OSError):
-        source, output = os.pipe()
-    process = None
-    try:
-        environment = dict(os.environ, LC_ALL="C")
-        environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/bin", "/usr/sbin"])
-        try:
-            process = processes.start([tool, str(INTERVAL)], stdout=output, stderr=subprocess.DEVNULL, env=environment)
-        finally:
-            os.close(output)
-        yield source
-    finally:
-        os.close(source)
-        if process is not None:
-            commands.end(process)
+def _start(tool, output):
+    environment = dict(os.environ, LC_ALL="C")
+    environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/bin", "/usr/sbin"])
+    return processes.start([tool, str(INTERVAL)], stdout=output, env=environment)
 
 
 class _Relay:
@@ -143,7 +125,7 @@ class _Relay:
             ready = select.select([source, self._asker], [], [])[0]
             now = time.monotonic()
             if source in ready:
-                data = _read(source)
+                data = processes.read(source)
                 if not data:
                     return counted
                 lines = (pending + data).split(b"\n")
@@ -162,12 +144,5 @@ class _Relay:
     def _count(self, found, seconds):
         self._totals.add(found, seconds)
         if self._asked:
-            self._asker.sendall(json.dumps(self._totals.snapshot()).encode("ascii") + b"\n")
+            wire.Lines(self._asker).write_object(self._totals.snapshot())
             self._asked = False
-
-
-def _read(source):
-    try:
-        return os.read(source, 65536)
-    except OSError:  # EIO: the last program that had the terminal open has ended
-        return b""

@@ -59,8 +59,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}\Z")
 _FIGURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
-# A step that can be run: its name among the options, its command line with an absolute program, and its Identity.
-Step = namedtuple("Step", "name argv identity")
+# A step that can be run: its command line with an absolute program, and its Identity.
+Step = namedtuple("Step", "argv identity")
 
 
 def check(commands):
@@ -159,7 +159,7 @@ def workloads(options, _params, search_path):
     for command in options:
         try:
             made.append(Command(command, search_path))
-        except (MeasureError, HostError) as error:
+        except HostError as error:
             raise MeasureError("command %s: %s" % (command["name"], error)) from error
     return made
 
@@ -232,14 +232,14 @@ class Command(Workload):
         for name in STEPS:
             if command[name]:
                 argv = [_program(command[name][0], self._directory, search_path)] + command[name][1:]
-                self._steps[name] = Step(name, argv, identity_of(argv, command["user"], self._directory))
+                self._steps[name] = Step(argv, identity_of(argv, command["user"], self._directory))
         self._timeout, self._exit_codes = command["timeout"], command["exit_codes"]
         self._figures, self._units = command["figures"], command["units"]
         self._guardian, self._begun = None, False
         self.name, self.unit = _name(command), command["unit"]
         self.version = digest(self._steps["argv"].argv[0])
         self.metric = self._metric(command)
-        self.params = self._params(command)
+        self.params = self._params()
 
     def _metric(self, command):
         decisive = [figure for figure in self._figures if figure["name"] != UNITS]
@@ -251,7 +251,7 @@ class Command(Workload):
         (figure,) = [figure for figure in decisive if figure["name"] == name]
         return Metric(name, figure["unit"], figure["better"])
 
-    def _params(self, command):
+    def _params(self):
         """What has to be equal in both states; of the environment the names only."""
         identity = self._steps["argv"].identity
         found = {

@@ -118,14 +118,14 @@ class EnqAdmin(enqueue.LockWorkload):
     def _ask(self, argv):
         return parse(self._runner.ask(argv, _ASK_SECONDS))
 
-    def _count(self):
-        """The number of all locks in the table: from the header, else the rows of the whole list."""
+    def count(self):
+        """From the header of the list, else the rows of the whole list."""
         answer = self._ask(self._command.locks("1"))
         return len(self._ask(self._command.locks()).rows) if answer.current is None else answer.current
 
     def prepare(self, setting):
         self.version = release_of(self._runner.ask(self._command.info(), _ASK_SECONDS))
-        self.begin(0 if self.asked.load == "live_statistics" else self._count())
+        super().prepare(setting)
 
     def live_statistics(self, setting, window):
         return self._repeated([[self._command.info()]], setting, window)

@@ -11,6 +11,7 @@ import threading
 
 from ..._host import temporary
 from ..._host.identities import Identity
+from .. import processes
 from ..workloads import programs
 
 _MOST_BYTES = 256 * 1024
@@ -65,49 +66,32 @@ class Runner:
 
     @contextlib.contextmanager
     def watched(self, argv):
-        """Run a program that prints until it is ended, for the length of a block; yields a list that gets its text.
-
-        It has a terminal, because unwritten output to a file is lost when the program is ended.
-        """
-        text = []
+        """Run a program that prints until it is ended, for the length of a block; yields its programs.Output."""
         with self._folder() as folder, programs.guarded(self.guardian) as guardian:
-            source, output = os.openpty()
-            try:
-                process = programs.start(
-                    argv, guardian, stdout=output, stderr=output, identity=self._identity, cwd=folder
-                )
-            except Exception:
-                os.close(source)
-                raise
-            finally:
-                os.close(output)
-            over = threading.Event()
-            reader = threading.Thread(target=_read_all, args=(source, text, over))
-            reader.daemon = True
-            reader.start()
-            try:
-                yield text
-            finally:
-                programs.end(process, guardian)
-                over.set()
-                reader.join()
-                os.close(source)
+
+            def start_to(terminal):
+                how = {"stdout": terminal, "stderr": terminal, "identity": self._identity, "cwd": folder}
+                return programs.start(argv, guardian, **how)
+
+            with processes.printing(start_to) as (process, source):
+                output, over = programs.Output(_MOST_BYTES), threading.Event()
+                reader = threading.Thread(target=_read_all, args=(source, output, over), daemon=True)
+                reader.start()
+                try:
+                    yield output
+                finally:
+                    programs.end(process, guardian)
+                    over.set()
+                    reader.join()
 
 
-def _read_all(source, text, over):
-    """Collect the output until the last program that has the terminal ends, or until over is set."""
-    size = 0
+def _read_all(source, output, over):
+    """Collect what is printed until the last program that has the terminal ends, or until over is set."""
     while True:
-        if not select.select([source], [], [], 0.2)[0]:
-            if over.is_set():
+        if select.select([source], [], [], 0.2)[0]:
+            data = processes.read(source)
+            if not data:
                 return
-            continue
-        try:
-            data = os.read(source, 65536)
-        except OSError:
+            output.add(data.replace(b"\r\n", b"\n"))
+        elif over.is_set():
             return
-        if not data:
-            return
-        size += len(data)
-        if size <= _MOST_BYTES:
-            text.append(data.decode("utf-8", "replace").replace("\r\n", "\n"))

@@ -18,7 +18,7 @@ _TIMES = ("lock_time", "lock_wait_time", "server_time")
 _EVENTS = ("enqueue_requests", "enqueue_rejects", "enqueue_errors", "dequeue_requests", "dequeue_errors")
 # {field of the web service: metric}; they count from the start of the server.
 COUNTERS = dict({name: name + "_s" for name in _TIMES}, **{name: name for name in _EVENTS})
-_PAIR = re.compile(r"^(?:\d+ )?([A-Za-z][A-Za-z_ \t-]*)[:=,]\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*$")
+_PAIR = re.compile(r"^(?:\d+ )?([A-Za-z][A-Za-z_ \t-]*)[:=,](.*)$")
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?\Z")
 
 
@@ -27,34 +27,22 @@ def parse(text):
     answer = parse_answer(text)
     if not answer.ok:
         raise MeasureError("sapcontrol EnqGetStatistic failed: %s" % answer.failure)
-    found = _pairs(answer.rows) or _columns(answer.rows)
+    # one counter per line, "name: value", also in -format script ("0 name: value")
+    pairs = [match.groups() for match in (_PAIR.match(row.strip()) for row in answer.rows) if match]
+    # or a line of names and one of values, as in the lists of other functions
+    columns = zip(*(row.split(",") for row in answer.rows[:2])) if len(answer.rows) > 1 else ()
+    found = _known(pairs) or _known(columns)
     if not found:
         raise MeasureError("sapcontrol EnqGetStatistic printed no known counter: %s" % programs.first_lines(text))
     return found
 
 
-def _known(name, digits, found):
-    name = re.sub(r"[ -]+", "_", name.strip()).lower()
-    if name in COUNTERS and _NUMBER.match(digits.strip()):
-        found[name] = float(digits) if "." in digits else int(digits)
-
-
-def _pairs(rows):
-    """One counter per line: ``name: value``, also in -format script (``0 name: value``)."""
+def _known(pairs):
     found = {}
-    for row in rows:
-        match = _PAIR.match(row.strip())
-        if match:
-            _known(match.group(1), match.group(2), found)
-    return found
-
-
-def _columns(rows):
-    """A line of names and one of values, as in the lists of other functions."""
-    found = {}
-    if len(rows) >= 2:
-        for name, digits in zip(rows[0].split(","), rows[1].split(",")):
-            _known(name, digits, found)
+    for title, digits in pairs:
+        name = re.sub(r"[ -]+", "_", title.strip()).lower()
+        if name in COUNTERS and _NUMBER.match(digits.strip()):
+            found[name] = float(digits) if "." in digits else int(digits)
     return found
 
 

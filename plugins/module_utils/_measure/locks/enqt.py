@@ -136,7 +136,6 @@ class Enqt(enqueue.LockWorkload):
             self.params["interval"] = interval(asked.run_seconds)
         self._binary, self._profile = binary, profile
         self._interval = interval(asked.run_seconds)
-        self._before = None
 
     def _command(self, intent, *numbers):
         return command(self._binary, self._profile, intent, *numbers)
@@ -153,19 +152,15 @@ class Enqt(enqueue.LockWorkload):
     def _verify(self, times):
         return self._command("verify_entries", 1, 1, times)
 
-    def _entries(self):
+    def count(self):
         return parse_entries(self._runner.ask(self._verify(1), _ASK_SECONDS))
-
-    def prepare(self, setting):
-        self._before = 0 if self.asked.load == "live_statistics" else self._entries()
-        self.begin(self._before)
 
     def sd_benchmark(self, setting, window):
         # The load releases its locks by itself. With locks of others in the table, those that stay could be theirs.
         self._runner.guardian.owes(not self.asked.allow_foreign_locks)
         with self._runner.watched(self._command("live_statistics", self._interval)) as watched:
             ran = self._runner.together([self.argv] * self.asked.processes, setting.timeout, window)
-        seen = "".join(watched)
+        seen = watched.text
         raw = "\n".join(["statistics of the server:", seen, "load:"] + ran.texts)
         try:
             metrics = parse_rates(seen)
@@ -179,7 +174,7 @@ class Enqt(enqueue.LockWorkload):
         with window, self._runner.watched(self.argv) as watched:
             time.sleep(self.asked.run_seconds)
             elapsed = time.monotonic() - begin
-        raw = "".join(watched)
+        raw = watched.text
         return self._rated(parse_rates(raw), raw, elapsed)
 
     def _rated(self, metrics, raw, elapsed):
@@ -212,7 +207,7 @@ class Enqt(enqueue.LockWorkload):
         """Set all locks; MeasureError if some are missing afterwards."""
         argv = self._command("create_locks", self.asked.users, self.asked.locks_per_user)
         ran = self._runner.together([argv], timeout, window)
-        made = self._entries() - self._before
+        made = self.count() - self._before
         # While others work with the table, the number is only roughly right.
         if made != self._requested() and not (self.asked.allow_foreign_locks and made > 0):
             raise MeasureError(
@@ -222,11 +217,11 @@ class Enqt(enqueue.LockWorkload):
         return ran
 
     def destroy(self):
-        if self._entries() <= self._before:
+        if self.count() <= self._before:
             return
         destroy = self._command("destroy_locks", self.asked.users, self.asked.locks_per_user)
         said = self._runner.ask(destroy, _ASK_SECONDS)
-        left = self._entries() - self._before
+        left = self.count() - self._before
         if left >= (self._requested() if self.asked.allow_foreign_locks else 1):
             raise MeasureError(
                 "%d locks more than before the measurement stay in the lock table, release them in SM12: %s"

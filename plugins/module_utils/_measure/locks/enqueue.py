@@ -8,10 +8,10 @@ import posixpath
 import re
 from collections import namedtuple
 
-from ..._host.host import HostError
 from ..._host.identities import uid_of
 from ..._sap import instances
 from ..._sap.processes import running
+from ..._sap.profile import Profile
 from ..errors import MeasureError
 from ..workloads import releasing
 from ..workloads.workload import Metric, Workload, workload_name
@@ -30,12 +30,8 @@ _NAME = re.compile(r"A?SCS[0-9]{2}\Z")
 
 
 def find_server(host, sid=None, instance=None, profile=None):
-    """The Server of this host, or of the system whose profiles it has; MeasureError unless one fits."""
-    try:
-        found = _candidates(host, sid, instance, profile)
-        return _only_one(host, found, sid, instance, profile)
-    except HostError as error:
-        raise MeasureError(str(error)) from error
+    """The Server of this host, or of the system whose profiles it has; HostError unless one fits."""
+    return _only_one(host, _candidates(host, sid, instance, profile), sid, instance, profile)
 
 
 def _candidates(host, sid, instance, profile):
@@ -79,21 +75,16 @@ def _server(host, path):
     """The Server of a profile; kind is None if neither the profile nor a process shows it."""
     match = _PROFILE.match(posixpath.basename(path))
     sid, instance, name = match.groups() if match else (None, None, None)
-    text = host.read(path) or ""
-    number = instance[-2:] if instance else _assigned(text, "SAPSYSTEM")
-    sid = sid or _assigned(text, "SAPSYSTEMNAME")
-    instance = instance or _assigned(text, "INSTANCE_NAME")
-    kind, how = instances.parse_enqueue(text), "profile %s" % path
+    data = host.data(path) or b""
+    values = Profile(data)
+    number = instance[-2:] if instance else values.value("SAPSYSTEM")
+    sid = sid or values.value("SAPSYSTEMNAME") or None
+    instance = instance or values.value("INSTANCE_NAME")
+    kind, how = instances.parse_enqueue(data.decode("utf-8", "replace")), "profile %s" % path
     if kind is None and sid and instance:
         kind, how = _running_kind(host, sid, instance)
     local = bool(sid and instance) and host.exists("/usr/sap/%s/%s" % (sid, instance))
     return Server(kind, sid, instance, number, name, path, local, how)
-
-
-def _assigned(text, name):
-    """The value of a parameter of a profile, the last one that is set; None if none is."""
-    found = re.findall(r"(?m)^[ \t]*%s[ \t]*=[ \t]*(\S+)" % re.escape(name), text)
-    return found[-1] if found else None
 
 
 def _running_kind(host, sid, instance):
@@ -124,7 +115,8 @@ def user_of(server):
 
 
 class LockWorkload(Workload):
-    """A workload of locks. A subclass has METRICS {load: Metric}, destroy(), and a method like run() for each load.
+    """A workload of locks. A subclass has METRICS {load: Metric}, count(), destroy(), and a method like run() for each
+    load.
 
     runner: an enq_programs.Runner. statistics: a source of the server's own counters (enq_statistics.py), or None.
     found: the enqueue server, as the module returns it.
@@ -142,7 +134,7 @@ class LockWorkload(Workload):
         self.metric = self.METRICS[asked.load]
         self.unit = self.UNITS[asked.load]
         self.params = {"load": asked.load, "users": asked.users, "locks_per_user": asked.locks_per_user}
-        self._runner, self._statistics = runner, statistics
+        self._runner, self._statistics, self._before = runner, statistics, None
 
     def told(self):
         known = self._statistics and (self._statistics.problem or self._statistics.answered or None)
@@ -160,12 +152,17 @@ class LockWorkload(Workload):
         """Release the locks of this measurement; MeasureError if some stay."""
         raise NotImplementedError
 
-    def begin(self, count):
-        """Before the first lock: refuse a table that holds count locks of others, unless the user allows it."""
-        if count and not self.asked.allow_foreign_locks:
+    def count(self):
+        """The number of all locks in the table."""
+        raise NotImplementedError
+
+    def prepare(self, setting):
+        """Refuse a table that holds locks of others, unless the user allows it."""
+        self._before = 0 if self.asked.load == "live_statistics" else self.count()
+        if self._before and not self.asked.allow_foreign_locks:
             raise MeasureError(
                 "the lock table holds %d locks that this measurement has not made: measure on a server that nobody "
-                "works with, or set allow_foreign_locks" % count
+                "works with, or set allow_foreign_locks" % self._before
             )
         self._runner.guardian = releasing.Guardian(self.destroy)
 

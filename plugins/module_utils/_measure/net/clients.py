@@ -5,10 +5,10 @@
 Processes instead of threads: a second Python thread would hold the interpreter lock during round trips.
 """
 
-import json
 import os
 import select
 import signal
+import socket
 import time
 from collections import namedtuple
 
@@ -43,10 +43,6 @@ def open_exchange(job):
     return lines.sock
 
 
-def _tell(descriptor, value):
-    os.write(descriptor, json.dumps(value).encode("utf-8") + b"\n")
-
-
 def _measure(job, sock):
     """The work of one connection: the round trips, or None for a stream."""
     if job.stream is None:
@@ -55,27 +51,27 @@ def _measure(job, sock):
     return None
 
 
-def _work(job, gate, report):
+def _work(job, gate, lines):
     """The life of one client process: connect, report it, wait for the gate, work, report the end and the Summary."""
     try:
         sock = open_exchange(job)
-        _tell(report, {"state": "ready", "link": transport.link_of(job.target.transport, sock)})
+        lines.write_object({"link": transport.link_of(job.target.transport, sock)})
         os.read(gate, 1)
         samples = _measure(job, sock)
-        _tell(report, {"state": "done"})
+        lines.write_object({"state": "done"})
         if samples is not None:
-            _tell(report, {"summary": pingpong.summarize(samples)})
+            lines.write_object({"summary": pingpong.summarize(samples)})
     except Exception as error:
-        _tell(report, {"error": explain(error, job.target.address, job.target.port)})
+        lines.write_object({"error": explain(error, job.target.address, job.target.port)})
 
 
 class Clients:
-    """N connected client processes. Use as a context: the processes never outlive it."""
+    """N connected client processes, which end with close() at the latest."""
 
     def __init__(self, job, connections):
         self._job = job
         self._deadline = time.monotonic() + job.timeout
-        self._pids, self._reports, self._pending = [], [], {}
+        self._pids, self._reports = [], {}
         gate, self._gate = os.pipe()
         try:
             for _index in range(connections):
@@ -89,66 +85,61 @@ class Clients:
             os.close(gate)
 
     def _spawn(self, gate):
-        report, write_end = os.pipe()
-        self._reports.append(report)
-        self._pending[report] = b""
-        try:
-            self._pids.append(daemon.fork(self._live, gate, write_end))
-        finally:
-            os.close(write_end)
+        ours, theirs = socket.socketpair()
+        self._reports[ours] = wire.Lines(ours)
+        with theirs:
+            self._pids.append(daemon.fork(self._live, gate, wire.Lines(theirs)))
 
     def _live(self, gate, report):
         """In the new process."""
         # Without its parent the process ends by itself.
         signal.alarm(int(self._job.timeout) + 60)
-        for descriptor in self._reports + [self._gate]:
-            os.close(descriptor)
+        for ours in self._reports:
+            ours.close()
+        os.close(self._gate)
         _work(self._job, gate, report)
 
-    def _lines(self):
-        """The next line of every process; MeasureError at the first error or missing line, or at the deadline."""
-        answers = {}
-        while True:
-            for report in self._reports:
-                if report not in answers and b"\n" in self._pending[report]:
-                    line, self._pending[report] = self._pending[report].split(b"\n", 1)
-                    answers[report] = json.loads(line.decode("utf-8"))
-                    if "error" in answers[report]:
-                        raise MeasureError(answers[report]["error"])
-            waiting = [report for report in self._reports if report not in answers]
-            if not waiting:
-                return list(answers.values())
-            self._read(waiting)
+    def _answers(self):
+        """The next answer of every process; MeasureError at the first error or missing one, or at the deadline."""
+        answers, waiting = [], set(self._reports)
+        while waiting:
+            left = self._deadline - time.monotonic()
+            ready = select.select(waiting, [], [], left)[0] if left > 0 else []
+            if not ready:
+                raise MeasureError(
+                    "no end of the run with %s port %s within the time limit of %g s"
+                    % (self._job.target.address, self._job.target.port, self._job.timeout)
+                )
+            answers += [self._answer(report) for report in ready]
+            waiting.difference_update(ready)
+        return answers
 
-    def _read(self, waiting):
-        left = self._deadline - time.monotonic()
-        ready = select.select(waiting, [], [], left)[0] if left > 0 else []
-        if not ready:
-            raise MeasureError(
-                "no end of the run with %s port %s within the time limit of %g s"
-                % (self._job.target.address, self._job.target.port, self._job.timeout)
-            )
-        for report in ready:
-            data = os.read(report, 65536)
-            if not data:
-                raise MeasureError("a client process ended without a result")
-            self._pending[report] += data
+    def _answer(self, report):
+        try:
+            answer = self._reports[report].read_object()
+        except EOFError:
+            raise MeasureError("a client process ended without a result") from None
+        if "error" in answer:
+            raise MeasureError(answer["error"])
+        return answer
 
     def wait_ready(self):
         """Wait until every process is connected; return the transports that the connections got."""
-        return transport.counted(answer["link"] for answer in self._lines())
+        return transport.counted(answer["link"] for answer in self._answers())
 
     def exchange(self):
         """Start all connections together and wait until the last has ended; return the elapsed seconds."""
         begin = time.monotonic()
         os.close(self._gate)
         self._gate = None
-        self._lines()
+        self._answers()
         return time.monotonic() - begin
 
     def summary(self):
         """The Summary over all connections, after exchange(); a stream has none."""
-        return pingpong.merge([pingpong.Summary(*answer["summary"]) for answer in self._lines()])
+        # some may have come with the answer before: select() would not see them
+        answers = [self._answer(report) for report in self._reports]
+        return pingpong.merge([pingpong.Summary(*answer["summary"]) for answer in answers])
 
     def close(self):
         """End the processes and wait for them."""
@@ -159,11 +150,4 @@ class Clients:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         for report in self._reports:
-            os.close(report)
-        self._pids, self._reports = [], []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_details):
-        self.close()
+            report.close()

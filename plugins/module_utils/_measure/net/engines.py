@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """N bytes there and back, L times: the workload of niping, and of pingpong of this collection."""
 
+import contextlib
+
 from .. import transport
 from ..workloads import programs, workload
 from ..workloads.workload import Outcome, Workload, calibrate
@@ -48,7 +50,7 @@ class Pingpong(Workload):
 
     def run(self, setting, window):
         job = Job(self.target, self.bytes, self.loops, setting.timeout, self.response, self.stream, self.rate)
-        with Clients(job, self.connections) as clients:
+        with contextlib.closing(Clients(job, self.connections)) as clients:
             links = clients.wait_ready()
             with window:
                 elapsed = clients.exchange()

@@ -41,37 +41,31 @@ class Workload(network.Program):
 
     @property
     def argv(self):
-        test, selectors = _TESTS[self.kind.stream]
-        size = str(self.kind.request)
+        test, selectors = _TESTS[self.stream]
+        size = str(self.bytes)
         sizes = {
-            None: ["-r", "%s,%s" % (size, self.kind.response), "-D"],
+            None: ["-r", "%s,%s" % (size, self.response), "-D"],
             "out": ["-m", size],
             "in": ["-M", size, "-m", "," + size],
-        }[self.kind.stream]
+        }[self.stream]
         where = [self.binary, "-P", "0", "-H", self.address, "-p", str(self.port), "-t", test, "-l", str(self.seconds)]
         return where + ["--"] + sizes + ["-k", selectors]
 
     def read(self, texts):
-        return (self._transactions if self.kind.stream is None else self._messages)(texts)
-
-    def _transactions(self, texts):
-        names = ("TRANSACTION_RATE", "LOCAL_SEND_CALLS", "MIN_LATENCY", "P50_LATENCY", "MAX_LATENCY")
+        names = [name for name in _TESTS[self.stream][1].split(",") if name != "THROUGHPUT_UNITS"]
         found = [parse(text, names) for text in texts]
-        count, rate = (sum(one[name] for one in found) for name in ("LOCAL_SEND_CALLS", "TRANSACTION_RATE"))
+        total = {name: sum(one[name] for one in found) for name in names}
+        if self.stream is not None:
+            if not total["THROUGHPUT"]:
+                raise network.unfit(TOOL, "throughput", texts[0])
+            rate = total["THROUGHPUT"] * 1e6 / 8 / self.bytes
+            count = total["LOCAL_SEND_CALLS" if self.stream == "out" else "REMOTE_SEND_CALLS"]
+            return network.figures(self, count, rate), max(one["ELAPSED_TIME"] for one in found)
+        count, rate = total["LOCAL_SEND_CALLS"], total["TRANSACTION_RATE"]
         if not rate:
             raise network.unfit(TOOL, "transactions", texts[0])
-        metrics = network.transactions(count, rate, self.connections)
+        metrics = network.figures(self, count, rate)
         metrics.update(max_us=max(one["MAX_LATENCY"] for one in found), min_us=min(one["MIN_LATENCY"] for one in found))
         if len(found) == 1:
             metrics.update(p50_us=found[0]["P50_LATENCY"])
         return metrics, count / rate
-
-    def _messages(self, texts):
-        calls = ("LOCAL" if self.kind.stream == "out" else "REMOTE") + "_SEND_CALLS"
-        found = [parse(text, ("ELAPSED_TIME", "THROUGHPUT", calls)) for text in texts]
-        bits = sum(one["THROUGHPUT"] for one in found) * 1e6
-        if not bits:
-            raise network.unfit(TOOL, "throughput", texts[0])
-        rate = bits / 8 / self.kind.request
-        metrics = network.messages(sum(one[calls] for one in found), rate, self.kind.request, self.connections)
-        return metrics, max(one["ELAPSED_TIME"] for one in found)

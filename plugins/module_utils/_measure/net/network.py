@@ -31,7 +31,8 @@ _STREAM = Metric("kib_per_s", "KiB/s", "higher")
 
 def _describe(workload, kind, connections, response_metric):
     """Fill in what the record says about a workload. response_metric: what decides if there are responses."""
-    workload.family = "network"
+    workload.family, workload.connections = "network", connections
+    workload.bytes, workload.response, workload.stream = kind.request, kind.response, kind.stream
     workload.name = workload_name(workload.tool, kind.name, connections)
     workload.params = {"kind": kind.name}
     if kind.stream is None:
@@ -42,16 +43,12 @@ def _describe(workload, kind, connections, response_metric):
         workload.params.update(message_bytes=kind.request, direction=kind.stream)
 
 
-def transactions(count, rate, connections):
-    """The metrics of a number of transactions, from their rate per second over all connections."""
-    times = {"avg_us": round(connections * 1e6 / rate, 4), "transactions_per_s": round(rate, 4)}
-    return dict(times, units=int(round(count)))
-
-
-def messages(count, rate, size, connections):
-    """The metrics of a stream of messages of size bytes, from their rate per second over all connections."""
-    speed = {"kib_per_s": round(rate * size / 1024.0, 4), "avg_us": round(connections * 1e6 / rate, 4)}
-    return dict(speed, units=int(round(count)))
+def figures(workload, count, rate):
+    """The metrics of a number of transactions or messages, from their rate per second over all connections."""
+    found = {"avg_us": round(workload.connections * 1e6 / rate, 4), "units": int(round(count))}
+    if workload.stream is None:
+        return dict(found, transactions_per_s=round(rate, 4))
+    return dict(found, kib_per_s=round(rate * workload.bytes / 1024.0, 4))
 
 
 class Pingpong(engines.Pingpong):
@@ -59,13 +56,12 @@ class Pingpong(engines.Pingpong):
 
     def __init__(self, target, kind, connections):
         super().__init__(target, kind.request, connections)
-        self.response, self.stream = kind.response, kind.stream
         _describe(self, kind, connections, self.metric)
 
     def figures(self, summary, elapsed):
         if self.stream:
             count = self.loops * self.connections
-            metrics = messages(count, count / elapsed, self.bytes, self.connections)
+            metrics = figures(self, count, count / elapsed)
         else:
             metrics = pingpong.metrics(summary, (self.bytes + self.response) / 2.0)
             metrics.update(transactions_per_s=round(summary.count / elapsed, 4), units=summary.count)
@@ -85,7 +81,6 @@ class Program(Workload):
     parallel = True
 
     def __init__(self, binary, version, server, kind, connections):
-        self.kind, self.connections, self.bytes = kind, connections, kind.request
         _describe(self, kind, connections, _MEAN)
         self.binary, self.version = binary, version
         self.address, self.port = server

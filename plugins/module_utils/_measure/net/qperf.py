@@ -33,13 +33,13 @@ class Workload(network.Program):
     @property
     def argv(self):
         where = [self.binary, self.address, "--listen_port", str(self.port), "--time", str(self.seconds)]
-        shown = ["--msg_size", str(self.kind.request), "--precision", "6", "--unify_units"]
-        return where + shown + ["tcp_lat" if self.kind.stream is None else "tcp_bw"]
+        shown = ["--msg_size", str(self.bytes), "--precision", "6", "--unify_units"]
+        return where + shown + ["tcp_lat" if self.stream is None else "tcp_bw"]
 
     def read(self, texts):
         """qperf prints no count: it follows from the rate and the requested seconds."""
-        if self.kind.stream is None:
+        if self.stream is None:
             rate = 1e9 / (2 * parse(texts[0], "latency", "ns"))
-            return network.transactions(rate * self.seconds, rate, 1), float(self.seconds)
-        rate = parse(texts[0], "bw", "bytes/sec") / self.kind.request
-        return network.messages(rate * self.seconds, rate, self.kind.request, 1), float(self.seconds)
+        else:
+            rate = parse(texts[0], "bw", "bytes/sec") / self.bytes
+        return network.figures(self, rate * self.seconds, rate), float(self.seconds)

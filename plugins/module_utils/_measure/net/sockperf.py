@@ -85,17 +85,17 @@ class Workload(network.Program):
 
     @property
     def argv(self):
-        how = ["ping-pong", "--full-rtt"] if self.kind.stream is None else ["throughput"]
+        how = ["ping-pong", "--full-rtt"] if self.stream is None else ["throughput"]
         where = ["--tcp", "-i", numeric(self.address), "-p", str(self.port)]
-        return [self.binary] + how + where + ["-m", str(self.kind.request), "-t", str(self.seconds)]
+        return [self.binary] + how + where + ["-m", str(self.bytes), "-t", str(self.seconds)]
 
     def read(self, texts):
-        if self.kind.stream is None:
+        if self.stream is None:
             # The count includes sockperf's own warm-up, the times do not.
             metrics, count, seconds = parse_ping_pong(texts[0])
             return dict(metrics, units=count), seconds
         count, seconds = parse_throughput(texts[0])
-        return network.messages(count, count / seconds, self.kind.request, 1), seconds
+        return network.figures(self, count, count / seconds), seconds
 
 
 def numeric(address):

@@ -7,6 +7,7 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..._host.errors import HostError
 from .. import replies, wire
 from ..errors import MeasureError
 from ..server import agent
@@ -154,7 +155,7 @@ def run_module(arguments, tools, **rules):
     try:
         check(module.params)
         result = run(module.params, module.check_mode, *chosen(tools, module.params))
-    except MeasureError as error:
+    except HostError as error:
         module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):
         module.warn(warning)

@@ -48,25 +48,25 @@ class Ends:
         self.gone = None
 
     def sample(self):
-        """{"client": snapshot, "server": snapshot or None}; ServerGone if the server does not answer."""
+        """{"client": snapshot, "server": snapshot or None}; MeasureError if the server does not answer."""
         server = None
         if self._channel:
             server = self._channel.request("sample")["sample"]
             replies.check_order(self._last, server, self._channel.target.address)
             self._last = server
-        return dict(self.sample_alone(), server=server)
+        return {"client": self._snapshot(), "server": server}
 
-    def sample_alone(self):
-        """As sample(), without asking the server."""
-        return {"client": counters.snapshot(meter=self._meter, pids=(os.getpid(),)), "server": None}
-
-    def check(self):
-        """After a failed run: remember if the server is gone."""
-        if self._channel and self.gone is None:
+    def known(self):
+        """As sample(), with None for a server that does not answer, which is gone from then on."""
+        if self.gone is None:
             try:
-                self._channel.request("sample")
+                return self.sample()
             except MeasureError as error:
                 self.gone = str(error)
+        return {"client": self._snapshot(), "server": None}
+
+    def _snapshot(self):
+        return counters.snapshot(meter=self._meter, pids=(os.getpid(),))
 
 
 class Window:
@@ -108,30 +108,28 @@ def clip(text, limit):
     return data[:half].decode("utf-8", "ignore") + "\n[...]\n" + data[-half:].decode("utf-8", "ignore")
 
 
-def _no_result(error=None):
-    """A run's entry of the record without a result."""
-    run = {"ok": False, "error": error, "started": utc_now(), "elapsed_s": None}
+def _one_run(workload, plan, ends, problem):
+    """(a run's entry of the record without its number, the histogram of its round trips or None).
+
+    problem: why it cannot begin, or None.
+    """
+    run = {"ok": False, "error": "not begun: %s" % problem, "started": utc_now(), "elapsed_s": None}
     run.update(metrics={}, cpu=None, net=None, links=None, raw="")
-    return run
-
-
-def _one_run(workload, plan, ends):
-    """(a run's entry of the record without its number, the histogram of its round trips or None)."""
-    window = Window(ends)
-    run, round_trips = _no_result(), None
-    begin = time.monotonic()
+    if problem is not None:
+        return run, None
+    window, begin = Window(ends), time.monotonic()
     try:
         if ends.gone:
             raise MeasureError(ends.gone)
         outcome = workload.run(plan, window)
-        raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
-        run.update(ok=True, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
-        run.update(cpu=window.cpu, net=window.net, links=outcome.links)
-        round_trips = outcome.histogram
     except (MeasureError, OSError) as error:
         run.update(error=sentence(error), elapsed_s=round(time.monotonic() - begin, 6))
-        ends.check()
-    return run, round_trips
+        ends.known()
+        return run, None
+    raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
+    run.update(ok=True, error=None, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
+    run.update(cpu=window.cpu, net=window.net, links=outcome.links)
+    return run, outcome.histogram
 
 
 def _problem(act, *arguments):
@@ -149,11 +147,9 @@ def measure_workload(workload, plan, ends):
     try:
         problem = ends.gone or _problem(workload.prepare, plan)
         if problem is not None:
-            ends.check()
+            ends.known()
         for number in range(plan.warmup + plan.runs):
-            run, round_trips = _no_result("not begun: %s" % problem), None
-            if problem is None:
-                run, round_trips = _one_run(workload, plan, ends)
+            run, round_trips = _one_run(workload, plan, ends, problem)
             run.update(run=number, warmup=number < plan.warmup)
             runs.append(run)
             if round_trips and not run["warmup"]:
@@ -195,13 +191,9 @@ def measure_control(plan, own_meter=None):
 def _idle(ends, seconds):
     if not seconds or ends.gone:
         return {"client": None, "server": None}
-    window = Window(ends)
-    try:
-        with window:
-            time.sleep(seconds)
-    except MeasureError as error:
-        ends.gone = str(error)
-    return window.cpu or {"client": None, "server": None}
+    before = ends.known()
+    time.sleep(seconds)
+    return _between(counters.cpu_between, before, ends.known())
 
 
 def _own_address(address):
@@ -217,16 +209,16 @@ def _own_address(address):
 
 def _begin(ends, channel):
     """The fingerprints of both ends and the first sample; those of a missing server are None."""
-    if channel is None:
-        return {"client": fingerprint("", ""), "server": None}, ends.sample_alone()
-    try:
-        hello = channel.request("hello")
-        here, there = channel.local_address()
-        return {"client": fingerprint(here, there), "server": hello["fingerprint"]}, ends.sample()
-    except MeasureError as error:
-        ends.gone = str(error)
-        both = {"client": fingerprint(*_own_address(channel.target.address)), "server": None}
-        return both, ends.sample_alone()
+    addresses, server = ("", ""), None
+    if channel is not None:
+        try:
+            server = channel.request("hello")["fingerprint"]
+            addresses = channel.local_address()
+        except MeasureError as error:
+            ends.gone = str(error)
+            addresses = _own_address(channel.target.address)
+    first = ends.known()
+    return {"client": fingerprint(*addresses), "server": None if ends.gone else server}, first
 
 
 def _end(number, _frame):
@@ -251,36 +243,23 @@ def measure_round(plan, workloads, channel=None):
     channel: a wire.Channel to the server's control port, None for workloads of this host alone.
     """
     with _ending_in_order(), meter.own() as own_meter:
-        return _measured(plan, workloads, channel, own_meter)
-
-
-def _measured(plan, workloads, channel, own_meter):
-    ends = Ends(channel, own_meter)
-    both, first = _begin(ends, channel)
-    with_control = plan.control and not ends.gone
-    idle = _idle(ends, plan.idle_seconds)
-    records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
-    if channel is None:
+        ends = Ends(channel, own_meter)
+        both, first = _begin(ends, channel)
+        with_control = plan.control and not ends.gone
+        idle = _idle(ends, plan.idle_seconds)
+        records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
+        if channel is None:
+            for record in records:
+                record["peer"] = LOCAL_PEER
+        if with_control:
+            records.append(measure_control(plan, own_meter))
+        last = ends.known()
+        for end, print_ in both.items():
+            if print_ and first[end] and last[end]:
+                print_["clock_step_s"] = counters.clock_step(first[end], last[end])
+        sources = {end: counter.get("cpu_source") if counter else None for end, counter in first.items()}
         for record in records:
-            record["peer"] = LOCAL_PEER
-    if with_control:
-        records.append(measure_control(plan, own_meter))
-    _note_clock_steps(both, first, ends)
-    sources = {end: counter.get("cpu_source") if counter else None for end, counter in first.items()}
-    for record in records:
-        control = record["workload"]["control"]
-        for key, values in (("idle", idle), ("fingerprint", both), ("cpu_source", sources)):
-            record[key] = {"client": values["client"], "server": None if control else values["server"]}
-    return records
-
-
-def _note_clock_steps(both, first, ends):
-    last = ends.sample_alone()
-    if not ends.gone:
-        try:
-            last = ends.sample()
-        except MeasureError as error:
-            ends.gone = str(error)
-    for end, print_ in both.items():
-        if print_ and first[end] and last[end]:
-            print_["clock_step_s"] = counters.clock_step(first[end], last[end])
+            control = record["workload"]["control"]
+            for key, values in (("idle", idle), ("fingerprint", both), ("cpu_source", sources)):
+                record[key] = {"client": values["client"], "server": None if control else values["server"]}
+        return records

@@ -15,7 +15,6 @@ import tempfile
 import time
 
 from ..._host import commands, daemon
-from ..._host.errors import HostError
 from .. import processes, transport, wire
 from ..errors import MeasureError
 from ..net import pingpong
@@ -31,26 +30,16 @@ TURN_TIMEOUT = 10.0
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
     """The life of the daemon. start_child(guardian) returns (child process, its port), or is None."""
-    child, guardian, port = None, None, None
+    child, port = None, None
     server = serving.Server(listeners, token, lifetime)
-    try:
+    with contextlib.ExitStack() as stack:
         if start_child is not None:
             # It holds no listening sockets, so that a killed server refuses its clients at once.
-            guardian = releasing.Guardian()
+            guardian = stack.enter_context(contextlib.closing(releasing.Guardian()))
             child, port = start_child(guardian)
+            stack.callback(commands.end, child)
         say_ready({"pid": os.getpid(), "start_time": processes.start_time(os.getpid()), "port": port})
         server.run(child.pid if child else None)
-    finally:
-        if child is not None:
-            _end_child(child)
-        if guardian is not None:
-            guardian.close()
-
-
-def _end_child(child):
-    processes.end_group(child.pid, processes.start_time(child.pid), 2.0)
-    with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the kernel: init takes it over
-        child.wait(1.0)
 
 
 @contextlib.contextmanager
@@ -92,16 +81,10 @@ def _start_program(argv_of, address, port, avoid, guardian):
         listener.close()
     argv = argv_of(serving.number_of(address), number)
     with tempfile.TemporaryFile() as output:
-        child = processes.start(
-            argv,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=programs.environment(argv[0], os.environ),
-            begin=begin,
-        )
+        child = programs.start(argv, stdout=output, stderr=subprocess.STDOUT, begin=begin)
         if _accepts(child, address, number):
             return child, number
-        _end_child(child)
+        commands.end(child)
         output.seek(0)
         said = programs.first_lines(output.read(4096).decode("utf-8", "replace"))
     raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
@@ -141,7 +124,7 @@ def start(
     address: as for serving.listen(). program: a function that returns the command line of a server program for an
     address (None for all) and a port. With it the agent answers at a port of its own, without it at the one port, where
     it serves pingpong, too.
-    Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns. MeasureError otherwise.
+    Ports: 0 is the first free one of 3298 to 3397. The server listens when this returns; HostError otherwise.
     kind: the kind of sockets that pingpong listens with, as in transport.py.
     """
     token = secrets.token_hex(16)
@@ -159,8 +142,6 @@ def start(
 
     try:
         answer = daemon.spawn(main, [listener.fileno() for listener in listeners], READY_TIMEOUT)
-    except HostError as error:
-        raise MeasureError(str(error)) from error
     finally:
         for listener in listeners:
             listener.close()

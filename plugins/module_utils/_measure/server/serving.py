@@ -12,7 +12,7 @@ import socket
 import time
 
 from ..._host import daemon
-from .. import transport, wire
+from .. import processes, transport, wire
 from ..cpu import counters, meter
 from ..errors import MeasureError
 from ..fingerprint import fingerprint
@@ -39,14 +39,6 @@ def bind(family, where, kind=transport.TCP):
     return listener
 
 
-def _is_number(address):
-    try:
-        ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
 def _places(address, port):
     """[(family, socket address)] to bind for an address; MeasureError for a name that only this host reaches."""
     try:
@@ -54,17 +46,14 @@ def _places(address, port):
     except socket.gaierror as error:
         reason = "the address %s to listen on cannot be resolved: %s" % (address, error.strerror)
         raise MeasureError(reason) from error
-    places = []
-    for family, _kind, _protocol, _name, where in found:
+    for _family, _kind, _protocol, _name, where in found:
         is_loopback = ipaddress.ip_address(where[0].partition("%")[0]).is_loopback
-        if is_loopback and not _is_number(address) and address != "localhost":
+        if is_loopback and address not in (where[0], "localhost"):
             raise MeasureError(
                 "the name %s means %s on this host, which no other host reaches: set address (measure_address or "
                 "measure_listen of this host) to a number" % (address, where[0])
             )
-        if (family, where) not in places:
-            places.append((family, where))
-    return places
+    return list(dict.fromkeys((place[0], place[4]) for place in found))
 
 
 def _listen_at(address, port, kind):
@@ -200,44 +189,43 @@ class Server:
         self._strangers = admission.Admission(token, self._selector)
         self._ends = time.monotonic() + lifetime
         self._children = set()
-        self._wake, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_write, False)
-        os.set_blocking(self._wake, False)
         self._stopping = False
-        signal.set_wakeup_fd(self._wake_write)
         signal.signal(signal.SIGTERM, self._on_term)
-        signal.signal(signal.SIGCHLD, lambda *_details: None)
 
     def _on_term(self, *_details):
         self._stopping = True
 
     def run(self, watched=None):
         """Serve; return when it is time to end. watched: pid of a child with whose end the server ends."""
-        for readable in self._listeners + [self._wake]:
-            self._selector.register(readable, selectors.EVENT_READ)
         try:
-            while not self._stopping:
-                left = self._ends - time.monotonic()
-                if left <= 0:
-                    break
-                expiry = self._strangers.expire()
-                ready = {key.fileobj for key, _events in self._selector.select(min(left, 60.0, expiry or 60.0))}
-                if self._wake in ready:
-                    os.read(self._wake, 4096)
-                if watched in self._reap():
-                    break
-                # Admit those who have sent the token before new strangers are accepted.
-                for sock in ready:
-                    if sock in self._strangers and not self._stopping:
-                        self._admit(sock)
-                for listener in self._listeners:
-                    if listener in ready and not self._stopping:
-                        self._strangers.accept(listener)
+            with processes.woken() as wake:
+                for readable in self._listeners + [wake]:
+                    self._selector.register(readable, selectors.EVENT_READ)
+                while not self._stopping and watched not in self._reap():
+                    left = self._ends - time.monotonic()
+                    if left <= 0:
+                        break
+                    expiry = self._strangers.expire()
+                    ready = {key.fileobj for key, _events in self._selector.select(min(left, 60.0, expiry or 60.0))}
+                    if wake in ready:
+                        os.read(wake, 4096)
+                    self._attend(ready)
         finally:
             for listener in self._listeners:
                 listener.close()
             self._strangers.close()
-            self._end_children()
+            for pid in self._children:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    def _attend(self, ready):
+        # Admit those who have sent the token before new strangers are accepted.
+        for sock in ready:
+            if sock in self._strangers and not self._stopping:
+                self._admit(sock)
+        for listener in self._listeners:
+            if listener in ready and not self._stopping:
+                self._strangers.accept(listener)
 
     def _reap(self):
         ended = set()
@@ -275,15 +263,3 @@ class Server:
             Connection(sock, pending, left).serve()
         except (OSError, EOFError, MeasureError):
             pass  # the client went away, was too slow, or sent something else
-
-    def _end_children(self):
-        deadline = time.monotonic() + 2.0
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            for pid in list(self._children):
-                try:
-                    os.kill(pid, number)
-                except ProcessLookupError:
-                    self._children.discard(pid)
-            while self._children and time.monotonic() < deadline:
-                if not self._reap():
-                    time.sleep(0.01)

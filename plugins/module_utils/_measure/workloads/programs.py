@@ -8,7 +8,6 @@ import glob
 import os
 import re
 import selectors
-import signal
 import subprocess
 import time
 from collections import namedtuple
@@ -80,13 +79,9 @@ def environment(binary, base):
 
 def ask(argv, timeout=_ASK_TIMEOUT):
     """The text that a short command prints on both outputs, with any exit code; MeasureError if it cannot run."""
+    process = start(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
-        process = processes.start(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(argv[0], os.environ)
-        )
         (output,) = commands.finish(process, timeout)
-    except OSError as error:
-        raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
     except commands.Stopped as stopped:
         if stopped.errno != errno.ETIMEDOUT:
             raise MeasureError(str(stopped)) from stopped
@@ -122,12 +117,12 @@ def guarded(guardian):
             yield own
 
 
-def start(argv, guardian, **how):
-    """Start a program that the guardian (or None) ends if this process cannot. how: as for processes.start()."""
+def start(argv, guardian=None, **how):
+    """Start a program that the guardian, if any, ends if this process cannot. how: as for processes.start()."""
     # The program's own process tells the guardian, which so knows of every program that runs.
     begin = None if guardian is None else guardian.started
     try:
-        return processes.start(argv, begin=begin, **dict({"env": environment(argv[0], os.environ)}, **how))
+        return processes.start(argv, **dict({"begin": begin, "env": environment(argv[0], os.environ)}, **how))
     except OSError as error:
         raise MeasureError("%s cannot be run: %s" % (argv[0], error.strerror)) from error
 
@@ -198,7 +193,7 @@ def _run_all(asked, timeout, since, guardian, window, how, most=None):
     disk. most: an Output may have so many bytes.
     """
     with contextlib.ExitStack() as stack:
-        woken = stack.enter_context(_woken())
+        woken = stack.enter_context(processes.woken())
         with window or contextlib.ExitStack():
             begin, running, pipes = time.monotonic(), [], []
             deadline = (begin if since is None else since) + timeout
@@ -220,23 +215,6 @@ def _run_all(asked, timeout, since, guardian, window, how, most=None):
         for pipe, _name, output in pipes:
             _drain(pipe, output)
     return [process.returncode for _name, process in running], elapsed
-
-
-@contextlib.contextmanager
-def _woken():
-    """A descriptor that can be read as soon as a child has ended: waiting with a time limit polls in Python."""
-    read_end, write_end = os.pipe()
-    for descriptor in (read_end, write_end):
-        os.set_blocking(descriptor, False)
-    handler = signal.signal(signal.SIGCHLD, lambda *_details: None)
-    before = signal.set_wakeup_fd(write_end)
-    try:
-        yield read_end
-    finally:
-        signal.set_wakeup_fd(before)
-        signal.signal(signal.SIGCHLD, handler or signal.SIG_DFL)
-        os.close(read_end)
-        os.close(write_end)
 
 
 def _follow(running, pipes, woken, deadline, most):

@@ -45,11 +45,10 @@ class Guardian:
 
     def close(self):
         """End the guardian: nothing is left to release."""
-        if self._line is not None:
-            self._tell({"close": True})
-            os.close(self._line)
-            self._line = None
-            processes.wait_reaped(self._pid, 5.0)
+        self._tell({"close": True})
+        os.close(self._line)
+        with contextlib.suppress(ChildProcessError):  # a server has taken its exit code
+            os.waitpid(self._pid, 0)
 
     def _tell(self, message):
         with contextlib.suppress(OSError):  # the guardian was killed
@@ -79,7 +78,7 @@ def _watch(read_end, parent, release):
             if "started" in message:
                 running[message["started"]] = message["began"]
     for pid, began in running.items():
-        processes.end_group(pid, began)
+        processes.end(pid, began)
     if owes:
         _give_back(release)
 

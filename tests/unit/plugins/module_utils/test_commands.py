@@ -272,12 +272,7 @@ def _end_by_id(process):
     assert answer_of(lambda: processes.end(pid, began, commands._GRACE_S)) or process.wait(PATIENCE) is not None
 
 
-def _end_group_by_id(process):
-    pid, began = process.pid, processes.start_time(process.pid)
-    assert answer_of(lambda: processes.end_group(pid, began, commands._GRACE_S)) or process.wait(PATIENCE) is not None
-
-
-WAYS = [commands.end, _end_at_limit, _end_by_id, _end_group_by_id]
+WAYS = [commands.end, _end_at_limit, _end_by_id]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -128,7 +128,7 @@ def test_ending_a_process_that_leads_no_group_leaves_its_group_alone():
             signal.pause()
         finally:
             os._exit(0)
-    assert processes.end_group(child, processes.start_time(child))
+    assert processes.end(child, processes.start_time(child))
     os.waitpid(child, 0)
 
 

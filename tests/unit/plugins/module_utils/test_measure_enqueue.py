@@ -216,8 +216,8 @@ def test_very_much_text_keeps_its_beginning_and_its_end(runner):
 
 def test_a_watched_program_is_read_while_it_runs_and_ended(runner):
     with runner.watched(["sh", "-c", "echo one; echo $$; sleep 600"]) as seen:
-        assert wait_until(lambda: "".join(seen).count("\n") == 2)
-    pid = int("".join(seen).split()[1])
+        assert wait_until(lambda: seen.text.count("\n") == 2)
+    pid = int(seen.text.split()[1])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -284,7 +284,6 @@ def test_the_guardian_tries_again(tmp_path, monkeypatch):
 def test_a_guardian_that_is_not_needed_ends_at_once():
     guardian = releasing.Guardian(lambda: None)
     pid = guardian._pid
-    guardian.close()
     guardian.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
