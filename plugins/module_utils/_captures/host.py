@@ -9,7 +9,7 @@ from collections import namedtuple
 from .._host.errors import HostError
 from .._host.host import LARGEST, Host
 from .._host.identities import Way
-from .tree import CONTRADICTORY, FILE, FOLDER, NOTHING, SPECIAL, UNREADABLE
+from .tree import CONTRADICTORY, FILE, FOLDER, LINK, NOTHING, SPECIAL, UNREADABLE
 
 # format: tree, dbginfo, sos, supportconfig or sysfs. hostname, taken: "" if unknown; taken is the machine's local time.
 # notes: sentences about the whole, for example that the archive is cut off.
@@ -93,7 +93,8 @@ class CapturedHost(Host):
 
     def target(self, path):
         """The text of a link; None if this is not a link. Folders on the way are followed."""
-        return self._tree.link(path)
+        entry = self._tree.resolve(path, follow=False)[1]
+        return entry.value if entry is not None and entry.kind == LINK else None
 
     def size(self, path):
         entry = self._tree.resolve(path)[1]

@@ -119,11 +119,6 @@ class Tree:
     def items(self):
         return self._entries.items()
 
-    def link(self, path):
-        """The target of a link; None for anything else."""
-        entry = self.resolve(path, follow=False)[1]
-        return entry.value if entry is not None and entry.kind == LINK else None
-
     def resolve(self, path, follow=True):
         """(path with all links followed, its Entry or None). follow: False leaves a link at the end.
 
