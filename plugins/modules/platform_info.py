@@ -78,118 +78,96 @@ ansible_facts:
       description:
         - What kind of machine this is. Every key is always there; unknown values are V(null).
         - The page C(docs/platform.md) of the collection explains each field of the nested facts.
-      returned: success
       type: dict
       contains:
         system:
           description: The operating system, V(Linux) or V(AIX).
-          returned: success
           type: str
           sample: Linux
         architecture:
           description: The instruction set.
-          returned: success
           type: str
           sample: s390x
         machine_type:
           description: The type of an IBM Z machine.
-          returned: success
           type: str
           sample: '8561'
         machine_model:
           description: The hardware model of an IBM Z machine.
-          returned: success
           type: str
           sample: T01
         generation:
           description: The generation of the machine type, V(z196) to V(z17).
-          returned: success
           type: str
           sample: z15
         virtualization:
           description:
             - V(lpar), V(zvm), V(kvm), V(other) (an unknown hypervisor), or V(none) if the host is not IBM Z.
             - V(null) if unknown.
-          returned: success
           type: str
           sample: lpar
         hypervisors:
           description: The hypervisors below the LPAR's own, the innermost first.
-          returned: success
           type: list
           elements: dict
           sample: [{name: LNX1, program: z/VM 7.3.0}]
         lpar:
           description: The LPAR. For a guest, the LPAR in which its hypervisor runs.
-          returned: success
           type: dict
           sample: {name: SAPAPP1, number: 17, processors: shared, ifls: 12, ifls_dedicated: 0, ifls_shared: 12,
                    ifls_standby: 4, capped: false}
         threads_per_core:
           description: The highest number of threads that a core runs now; 2 with SMT.
-          returned: success
           type: int
           sample: 2
         threads_per_core_possible:
           description: How many threads a core could run here.
-          returned: success
           type: int
           sample: 2
         smt_control:
           description: The kernel's C(smt/control).
-          returned: success
           type: str
           sample: 'on'
         cpus:
           description: CPUs that are online, offline (configured, but not running), and deconfigured.
-          returned: success
           type: dict
           sample: {online: {count: 22, list: '0-21'}, offline: {count: 2, list: '22-23'},
                    deconfigured: {count: 0, list: ''}}
         dispatching:
           description: V(horizontal) or V(vertical).
-          returned: success
           type: str
           sample: vertical
         polarization:
           description: How many of the present CPUs have each polarization.
-          returned: success
           type: dict
           sample: {vertical_high: 4, vertical_medium: 2, vertical_low: 16, horizontal: 0, unknown: 2}
         topology:
           description: How the CPUs lie in the machine.
-          returned: success
           type: dict
           sample: {facility: true, s390_topology: 1, drawers: 4, books: 2, sockets: 2, cores: 12,
                    scheduler: {drawers: 1, books: 1, sockets: 2, cores: 12}}
         hiperdispatch:
           description: Whether the kernel leaves vertical-low CPUs idle while others steal their time.
-          returned: success
           type: dict
           sample: {enabled: true, steal_threshold: 30, delay_factor: 4}
         kernel:
           description: The kernel release.
-          returned: success
           type: str
           sample: 6.4.0-150600.23.25-default
         kernel_parameters:
           description: Those of C(nosmt), C(possible_cpus), C(smt) and C(topology) that the kernel was started with.
-          returned: success
           type: dict
           sample: {smt: '1'}
         distribution:
           description: The distribution.
-          returned: success
           type: dict
           sample: {id: sles, version: '15.6', name: SUSE Linux Enterprise Server 15 SP6}
         aix_level:
           description: The output of C(oslevel -s) on AIX.
-          returned: success
           type: str
           sample: 7300-02-01-2346
         interfaces:
           description: Every network interface by its name.
-          returned: success
           type: dict
           sample:
             hsi0: {driver: qeth, card_type: HiperSockets, card: HiperSockets, buffer_count: 128, inbuf_size: 64k,
@@ -197,12 +175,10 @@ ansible_facts:
                    xps_cpus: {tx-0: 000000ff, tx-1: 0000ff00}, lower: []}
         transparent_hugepages:
           description: V(always), V(madvise) or V(never).
-          returned: success
           type: str
           sample: madvise
         conflicts:
           description: Services that set the same knobs as this collection and are enabled or running.
-          returned: success
           type: list
           elements: dict
           sample: [{service: tuned, enabled: true, running: true, version: null, detail: its active profile is
@@ -210,7 +186,6 @@ ansible_facts:
         smc:
           description: SMC-R and SMC-D on Linux, as C(smcss), C(smcd) and C(smcr) show them; V(null) if the module
             C(smc) is not loaded.
-          returned: success
           type: dict
           sample:
             devices: [{type: SMCR, name: mlx5_0, pci_id: '0001:00:00.0', port: 1, interface: eno1, active: true,
@@ -225,7 +200,6 @@ ansible_facts:
               fallback_reasons: [{end: client, reason: 0x03010000 (the peer does not support SMC), count: 2}]
         capacity:
           description: How many cores the LPAR is entitled to; V(null) on other machines. On IBM Z, root sees more.
-          returned: success
           type: dict
           sample: {source: diag_204, global_data: true, type: IFL, online_cores: 8, weight: 100, weight_sum: 500,
                    shared_physical: 16, entitled_cores: 3.2, entitled_range: [3.0, 3.5], capped: false,
@@ -234,7 +208,6 @@ ansible_facts:
                    pool: {id: null, cores: null, entitled: null}, why: null, sentence: '...'}
         sap_instances:
           description: The SAP instances, running or not.
-          returned: success
           type: list
           elements: dict
           sample: [{sid: C11, name: D00, number: '00', type: D, role: application_server, primary: null, host: sapapp1,

@@ -8,8 +8,8 @@ from collections import namedtuple
 
 from .._host.errors import HostError
 from .._host.host import LARGEST, Host
-from .._host.identities import TIMEOUT_S, Way
-from .tree import CONTRADICTORY, FILE, FOLDER, NOTHING, SPECIAL, UNREADABLE
+from .._host.identities import Way
+from .tree import CONTRADICTORY, FILE, FOLDER, LINK, NOTHING, SPECIAL, UNREADABLE
 
 # format: tree, dbginfo, sos, supportconfig or sysfs. hostname, taken: "" if unknown; taken is the machine's local time.
 # notes: sentences about the whole, for example that the archive is cut off.
@@ -19,7 +19,7 @@ Capture = namedtuple("Capture", "format path hostname taken notes")
 class CapturedHost(Host):
     """The files of a capture. capture: a Capture; tree: its Tree; why: a function of a path, see lacking().
 
-    It has no commands, no users, and no times of files: an archive does not hold them.
+    It has no commands, no users, and no times and permissions of files: not every archive holds them.
     """
 
     def __init__(self, capture, tree, why):
@@ -50,9 +50,6 @@ class CapturedHost(Host):
         sentence = "cannot %s %s: %s is a capture, not a running machine" % (action, what, self.capture.path)
         raise HostError(sentence, number)
 
-    def twin(self):
-        return self
-
     def again(self, kind=None):
         """The same capture for another reader, who has missed nothing yet. kind: a class, by default that of this."""
         return (kind or type(self))(self.capture, self._tree, self._why)
@@ -63,15 +60,6 @@ class CapturedHost(Host):
 
     def way(self, path):
         return Way(None, self.path(path), None)
-
-    def owner(self, path):
-        return None
-
-    def work(self, path, act, *arguments, timeout=TIMEOUT_S):
-        return act(self, *arguments)
-
-    def as_user(self, uid, act, *arguments, timeout=TIMEOUT_S):
-        return act(self, *arguments)
 
     def exists(self, path):
         if self._tree.resolve(path)[1] is not None:
@@ -105,19 +93,14 @@ class CapturedHost(Host):
 
     def target(self, path):
         """The text of a link; None if this is not a link. Folders on the way are followed."""
-        return self._tree.link(path)
+        entry = self._tree.resolve(path, follow=False)[1]
+        return entry.value if entry is not None and entry.kind == LINK else None
 
     def size(self, path):
         entry = self._tree.resolve(path)[1]
         if entry is None or entry.kind == UNREADABLE:
             self._miss(path)
         return entry.size if entry is not None and entry.kind == FILE else None
-
-    def changed(self, path):
-        """None: a capture does not hold when a file was changed, only when it was copied."""
-
-    def mode(self, path):
-        """None: not every kind of capture holds the permissions of the machine."""
 
     def listdir(self, path):
         real, entry = self._tree.resolve(path)

@@ -78,19 +78,17 @@ def holdings(tree):
     found = Holdings("the tree has no such folder: it was not copied")
     for top in tree.names("/"):
         found.holds("/" + top)
-    for path in sorted(_FOLDERS):
-        real, entry = tree.resolve(path)
-        if entry is None:
-            found.lacks("the tree has no %s: it was not copied" % path, path, real)
     cpuinfo = tree.resolve("/proc/cpuinfo")[1]
     sysinfo = tree.resolve("/proc/sysinfo")[1]
-    if sysinfo is not None or cpuinfo is not None and cpuinfo.kind == FILE and b"IBM/S390" in cpuinfo.value():
-        for path in ("/proc/sysinfo", "/proc/sys/s390"):
-            if tree.resolve(path)[1] is None:
-                found.lacks("the tree has no %s, which every Linux on Z has: it was not copied" % path, path)
-    for path in _FILES:
-        # /proc/mounts is a link, which cp -r copies without the file that it leads to
-        real, entry = tree.resolve(path)
-        if entry is None:
-            found.lacks("the tree has no %s, which every Linux has: it was not copied" % path, path, real)
+    is_z = sysinfo is not None or cpuinfo is not None and cpuinfo.kind == FILE and b"IBM/S390" in cpuinfo.value()
+    for paths, which in (
+        (sorted(_FOLDERS), ""),
+        (("/proc/sysinfo", "/proc/sys/s390") if is_z else (), ", which every Linux on Z has"),
+        (_FILES, ", which every Linux has"),
+    ):
+        for path in paths:
+            # /proc/mounts is a link, which cp -r copies without the file that it leads to
+            real, entry = tree.resolve(path)
+            if entry is None:
+                found.lacks("the tree has no %s%s: it was not copied" % (path, which), path, real)
     return found

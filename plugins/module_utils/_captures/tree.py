@@ -119,11 +119,6 @@ class Tree:
     def items(self):
         return self._entries.items()
 
-    def link(self, path):
-        """The target of a link; None for anything else."""
-        entry = self.resolve(path, follow=False)[1]
-        return entry.value if entry is not None and entry.kind == LINK else None
-
     def resolve(self, path, follow=True):
         """(path with all links followed, its Entry or None). follow: False leaves a link at the end.
 
@@ -219,20 +214,10 @@ class FolderFile:
                 at = inside
             if not stat.S_ISREG(os.fstat(at).st_mode):
                 raise HostError("cannot read %s: it is not a regular file" % self._name)
-            return _read(at, offset, size)
+            with os.fdopen(at, "rb", closefd=False) as stream:
+                stream.seek(offset)
+                return stream.read(size)
         except OSError as error:
             raise refused("cannot read %s" % self._name, error) from error
         finally:
             os.close(at)
-
-
-def _read(descriptor, offset, size):
-    pieces = []
-    while size:
-        piece = os.pread(descriptor, min(size, 1 << 20), offset)
-        if not piece:
-            break
-        pieces.append(piece)
-        offset += len(piece)
-        size -= len(piece)
-    return b"".join(pieces)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that a capture holds as text of a command or as a section, at the paths that the machine has them at."""
 
+import posixpath
+
 from .limits import MOST_NAME
 from .tree import CONTRADICTORY, FILE, FOLDER, UNREADABLE, Entry, text_entry
 
@@ -24,14 +26,18 @@ class Virtual:
             return
         known = self._tree.get(path)
         if known is None or known.kind == UNREADABLE:
-            if known is None and not self._possible(path):
-                return
-            self._where[path] = where
             if known is None:
+                # untrusted text may name /etc/passwd/x
+                above = posixpath.dirname(path)
+                while above not in self._tree:
+                    above = posixpath.dirname(above)
+                if self._tree.get(above).kind != FOLDER:
+                    return
                 self._count()
                 self._tree.add(path, text_entry(text), self._archive, self._count)
             else:
                 self._tree.put(path, text_entry(text))
+            self._where[path] = where
             return
         if known.kind != FILE:
             return
@@ -41,16 +47,3 @@ class Virtual:
             values = tuple(" ".join(one.split()[:_NUMBER_OF_WORDS])[:60] for one in (found, text))
             sentence = "it is contradictory in the capture: %r in %s, %r in %s" % (values[0], first, values[1], where)
             self._tree.put(path, Entry(CONTRADICTORY, sentence, 0, None))
-
-    def _possible(self, path):
-        """Whether the folders of a path are absent or folders: untrusted text may name /etc/passwd/x."""
-        parts = path.split("/")[1:-1]
-        at = ""
-        for part in parts:
-            at += "/" + part
-            entry = self._tree.get(at)
-            if entry is None:
-                return True
-            if entry.kind != FOLDER:
-                return False
-        return bool(parts)

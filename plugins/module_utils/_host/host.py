@@ -27,10 +27,10 @@ TEMPORARY = ".zpower-"
 # Larger than any file that this collection reads, so that a hostile file cannot fill the memory.
 LARGEST = 64 * 1024 * 1024
 _PIECE = 256 * 1024
+_ATTEMPTS = 10
 # no such file; a sysfs file of a device that disappears or has no such value; a process that ends while its files in
 # /proc are read
-_ATTEMPTS = 10
-_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.EINVAL, errno.EISDIR, errno.ESRCH)
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.EINVAL, errno.EISDIR, errno.ESRCH)
 
 # The exit code, standard output and standard error of a command.
 Result = namedtuple("Result", "rc out err")

@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 
-SOCK_DIAG, GENERIC = 4, 16
+ROUTE, SOCK_DIAG, GENERIC = 0, 4, 16
 _REQUEST, _ACKNOWLEDGED, _DUMP = 0x1, 0x4, 0x300
 _ERROR, _DONE = 2, 3
 # length, type, flags, sequence, port
@@ -27,6 +27,11 @@ def dump(protocol, kind, payload):
     return _ask(protocol, kind, payload, _REQUEST | _DUMP)
 
 
+def question(protocol, kind, payload):
+    """The messages of the kernel's answer to a single question. Raises OSError if the kernel refuses."""
+    return _ask(protocol, kind, payload, _REQUEST)
+
+
 def dump_generic(family, command):
     """The messages of a dump of generic netlink, each as {attribute: bytes}."""
     return [attributes(body[_GENERIC.size :]) for body in dump(GENERIC, family, _GENERIC.pack(command, 1))]
@@ -44,7 +49,7 @@ def family(name):
     """
     wanted = attribute(_FAMILY_NAME, name.encode("ascii") + b"\0")
     try:
-        bodies = _ask(GENERIC, _CONTROLLER, _GENERIC.pack(_GET_FAMILY, 1) + wanted, _REQUEST)
+        bodies = question(GENERIC, _CONTROLLER, _GENERIC.pack(_GET_FAMILY, 1) + wanted)
     except FileNotFoundError:
         return None
     return number(attributes(bodies[0][_GENERIC.size :] if bodies else b"").get(_FAMILY_ID, b""))

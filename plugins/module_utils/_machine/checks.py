@@ -231,7 +231,7 @@ def hipersockets(host, system, database_host):
         reason = "HiperSockets connect the LPARs and guests of one IBM Z machine"
         return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
     try:
-        interface = interface_to(database_host, host.root)
+        interface = interface_to(database_host)
     except OSError as error:
         reason = "database_host: cannot reach %s: %s" % (database_host, error.strerror or error)
         return _record("HiperSockets", asked, None, "failed", reason, sources)
@@ -253,7 +253,7 @@ def hipersockets(host, system, database_host):
     return _record("HiperSockets", asked, running, "compliant", reason, sources, remarks=remarks)
 
 
-def interface_to(name, root):
+def interface_to(name):
     """The interface by which this machine reaches a host (name or address). Raises OSError."""
     try:
         found = socket.getaddrinfo(name, 9, 0, socket.SOCK_DGRAM)
@@ -267,7 +267,7 @@ def interface_to(name, root):
             with socket.socket(family, kind, protocol) as sock:
                 # sends nothing: the kernel only chooses its own address
                 sock.connect(address)
-                interface = route_interface(sock.getsockname()[0], address[0], root)
+                interface = route_interface(sock.getsockname()[0], address[0])
         except OSError as error:
             problem = error
             continue

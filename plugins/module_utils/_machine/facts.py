@@ -56,7 +56,7 @@ def _linux(host):
         "architecture": architecture,
         "machine_type": machine_type,
         "machine_model": sysinfo.model if sysinfo else None,
-        "generation": hardware.generation(machine_type),
+        "generation": hardware.GENERATIONS.get(machine_type),
         "virtualization": virtualization,
         "hypervisors": [hypervisor._asdict() for hypervisor in sysinfo.hypervisors] if sysinfo else [],
         "lpar": _lpar(sysinfo),
@@ -134,8 +134,8 @@ def _groups(host, cpus):
 
     A CPU that goes offline meanwhile loses its topology and is not counted.
     """
-    names = {"drawers": "drawer", "books": "book", "sockets": "core", "cores": "thread"}
-    return {level: len(set(_siblings(host, cpus, name))) or None for level, name in names.items()}
+    names = zip(hardware.LEVELS, ("drawer", "book", "core", "thread"))
+    return {level: len(set(_siblings(host, cpus, name))) or None for level, name in names}
 
 
 def _siblings(host, cpus, name):
@@ -170,12 +170,11 @@ def _polarization(found, present):
 
 
 def _topology(host, sysinfo, groups, virtualization=None):
-    magnitudes = sysinfo.magnitudes._asdict() if sysinfo and sysinfo.magnitudes else {}
-    found = {level: magnitudes.get(level) for level in ("drawers", "books", "sockets", "cores")}
+    found = dict(dict.fromkeys(hardware.LEVELS), **(sysinfo.magnitudes if sysinfo else {}))
     # only IBM Z has one
     found["facility"] = False if virtualization == "none" else hardware.has_topology_facility(host)
     found["s390_topology"] = kernel.int_or_none(host.value("/proc/sys/s390/topology"))
-    found["scheduler"] = groups or dict.fromkeys(("drawers", "books", "sockets", "cores"))
+    found["scheduler"] = groups or dict.fromkeys(hardware.LEVELS)
     return found
 
 

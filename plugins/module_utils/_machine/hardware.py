@@ -16,17 +16,19 @@ from .._host.kernel import int_or_none
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"
 
-# lpar: None if absent. hypervisors: the innermost first. magnitudes: None without the topology facility. threads: the
-# highest number of threads of an IFL of this machine, None if unknown.
+# lpar: None if absent. hypervisors: the innermost first. magnitudes: {one of LEVELS: its highest
+# number in the next outer one, or None without such a level}, empty without the topology facility. threads: the highest
+# number of threads of an IFL of this machine, None if unknown.
 Sysinfo = namedtuple("Sysinfo", "type model lpar hypervisors magnitudes threads")
 # characteristics: words such as Shared; cpus: {"Configured": 4, "Dedicated": 0, ...}, with SMT these are cores
 Lpar = namedtuple("Lpar", "number name characteristics cpus")
 # name: of the guest, program: "z/VM 6.1.0"
 Hypervisor = namedtuple("Hypervisor", "name program")
-# the highest number of drawers, books per drawer, sockets per book, cores per socket; None without such a level
-Magnitudes = namedtuple("Magnitudes", "drawers books sockets cores")
+# from the outside to the inside
+LEVELS = ("drawers", "books", "sockets", "cores")
 
-_GENERATIONS = {
+# {machine type: its generation}
+GENERATIONS = {
     "2817": "z196",
     "2818": "z114",
     "2827": "zEC12",
@@ -85,8 +87,8 @@ def _hypervisors(values):
 def _magnitudes(text):
     counts = [int_or_none(word) for word in text.split()]
     if len(counts) != 6 or None in counts:
-        return None
-    return Magnitudes(*[count or None for count in counts[2:]])
+        return {}
+    return {level: count or None for level, count in zip(LEVELS, counts[2:])}
 
 
 def sysinfo(host):
@@ -116,11 +118,6 @@ def machine_type(host, found):
     # arch/s390/kernel/processor.c show_cpu_summary
     match = re.search(r"(?m)^processor [0-9]+: .* machine = ([0-9A-F]{4})$", host.read("/proc/cpuinfo") or "")
     return match.group(1) if match else None
-
-
-def generation(machine_type):
-    """The generation of a machine type, such as z15 for 8561; None if unknown."""
-    return _GENERATIONS.get(machine_type)
 
 
 def is_z(host):

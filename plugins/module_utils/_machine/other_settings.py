@@ -123,9 +123,8 @@ def _read_sections(host, file, sections):
 
 def command_line(host, name):
     """The last Setting of a parameter on the running kernel's command line; None if absent."""
-    text = (host.value("/proc/cmdline") or "").strip()
     found = None
-    for word in text.split():
+    for word in (host.value("/proc/cmdline") or "").split():
         key, equals, value = word.partition("=")
         # for the kernel, - and _ are the same
         if equals and key.replace("-", "_") == name.replace("-", "_"):

@@ -2,21 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read a running machine for facts: no file on it can stop the reading."""
 
-import errno
-import itertools
-import os
 import platform
-import stat
 
-from .._host.host import Host, HostError, refused
+from .._host.host import Host, HostError
 
-_PIECE = 64 * 1024
-_MOST = 4 * 1024 * 1024
 # a mask of 8192 CPUs has 2303 characters
 _LONGEST_VALUE = 4096
 _SENTENCES = 5
-# absent, not a file, or a device that disappears or has no such value
-_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENODEV, errno.ENXIO, errno.EINVAL)
 
 
 class Forgiving:
@@ -54,34 +46,7 @@ class Forgiving:
 
 
 class ReadingHost(Forgiving, Host):
-    """The running machine, for facts. Only regular files are read, and only their first 4 MiB."""
-
-    def twin(self):
-        return ReadingHost(self.root)
-
-    def data(self, path, follow=True):
-        """The first bytes of a file; None if absent or not a file."""
-        way = self.way(path)
-        if way.owner is not None:
-            return self.as_user(way.owner, ReadingHost.data, path)
-        try:
-            return self._bytes(way.target)
-        except OSError as error:
-            if error.errno in _ABSENT:
-                return None
-            raise refused("cannot read %s" % path, error) from error
-
-    def _bytes(self, target):
-        # a FIFO would wait for a writer
-        descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EISDIR, "not a file")
-            # in pieces: /proc/sys refuses one large read (ENOMEM)
-            pieces = iter(lambda: os.read(descriptor, _PIECE), b"")
-            return b"".join(itertools.islice(pieces, _MOST // _PIECE))
-        finally:
-            os.close(descriptor)
+    """The running machine, for facts."""
 
 
 def opened(path):

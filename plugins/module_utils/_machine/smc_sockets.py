@@ -25,22 +25,8 @@ _MESSAGE = struct.Struct("=BBBB2s2s16s16s12xIQ")
 _REASON_CODES = struct.Struct("=II")
 
 _MODES = {0: "SMCR", 1: "TCP", 2: "SMCD"}
-_STATES = {
-    1: "ACTIVE",
-    2: "INIT",
-    7: "CLOSED",
-    10: "LISTEN",
-    20: "PEERCLW1",
-    21: "PEERCLW2",
-    22: "APPLCLW1",
-    23: "APPLCLW2",
-    24: "APPLFINCLW",
-    25: "PEERFINCLW",
-    26: "PEERABORTW",
-    27: "PROCESSABORT",
-}
-# without a connection, the mode means nothing
-_UNCONNECTED = ("INIT", "CLOSED", "LISTEN")
+# the states in which a socket has no connection, so that its mode means nothing
+_INIT, _CLOSED, _LISTEN = 2, 7, 10
 
 _REASONS = {
     0x01010000: "out of memory",
@@ -87,7 +73,7 @@ PLAIN = "TCP, not opened as SMC"
 
 # One AF_SMC socket. mode: SMCR, SMCD, TCP, or None without a connection. reason, peer_reason: the codes of this end and
 # of the peer for a fallback to TCP; 0 without a fallback, None if the kernel does not report them.
-SmcSocket = namedtuple("SmcSocket", "state mode reason peer_reason local local_port peer peer_port inode")
+SmcSocket = namedtuple("SmcSocket", "mode reason peer_reason local_port peer peer_port inode")
 
 
 def reason_text(code):
@@ -122,22 +108,19 @@ def parse(message):
     if len(message) < _MESSAGE.size:
         raise OSError(errno.EBADMSG, "the kernel's answer about an SMC socket is cut off")
     values = _MESSAGE.unpack_from(message)
-    state, ports, addresses = _STATES.get(values[1], str(values[1])), values[4:6], values[6:8]
+    state, ports, addresses = values[1], values[4:6], values[6:8]
     # AF_SMC has no addresses of its own: an IPv4 address fills the first four bytes
     short = not any(address[4:].strip(b"\0") for address in addresses)
-    names = [_address(address, short) for address in addresses]
+    family, size = (socket.AF_INET, 4) if short else (socket.AF_INET6, 16)
+    peer = socket.inet_ntop(family, addresses[1][:size])
     numbers = [struct.unpack("!H", port)[0] for port in ports]
     # older kernels do not report them
     codes = netlink.attributes(message[_MESSAGE.size :]).get(_FALLBACK, b"")
     reason, peer_reason = _REASON_CODES.unpack_from(codes) if len(codes) >= _REASON_CODES.size else (None, None)
     # after a fallback by a socket option (TCP fast open), a connected socket stays in INIT
-    connected = state not in _UNCONNECTED or (state == "INIT" and reason and numbers[1])
+    connected = state not in (_INIT, _CLOSED, _LISTEN) or (state == _INIT and reason and numbers[1])
     mode = _MODES.get(values[2]) if connected else None
-    return SmcSocket(state, mode, reason, peer_reason, names[0], numbers[0], names[1], numbers[1], values[9])
-
-
-def _address(data, short):
-    return socket.inet_ntop(socket.AF_INET, data[:4]) if short else socket.inet_ntop(socket.AF_INET6, data)
+    return SmcSocket(mode, reason, peer_reason, numbers[0], peer, numbers[1], values[9])
 
 
 def sockets():

@@ -63,7 +63,7 @@ def fingerprint(local, peer, root="/"):
     """
     host, names = ReadingHost(root), os.uname()
     local, peer = plain_address(local), plain_address(peer)
-    interface = route_interface(local, peer, root)
+    interface = route_interface(local, peer)
     mtu = host.value("/sys/class/net/%s/mtu" % interface) if interface else None
     result = {
         "hostname": names.nodename,

@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import syst
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.lease import Lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes, smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
@@ -93,22 +93,6 @@ def test_a_nul_in_sapservices_hides_its_own_line_only(tmp_path):
     host.fill("/usr/sap/sapservices", (line % "\0x").encode())
     assert instances.parse_services(host.read("/usr/sap/sapservices")) == []
     assert [one.name for one in instances.instances(host)] == ["ASCS01", "D00"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["eth0 x 0 0001", "eth0 00000000 0 zz 0 0 0 0", "eth0 100000000 0 0001 0 0 0 0", "eth0 0 0 0001 0 0 0 FFFFFFFE"],
-)
-def test_a_line_that_is_no_route_is_left_out(line):
-    good = "eth1 0002A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0"
-    found = routes.parse_routes4("head\n%s\n%s\n" % (line, good))
-    assert [route[2] for route in found] == ["eth1"]
-
-
-@pytest.mark.parametrize("line", ["a b c d e f g h i j", "0 40 0 0 0 0 0 0 xx lo", "0 ff 0 0 0 0 0 0 0 lo"])
-def test_a_line_that_is_no_route_of_ipv6_is_left_out(line):
-    good = "fe80" + "0" * 28 + " 40 " + "0" * 32 + " 00 " + "0" * 32 + " 00000100 00000001 00000000 00000001 eth1"
-    assert [route[2] for route in routes.parse_routes6("%s\n%s\n" % (line, good))] == ["eth1"]
 
 
 def test_json_that_is_nested_too_deeply_in_the_control_protocol():

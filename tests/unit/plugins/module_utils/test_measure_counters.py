@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counters and fingerprint from captured texts, from this machine, and from one that has none of them."""
 
-import ipaddress
 import json
 import os
 import signal
 import socket
-import sys
 
 import pytest
+import smckernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes as routes_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
@@ -175,61 +174,39 @@ def test_what_children_used_counts_before_and_after_they_end():
     assert counters.cpu_between(counters.snapshot(), ended)["process_s"] is None
 
 
-def as_kernel_prints(address):
-    return "%08X" % int.from_bytes(socket.inet_aton(address), "little" if sys.byteorder == "little" else "big")
+@pytest.mark.parametrize(
+    "local, peer, family",
+    [("10.1.0.7", "10.2.0.9", socket.AF_INET), ("fd00::7%eth1", "fd00::9%eth1", socket.AF_INET6)],
+)
+def test_the_kernel_is_asked_for_the_route(monkeypatch, local, peer, family):
+    asked = []
+
+    def question(protocol, kind, payload):
+        asked.append((protocol, kind, payload[:3], payload[12:]))
+        return [b"\0" * 12 + smckernel.number(4, socket.if_nametoindex("lo"), "I")]
+
+    monkeypatch.setattr(routes_of.netlink, "question", question)
+    assert routes_of.route_interface(local, peer) == "lo"
+    own, other = (socket.inet_pton(family, end.split("%")[0]) for end in (local, peer))
+    bits, attributes = 8 * len(own), smckernel.attribute(1, other) + smckernel.attribute(2, own)
+    assert asked == [(0, 26, bytes((family, bits, bits)), attributes)]
 
 
-def test_the_longest_prefix_and_the_smallest_metric_win():
-    def row(interface, network, mask, flags="0001", metric=0):
-        columns = (
-            interface,
-            as_kernel_prints(network),
-            "00000000",
-            flags,
-            0,
-            0,
-            metric,
-            as_kernel_prints(mask),
-            0,
-            0,
-            0,
-        )
-        return "\t".join(str(column) for column in columns)
-
-    rows = [
-        "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
-        row("eth0", "0.0.0.0", "0.0.0.0", "0003"),
-        row("hsi1", "10.1.0.0", "255.255.0.0", metric=20),
-        row("hsi0", "10.1.0.0", "255.255.0.0", metric=10),
-        row("eth9", "10.1.2.0", "255.255.255.0", "0200"),
-        row("eth8", "10.1.3.0", "255.255.255.0", "0201"),
-    ]
-    routes = routes_of.parse_routes4("\n".join(rows) + "\n")
-    for address, interface in (("10.1.2.3", "hsi0"), ("10.1.3.3", "hsi0"), ("192.0.2.1", "eth0")):
-        assert routes_of.best_route(routes, ipaddress.ip_address(address)) == interface
-    assert routes_of.best_route(routes[1:], ipaddress.ip_address("192.0.2.1")) is None
+@pytest.mark.parametrize("answer", [[], [b"\0" * 12], [b"\0" * 12 + smckernel.number(4, 0x7FFFFFFF, "I")]])
+def test_a_route_without_an_interface_of_this_machine(monkeypatch, answer):
+    monkeypatch.setattr(routes_of.netlink, "question", lambda *_arguments: answer)
+    assert routes_of.route_interface("10.1.0.7", "10.2.0.9") is None
 
 
-def test_routes_of_ipv6():
-    text = (
-        "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 "
-        "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth0\n"
-        "fd0000000000000000000000000000aa 80 00000000000000000000000000000000 00 "
-        "00000000000000000000000000000000 00000000 00000001 00000000 80200001       lo\n"
-        "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
-        "00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n"
-    )
-    routes = routes_of.parse_routes6(text)
-    assert routes_of.best_route(routes, ipaddress.ip_address("fd00::1")) == "eth0"
-    assert routes_of.best_route(routes, ipaddress.ip_address("fd00::aa")) == "lo"
-    assert routes_of.best_route(routes, ipaddress.ip_address("2001:db8::1")) is None
+def test_ends_of_two_families_have_no_route():
+    assert routes_of.route_interface("127.0.0.1", "::1") is None
 
 
 def test_loopback_is_an_interface_too():
     prints = fingerprint.fingerprint("127.0.0.1", "127.0.0.1")
     assert prints["interface"] == "lo" and prints["mtu"] > 1000
     assert fingerprint.fingerprint("::ffff:127.0.0.1", "127.0.0.1")["address"] == "127.0.0.1"
-    assert routes_of.route_interface("no address", "127.0.0.1", "/") is None
+    assert routes_of.route_interface("no address", "127.0.0.1") is None
 
 
 def test_queues_of_the_route_in_number_order(tmp_path):

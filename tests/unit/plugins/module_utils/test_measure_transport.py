@@ -20,7 +20,7 @@ NO_SMC = "0x03010000 (the peer does not support SMC)"
 
 
 def told(mode, reason=0):
-    return smc_sockets.SmcSocket("ACTIVE", mode, reason, 0, "127.0.0.1", 1, "127.0.0.1", 2, 3)
+    return smc_sockets.SmcSocket(mode, reason, 0, 1, "127.0.0.1", 2, 3)
 
 
 @pytest.fixture

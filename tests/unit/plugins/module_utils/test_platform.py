@@ -38,20 +38,21 @@ def test_sysinfo_of_a_captured_lpar(host):
         ["Shared"],
         {"Total": 128, "Configured": 3, "Standby": 3, "Reserved": 122, "Dedicated": 0, "Shared": 3},
     )
-    assert found.magnitudes == hardware.Magnitudes(drawers=None, books=None, sockets=1, cores=6)
+    assert found.magnitudes == {"drawers": None, "books": None, "sockets": 1, "cores": 6}
 
 
 def test_sysinfo_of_a_machine_with_smt_and_drawers():
     found = hardware.parse_sysinfo(synthetic.large_lpar(0)["/proc/sysinfo"])
     assert (found.type, found.model, found.threads) == ("8561", "T01", 2)
-    assert found.magnitudes == (5, 2, 2, 12)
+    assert found.magnitudes == {"drawers": 5, "books": 2, "sockets": 2, "cores": 12}
 
 
 def test_the_magnitudes_are_those_that_linux_uses():
     lines = "CPU Topology HW:      0 0 5 2 2 12\nCPU Topology SW:      0 0 0 10 2 12\n"
-    assert hardware.parse_sysinfo(lines).magnitudes == (None, 10, 2, 12)
+    assert hardware.parse_sysinfo(lines).magnitudes == {"drawers": None, "books": 10, "sockets": 2, "cores": 12}
     # without CONFIG_SCHED_TOPOLOGY there is the one line
-    assert hardware.parse_sysinfo(lines.splitlines()[0]).magnitudes == (5, 2, 2, 12)
+    found = hardware.parse_sysinfo(lines.splitlines()[0])
+    assert found.magnitudes == {"drawers": 5, "books": 2, "sockets": 2, "cores": 12}
 
 
 def test_hypervisors_begin_with_the_innermost():
@@ -73,7 +74,7 @@ def test_hypervisors_begin_with_the_innermost():
 )
 def test_a_broken_sysinfo_tells_nothing(text):
     found = hardware.parse_sysinfo(text)
-    assert found._replace(type=None, model=None) == hardware.Sysinfo(None, None, None, [], None, None)
+    assert found._replace(type=None, model=None) == hardware.Sysinfo(None, None, None, [], {}, None)
 
 
 def test_the_first_of_two_lines_counts():
@@ -112,11 +113,6 @@ def test_the_machine_is_told_without_sysinfo(host):
     assert hardware.machine_type(host, None) == "3931"
     captured.plant("lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured", host.root)
     assert hardware.machine_type(host, hardware.sysinfo(host)) == "2817"
-
-
-@pytest.mark.parametrize("machine_type, name", [("2964", "z13"), ("3932", "z16 A02"), ("9175", "z17"), ("9999", None)])
-def test_generations(machine_type, name):
-    assert hardware.generation(machine_type) == name
 
 
 # CPUs and kernel

@@ -171,8 +171,8 @@ def way(tmp_path, monkeypatch):
     """A function from entries and the interface of the route (or what finding it raises) to the record HiperSockets."""
 
     def record(tree, interface="hsi0", system="Linux"):
-        def interface_to(name, root="/"):
-            assert (name, root) == ("sapdb1", str(tmp_path))
+        def interface_to(name):
+            assert name == "sapdb1"
             if isinstance(interface, Exception):
                 raise interface
             return interface
@@ -277,17 +277,22 @@ def test_the_database_host_hears_nothing(monkeypatch):
             opened.append(address[0])
             super().connect(address)
 
-        send = sendall = sendto = sendmsg = None
+        def send(self, data):
+            # the kernel hears the question for the route
+            assert self.family == socket.AF_NETLINK
+            return super().send(data)
+
+        sendall = sendto = sendmsg = None
 
     monkeypatch.setattr(checks.socket, "socket", Silent)
-    assert checks.interface_to("127.0.0.1", "/") == "lo"
+    assert checks.interface_to("127.0.0.1") == "lo"
     assert opened == ["127.0.0.1"]
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
 def test_the_way_to_this_host(name):
     try:
-        assert checks.interface_to(name, "/") == "lo"
+        assert checks.interface_to(name) == "lo"
     except OSError:
         # a machine without IPv6 has no way to ::1
         assert name == "::1"
@@ -296,7 +301,7 @@ def test_the_way_to_this_host(name):
 @pytest.mark.parametrize("name", ["x" * 80, "", "no such host.invalid"])
 def test_a_name_without_address(name):
     with pytest.raises(OSError):
-        checks.interface_to(name, "/")
+        checks.interface_to(name)
 
 
 def test_every_address_is_tried(monkeypatch):
@@ -305,10 +310,10 @@ def test_every_address_is_tried(monkeypatch):
         (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("127.0.0.1", 9)),
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
-    assert checks.interface_to("db", "/") == "lo"
+    assert checks.interface_to("db") == "lo"
     monkeypatch.setattr(routes, "route_interface", lambda *_arguments: None)
     with pytest.raises(OSError, match="Permission denied|no route"):
-        checks.interface_to("db", "/")
+        checks.interface_to("db")
 
 
 # tunings that were applied and are not chosen

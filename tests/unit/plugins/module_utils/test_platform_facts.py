@@ -301,10 +301,10 @@ class Failing(ReadingHost):
     error = errno.EIO
     ends = ()
 
-    def _bytes(self, target):
-        if target.endswith(self.ends):
+    def _content(self, path, target, follow):
+        if path.endswith(self.ends):
             raise OSError(self.error, os.strerror(self.error))
-        return super()._bytes(target)
+        return super()._content(path, target, follow)
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ENODEV])

@@ -61,14 +61,16 @@ def test_only_files_are_read(root):
     (root / "proc/cpuinfo").mkdir()
     host = ReadingHost(str(root))
     assert host.read("/proc/sysinfo") is None and host.read("/proc/cpuinfo") is None
-    assert host.remarks == []
+    assert host.remarks == ["cannot read /proc/sysinfo: it is not a regular file"]
 
 
-def test_a_huge_file_is_read_in_part(root):
+def test_a_huge_file_counts_as_absent(root):
     with open(str(root / "proc/sysinfo"), "wb") as stream:
         stream.write(b"Type: 8561\n")
         stream.truncate(1 << 40)
-    assert len(ReadingHost(str(root)).read("/proc/sysinfo")) == 4 * 1024 * 1024
+    host = ReadingHost(str(root))
+    assert host.read("/proc/sysinfo") is None
+    assert host.remarks == ["cannot read /proc/sysinfo: it is larger than 64 MiB"]
 
 
 def test_a_file_of_one_value_holds_no_book(root):
@@ -87,11 +89,10 @@ class Failing(ReadingHost):
 
     errors = {}
 
-    def _bytes(self, target):
-        for path, number in self.errors.items():
-            if target == self.path(path):
-                raise OSError(number, os.strerror(number))
-        return super()._bytes(target)
+    def _content(self, path, target, follow):
+        if path in self.errors:
+            raise OSError(self.errors[path], os.strerror(self.errors[path]))
+        return super()._content(path, target, follow)
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])

@@ -112,13 +112,13 @@ def test_a_socket_with_a_connection(mode, peer):
     local = "2001:db8::1" if ":" in peer else "192.0.2.1"
     why = (NO_SMC, 0) if mode == "TCP" else (0, 0)
     found = smc_sockets.parse(smckernel.smc_socket(mode, local, peer, (40001, 3200), why=why, inode=1 << 40))
-    assert found == smc_sockets.SmcSocket("ACTIVE", mode, why[0], 0, local, 40001, peer, 3200, 1 << 40)
+    assert found == smc_sockets.SmcSocket(mode, why[0], 0, 40001, peer, 3200, 1 << 40)
 
 
 @pytest.mark.parametrize("state", ["INIT", "CLOSED", "LISTEN"])
 def test_a_socket_without_a_connection_has_no_mode(state):
     found = smc_sockets.parse(smckernel.smc_socket("SMCR", state=state))
-    assert (found.state, found.mode) == (state, None)
+    assert found.mode is None
 
 
 @pytest.mark.parametrize("peer_port, mode", [(3298, "TCP"), (0, None)])

@@ -255,14 +255,14 @@ def test_an_instance_that_is_no_longer_asked_for_is_an_orphan(host):
 
 
 def smc(mode, inode, reason=0):
-    return smc_sockets.SmcSocket("ACTIVE", mode, reason, 0, "10.0.0.1", 40000, "10.0.0.2", 3300, inode)
+    return smc_sockets.SmcSocket(mode, reason, 0, 40000, "10.0.0.2", 3300, inode)
 
 
 def test_connections_are_counted_with_the_kernels_reasons(host, sockets):
     run(host, restart=["PRD_00"])
     for pid, inode in ((100, 1), (101, 1), (101, 2), (102, 3), (103, 4), (103, 5)):
         host.opens(pid, inode)
-    listening = smc_sockets.SmcSocket("LISTEN", None, 0, 0, "0.0.0.0", 3300, "0.0.0.0", 0, 4)
+    listening = smc_sockets.SmcSocket(None, 0, 0, 3300, "0.0.0.0", 0, 4)
     sockets += [smc("SMCR", 1), smc("SMCD", 2), smc("TCP", 3, 0x03010000), listening, smc("SMCR", 99)]
     host.write_text("/proc/net/tcp", TCP + ESTABLISHED % 5 + ESTABLISHED % 77)
     found = of(run(host))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kernel's side of the tuning smc: its module, PNET IDs and UEIDs are set, kept at boot, and taken back."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,14 +11,14 @@ import zipfile
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError, Tuning
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
 from runs import everything, runner, verdicts
-from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables
+from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables, attribute
 
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
 MODULES = "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf"
@@ -433,24 +434,25 @@ def test_a_captured_tree_is_never_asked_over_netlink(host, tables, monkeypatch):
     assert record(result, "PNET IDs")["remarks"] == ["the kernel's table is not in this tree"]
 
 
-@pytest.mark.parametrize(
-    "address, router", [("10.1.2.3", None), ("10.2.0.9", "10.1.0.1"), ("192.168.1.1", "10.1.0.254"), ("db", None)]
-)
-def test_the_router_on_the_way(host, address, router):
-    def line(target, gateway, mask, metric=0, flags=3):
-        words = [int.from_bytes(bytes(map(int, one.split("."))), sys.byteorder) for one in (target, gateway, mask)]
-        return "enc1\t%08X\t%08X\t%04X\t0\t0\t%d\t%08X\t0\t0\t0" % (words[0], words[1], flags, metric, words[2])
+@pytest.mark.parametrize("address, router", [("10.1.2.3", None), ("10.2.0.9", "10.1.0.1"), ("db", None), ("::1", None)])
+def test_the_router_on_the_way(monkeypatch, address, router):
+    def question(protocol, kind, payload):
+        if payload.endswith(bytes((10, 2, 0, 9))):
+            return [b"\0" * 12 + attribute(5, bytes((10, 1, 0, 1)))]
+        return [b"\0" * 12]
 
-    rows = [
-        "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT",
-        line("0.0.0.0", "10.1.0.254", "0.0.0.0"),
-        line("10.1.0.0", "0.0.0.0", "255.255.0.0", flags=1),
-        line("10.2.0.0", "10.1.0.2", "255.255.0.0", metric=9),
-        line("10.2.0.0", "10.1.0.1", "255.255.0.0"),
-        "broken",
-    ]
-    host.fill("/proc/net/route", "\n".join(rows))
-    assert routes.router_to(host, address) == router
+    monkeypatch.setattr(routes.netlink, "question", question)
+    assert routes.router_to(Host(), address) == router
+
+
+def test_without_a_route_there_is_no_router(monkeypatch, host):
+    def refuse(*_arguments):
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(routes.netlink, "question", refuse)
+    assert routes.router_to(Host(), "10.2.0.9") is None
+    monkeypatch.setattr(routes.netlink, "question", lambda *_arguments: [b"\0" * 12 + attribute(5, b"abcd")])
+    assert routes.router_to(host, "10.2.0.9") is None
 
 
 # the request
