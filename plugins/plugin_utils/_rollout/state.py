@@ -101,9 +101,8 @@ class Rollout:
     def refuse(self, plan: Mapping[str, Any], collection: str = "") -> None:
         """ValueError if this plan, or the version of the collection if given, is not the one that was begun."""
         old = {**self.document["plan"], "collection": self.document["collection"]}
-        fresh = {**plain_json(plan), "collection": collection or old["collection"]}
-        if (guard := self.document["plan"]["guard"]) and fresh["guard"]:  # a plan of 0.9.0 has not all limits
-            fresh["guard"] = {name: value for name, value in fresh["guard"].items() if name in guard}
+        fresh = checking.comparable(plain_json(plan), self.document["plan"])
+        fresh["collection"] = collection or old["collection"]
         if fingerprint(fresh) == old["fingerprint"] and fresh["collection"] == old["collection"]:
             return
         told = "; ".join(differences(old, fresh)) or "a part of the plan that is not shown"
