@@ -65,7 +65,7 @@ class ActionModule(ControllerAction):
             for number in [number for number in rollout.open() if not rollout.members(number)]:
                 rollout.begin(number, stamp())
                 rollout.end(number, True, at=stamp())
-            lines = [*plan.lines(asked, rollout.document, now()), *window.remarks]
+            lines = [*plan.lines(rollout.document, window, now()), *window.remarks]
             left = [members for number in rollout.open() if (members := rollout.members(number))]
             runs = [*filter(None, rollout.runs()), run]
             if self._writes and left:
@@ -206,11 +206,7 @@ class ActionModule(ControllerAction):
         stage, hosts = options["stage"], rollout.members(number)
         alive = variables["ansible_play_hosts"]
         found = {host: stages.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
-        for host, gate in found.items():
-            before = kept["hosts"][host]
-            values = stages.values(stage, gate, before["values"])
-            changed = gate.changed if stage == stages.APPLYING else before["changed"]
-            rollout.host(number, host, gate.outcome, values, changed, gate.reasons)
+        rollout.judged(number, stage, found)
         stopped = stages.stopped(found)
         if stage == stages.AFTER and wanted["guard"] and not stopped:
             cpu_pct, change = wanted["guard"]["cpu_pct"], variables["__rollout_batch"]["measurement"]

@@ -66,12 +66,9 @@ def _explain(batch: BatchState, lost: Mapping[str, str]) -> None:
 
 def _end(rollout: state.Rollout, number: int, lost: Mapping[str, str], at: str) -> None:
     batch = rollout.document["batches"][number - 1]
-    stage = batch["stage"]
-    for host in rollout.members(number):
-        one = batch["hosts"][host]
-        gate = stages.Gate("lost", one["changed"], [lost.get(host, stages.LOST)])
-        values = stages.values(stage, gate, one["values"])
-        rollout.host(number, host, gate.outcome, values, gate.changed, gate.reasons)
+    stage, members = batch["stage"], rollout.members(number)
+    gates = {host: stages.Gate("lost", reasons=[lost.get(host, stages.LOST)]) for host in members}
+    rollout.judged(number, stage, gates)
     shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
-    count = plural(len(rollout.members(number)), "host")
+    count = plural(len(members), "host")
     rollout.end(number, False, shown or [f"the run ended while {stage}, with {count}"], batch["guard"], at)
