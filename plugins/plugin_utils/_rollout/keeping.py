@@ -16,17 +16,12 @@ FORMATS: Formats = {"html": to_html.lines, "md": to_markdown.lines}
 
 
 def keep(rollout: state.Rollout, results: Path | str) -> dict[str, str]:
-    """Save the state, then write its pages; their paths. Errors as of :func:`state.Rollout.save`."""
-    rollout.save(results)
-    return write(rollout.document, state.folder_of(results, rollout.document["change"]))
+    """Save the state, then write ``rollout.html`` and ``rollout.md`` beside it; their paths.
 
-
-def write(document: Document, folder: Path) -> dict[str, str]:
-    """Write ``rollout.html`` and ``rollout.md`` into the folder, each as a whole, and return their paths.
-
-    Errors as of :func:`write_formats`.
+    Errors as of :func:`state.Rollout.save` and :func:`write_formats`.
     """
-    given = document, links(document, folder)
+    folder = rollout.save(results).parent
+    given = rollout.document, links(rollout.document, folder)
     return write_formats(FORMATS, given, (folder, "rollout"), tuple(FORMATS), check=False).paths
 
 
