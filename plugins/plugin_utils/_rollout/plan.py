@@ -31,16 +31,13 @@ Batch = dict[str, Any]
 
 
 def build(
-    hosts: Sequence[str], groups: Mapping[str, Sequence[str]], canaries: object, batches: object, by: object = ()
+    hosts: list[str], groups: Mapping[str, Sequence[str]], canaries: object, batches: object, by: object = ()
 ) -> list[Batch]:
     """The batches of these hosts, which stay in the inventory's order. ValueError is one sentence.
 
     ``groups`` may hold hosts that are not in the play. A host in two groups of ``by`` goes with the first one; hosts in
     none come last.
     """
-    hosts = list(dict.fromkeys(map(str, hosts)))
-    if not hosts:
-        raise ValueError("the play has no host to roll out to")
     first = _canaries(hosts, groups, canaries)
     found: list[Batch] = [{"number": 1, "canary": True, "group": None, "hosts": first}] if first else []
     sizes = _sizes(batches)

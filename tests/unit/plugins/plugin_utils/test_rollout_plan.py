@@ -138,7 +138,6 @@ class TestBuild:
     @pytest.mark.parametrize(
         ("given", "sentence"),
         [
-            ({"hosts": []}, "the play has no host to roll out to"),
             ({"canaries": 13}, "rollout_canaries is 13, and the play has only 12 hosts"),
             ({"canaries": 2, "hosts": ["a"]}, "rollout_canaries is 2, and the play has only 1 host"),
             *(
