@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..modules.measurement_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
@@ -17,14 +17,6 @@ from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._pages.text import plural
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import plain_json
-
-
-class Store(NamedTuple):
-    """The records to write, those that replace others, and those that exist already."""
-
-    new: list[dict[str, Any]]
-    replacing: list[dict[str, Any]]
-    there: list[dict[str, Any]]
 
 
 class ActionModule(ControllerAction):
@@ -42,15 +34,13 @@ class ActionModule(ControllerAction):
         results = Path(options["results"])
         store = _compared(records, results, options["replace"])
         _check_left_over(imported, results)
-        wanted = store.new + store.replacing
+        wanted = store["created"] + store["replaced"]
         if not self._task.check_mode:
             for record in wanted:
                 record_files.store(results, record, replace_old=True)
         return {
             "changed": bool(wanted),
-            "created": len(store.new),
-            "replaced": len(store.replacing),
-            "unchanged": len(store.there),
+            **{fate: len(found) for fate, found in store.items()},
             "paths": [str(record_files.record_path(results, record)) for record in records],
             "states": states_of(records),
         }
@@ -76,9 +66,9 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
     return imported._replace(records=plain_json([{**record, "collector": writer} for record in imported.records]))
 
 
-def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> Store:
-    """The records to write. ValueError if an existing record differs and may not be replaced."""
-    store = Store([], [], [])
+def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> dict[str, list[dict[str, Any]]]:
+    """The records by their fate. ValueError if an existing record differs and may not be replaced."""
+    store: dict[str, list[dict[str, Any]]] = {"created": [], "replaced": [], "unchanged": []}
     places: set[Path] = set()
     for record in records:
         wrong = record_files.validate(record)
@@ -94,13 +84,13 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
         try:
             known = record_files.read_json(path)
         except FileNotFoundError:
-            store.new.append(record)
+            store["created"].append(record)
             continue
         except (OSError, ValueError, RecursionError) as error:
             reason = record_files.sentence(error)
             raise ValueError(f"{path} exists and cannot be read as a record: {reason}") from None
         if _without_collector(known) == _without_collector(record):
-            store.there.append(record)
+            store["unchanged"].append(record)
             continue
         workload = known.get("workload") if isinstance(known, dict) else None
         if not isinstance(workload, dict) or workload.get("tool") != TOOL:
@@ -110,7 +100,7 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> St
                 f"{path} was imported before and {_difference(known, record)}; import it with replace: true, or name"
                 " another change"
             )
-        store.replacing.append(record)
+        store["replaced"].append(record)
     return store
 
 

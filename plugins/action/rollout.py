@@ -39,12 +39,12 @@ class ActionModule(ControllerAction):
     VARIABLES = {name: f"rollout_{name}" for name in OF_ROLE} | {name: f"report_{name}" for name in LIMITS}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        result = getattr(self, options["event"])(options, variables)
+        result: dict[str, Any] = getattr(self, options["event"])(options, variables)
         first = result.get("ansible_facts", {}).get(FACT) or decided(variables)
-        ids = {"change": first["asked"]["change"], "run": first["runs"][-1]}
-        left_out = {"left_out": first["left_out"]} if first["left_out"] else {}
-        kept = {"results": options["results"], **ids, **left_out} if self._writes else {}
-        return {"changed": False, "rollout": kept, **result}
+        kept = {"results": options["results"], "change": first["asked"]["change"], "run": first["runs"][-1]}
+        if first["left_out"]:
+            kept["left_out"] = first["left_out"]
+        return {"changed": False, "rollout": kept if self._writes else {}} | result
 
     @property
     def _writes(self) -> bool:
@@ -65,7 +65,7 @@ class ActionModule(ControllerAction):
             for number in [number for number in rollout.open() if not rollout.members(number)]:
                 rollout.begin(number, stamp())
                 rollout.end(number, True, at=stamp())
-            lines = [*plan.lines(asked, rollout.document, now()), *window.remarks]
+            lines = [*plan.lines(rollout.document, window, now()), *window.remarks]
             left = [members for number in rollout.open() if (members := rollout.members(number))]
             runs = [*filter(None, rollout.runs()), run]
             if self._writes and left:
@@ -84,9 +84,10 @@ class ActionModule(ControllerAction):
             "runs": runs,
             "left_out": rollout.left_out(),
         }
-        # a complete rollout has no run to end
-        complete: dict[str, Any] = {} if left else {"rollout": {}}
-        return {"lines": lines, "ansible_facts": {FACT: fact}, **complete}
+        result: dict[str, Any] = {"lines": lines, "ansible_facts": {FACT: fact}}
+        if not left:  # a complete rollout has no run to end
+            result["rollout"] = {}
+        return result
 
     def _plan(self, options: Mapping[str, Any], window: windows.Window, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The plan that the options and the inventory ask for, in the form of the state file."""
@@ -96,20 +97,20 @@ class ActionModule(ControllerAction):
         within, measured = options["confirm_within"], options["guard"]
         auto = soak + (2 if measured else 1) * HOUR
         chosen = {host: self._tunings(host, variables) for host in hosts}
-        limits = {"cpu_pct": options["guard_cpu_pct"], "workloads": options["workloads"]}
-        limits |= {name: options[name] for name in LIMITS}
-        found = {
+        found: dict[str, Any] = {
             "tunings": {host: list(tunings) for host, tunings in chosen.items()},
             "wanted": {host: plan.wanted(tunings) for host, tunings in chosen.items()},
             "batches": plan.build(hosts, groups, options["canaries"], options["batches"], options["by"]),
             "soak_s": soak,
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
-            "guard": limits if measured else None,
+            "guard": None,
             "on_failure": options["on_failure"],
             "window": window.as_dict(),
         }
         if measured:
             self._measurable(found["batches"], variables)
+            own = {"cpu_pct": options["guard_cpu_pct"], "workloads": options["workloads"]}
+            found["guard"] = own | {name: options[name] for name in LIMITS}
         if not any(chosen.values()):
             raise ValueError("no host of this play has a tuning, so there is nothing to roll out: check zpower_tunings")
         if found["confirm_within_s"] > LONGEST:
@@ -128,18 +129,27 @@ class ActionModule(ControllerAction):
         return windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
 
     def _measurable(self, batches: Iterable[Mapping[str, Any]], variables: Mapping[str, Any]) -> None:
-        """ValueError for a batch that the guard could not judge."""
+        """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
+        limits: dict[str, dict[str, str]] = {f"report_{name}": {} for name in LIMITS}
         for batch in batches:
             peers = []
             for host in batch["hosts"]:
-                with scope(self._templar, variables["hostvars"].raw_get(host)) as value_of:
+                own = {**role_values("report"), **variables["hostvars"].raw_get(host)}
+                with scope(self._templar, own) as value_of:
                     peers.append(value_of("measure_peer"))
+                    for name, found in limits.items():
+                        value = value_of(name)
+                        found.setdefault(plan.wanted({name: value}), f"{one_line(value)} on {host}")
             if not any(peers):
                 named = f"{batch['number']} ({', '.join(batch['hosts'][:3])})"
                 raise ValueError(
                     f"rollout_guard is set, and no host of batch {named} has a measure_peer: name one in the "
                     "inventory, or form other batches"
                 )
+        for name, found in limits.items():
+            if len(found) > 1:
+                told = " and ".join([*found.values()][:2])
+                raise ValueError(f"rollout_guard is set, and {name} is {told}: give all hosts of the play the same")
 
     def _tunings(self, host: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """{name: options of its module} of the tunings that a host asks for."""
@@ -196,11 +206,7 @@ class ActionModule(ControllerAction):
         stage, hosts = options["stage"], rollout.members(number)
         alive = variables["ansible_play_hosts"]
         found = {host: stages.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
-        for host, gate in found.items():
-            before = kept["hosts"][host]
-            values = stages.values(stage, gate, before["values"])
-            changed = gate.changed if stage == stages.APPLYING else before["changed"]
-            rollout.host(number, host, gate.outcome, values, changed, gate.reasons)
+        rollout.judged(number, stage, found)
         stopped = stages.stopped(found)
         if stage == stages.AFTER and wanted["guard"] and not stopped:
             cpu_pct, change = wanted["guard"]["cpu_pct"], variables["__rollout_batch"]["measurement"]

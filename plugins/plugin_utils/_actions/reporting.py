@@ -87,4 +87,6 @@ def write(
         shown.append(f"{len(problems) - PROBLEMS_SHOWN} more problems are in the files")
     headline = one_line(report["headline"])
     result = {"changed": written.changed, "msg": headline, "headline": headline, "paths": written.paths}
-    return {**result, **({"warnings": shown} if shown else {})}
+    if shown:
+        result["warnings"] = shown
+    return result

@@ -109,9 +109,8 @@ _NOT_NEGATIVE = (lambda value: value >= 0, "a number of at least 0")
 _ROUNDS = (lambda value: 1 <= value <= MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}")
 RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **{f"{role}_material_pct": _PERCENT for role in ("report", "trend", "experiment", "calibrate")},
-    **dict.fromkeys(
-        ("zpower_lease", "zpower_waiver_days", "rollout_guard_cpu_pct", "measure_max_minutes"), _NOT_NEGATIVE
-    ),
+    **dict.fromkeys(("zpower_lease", "zpower_waiver_days", "measure_max_minutes"), _NOT_NEGATIVE),
+    "rollout_guard_cpu_pct": (lambda value: value > 0, "a number above 0"),
     **dict.fromkeys(("measure_rounds", "experiment_rounds", "calibrate_rounds", "calibrate_planned_rounds"), _ROUNDS),
 }
 """Numbers that would be refused, or do harm, only after hosts were measured or changed."""

@@ -13,7 +13,6 @@ from typing import IO
 from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
 from . import nmon, sysstat
 
-FORMATS = ("nmon", "sadf", "mpstat", "sar")
 LONGEST_LINE = 1_000_000
 """Characters; longer lines are not from nmon and are not read to their end."""
 

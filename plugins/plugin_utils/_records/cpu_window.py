@@ -211,7 +211,8 @@ class CpuWindow:
         covered = sum(piece.seconds for piece, _used in used)
         elapsed = (self.end - self.begin).total_seconds()
         whole = ENTITLED if any(piece.sample.shared for piece in self._pieces) else ALL_CPUS
-        shares = {name: self._mean(lambda sample, name=name: sample.shares.get(name)) for name in SHARES}
+        pieces = self._pieces
+        shares = {name: _mean((piece.sample.shares.get(name), piece.seconds) for piece in pieces) for name in SHARES}
         return {
             **{name: getattr(self.about, name) for name in FACTS},
             "zone": "UTC" if self.about.utc else "local",
@@ -227,14 +228,11 @@ class CpuWindow:
             **{f"{name}_pct": _rounded(share) for name, share in shares.items()},
             "busy_pct": _rounded(_sum(shares["user"], shares["system"], shares["softirq"])),
             "pct_of": whole if any(share is not None for share in shares.values()) else None,
-            "physc": _rounded(self._mean(lambda sample: sample.physc)),
-            "entitlement": _rounded(self._mean(lambda sample: sample.entitled)),
+            "physc": _rounded(_mean((piece.sample.physc, piece.seconds) for piece in pieces)),
+            "entitlement": _rounded(_mean((piece.sample.entitled, piece.seconds) for piece in pieces)),
             "network": self._seen() if self.about.has_network else None,
             "remarks": self._remarks + self._missing(elapsed, covered),
         }
-
-    def _mean(self, figure: Any) -> float | None:
-        return _mean((figure(piece.sample), piece.seconds) for piece in self._pieces)
 
     def _seen(self) -> dict[str, Any]:
         """Network counters, and whether they apply."""

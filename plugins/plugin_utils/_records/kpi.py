@@ -31,10 +31,6 @@ class CpuSum(NamedTuple):
     """The number of CPUs is unknown: ``busy_s`` and ``capacity_s`` count the machine as one CPU."""
 
 
-_Sums = tuple[float, float | None, float, float, float, float, float | None, float | None, bool]
-"""The items of a :class:`CpuSum`; a fleet has a million windows, and a plain tuple is made in half the time."""
-
-
 class Kpi(NamedTuple):
     """One end in one state. Unknown figures are None; ``net`` tells whether the background was subtracted."""
 
@@ -51,8 +47,7 @@ class Kpi(NamedTuple):
 
 def background(window: Mapping[str, Any] | None) -> CpuSum | None:
     """The idle window of one end as sums; None if it is missing or incomplete."""
-    known = _window(window, 0.0, 0.0)
-    return None if known is None else CpuSum(*known)
+    return _window(window, 0.0, 0.0)
 
 
 def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
@@ -74,7 +69,7 @@ def units_of(run: Mapping[str, Any]) -> float | None:
     return units
 
 
-def add(sums: Sequence[_Sums]) -> CpuSum:
+def add(sums: Sequence[CpuSum]) -> CpuSum:
     """Sum of sums (at least one), because a mean of ratios is not the ratio of the sums."""
     # One pass, because a fleet has a hundred thousand windows.
     busy = elapsed = capacity = run_s = units = 0.0
@@ -158,7 +153,7 @@ def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str 
     return None
 
 
-def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float) -> _Sums | None:
+def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float) -> CpuSum | None:
     """The figures of one window with its work; None if a part is missing or impossible.
 
     A run of unknown length took as long as its window. Without softirq_s, as on AIX, interrupts are system time.
@@ -181,7 +176,7 @@ def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float)
     if busy < 0:
         return None
     steal, process = get("steal_s"), get("process_s")
-    return (
+    return CpuSum(
         busy,
         None if steal is None or steal < 0 else steal,
         elapsed,

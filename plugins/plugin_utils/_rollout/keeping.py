@@ -16,17 +16,12 @@ FORMATS: Formats = {"html": to_html.lines, "md": to_markdown.lines}
 
 
 def keep(rollout: state.Rollout, results: Path | str) -> dict[str, str]:
-    """Save the state, then write its pages; their paths. Errors as of :func:`state.Rollout.save`."""
-    rollout.save(results)
-    return write(rollout.document, state.folder_of(results, rollout.document["change"]))
+    """Save the state, then write ``rollout.html`` and ``rollout.md`` beside it; their paths.
 
-
-def write(document: Document, folder: Path) -> dict[str, str]:
-    """Write ``rollout.html`` and ``rollout.md`` into the folder, each as a whole, and return their paths.
-
-    Errors as of :func:`write_formats`.
+    Errors as of :func:`state.Rollout.save` and :func:`write_formats`.
     """
-    given = document, links(document, folder)
+    folder = rollout.save(results).parent
+    given = rollout.document, links(rollout.document, folder)
     return write_formats(FORMATS, given, (folder, "rollout"), tuple(FORMATS), check=False).paths
 
 
@@ -66,12 +61,9 @@ def _explain(batch: BatchState, lost: Mapping[str, str]) -> None:
 
 def _end(rollout: state.Rollout, number: int, lost: Mapping[str, str], at: str) -> None:
     batch = rollout.document["batches"][number - 1]
-    stage = batch["stage"]
-    for host in rollout.members(number):
-        one = batch["hosts"][host]
-        gate = stages.Gate("lost", one["changed"], [lost.get(host, stages.LOST)])
-        values = stages.values(stage, gate, one["values"])
-        rollout.host(number, host, gate.outcome, values, gate.changed, gate.reasons)
+    stage, members = batch["stage"], rollout.members(number)
+    gates = {host: stages.Gate("lost", reasons=[lost.get(host, stages.LOST)]) for host in members}
+    rollout.judged(number, stage, gates)
     shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
-    count = plural(len(rollout.members(number)), "host")
+    count = plural(len(members), "host")
     rollout.end(number, False, shown or [f"the run ended while {stage}, with {count}"], batch["guard"], at)

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._pages.text import listed, moment, one_line, plural
 from .._records.checks import show
-from .windows import parse
+from .windows import Window
 
 CANARIES, BATCHES, BY = "rollout_canaries", "rollout_batches", "rollout_by"
 LEAVE_OUT = "rollout_leave_out"
@@ -31,16 +31,13 @@ Batch = dict[str, Any]
 
 
 def build(
-    hosts: Sequence[str], groups: Mapping[str, Sequence[str]], canaries: object, batches: object, by: object = ()
+    hosts: list[str], groups: Mapping[str, Sequence[str]], canaries: object, batches: object, by: object = ()
 ) -> list[Batch]:
     """The batches of these hosts, which stay in the inventory's order. ValueError is one sentence.
 
     ``groups`` may hold hosts that are not in the play. A host in two groups of ``by`` goes with the first one; hosts in
     none come last.
     """
-    hosts = list(dict.fromkeys(map(str, hosts)))
-    if not hosts:
-        raise ValueError("the play has no host to roll out to")
     first = _canaries(hosts, groups, canaries)
     found: list[Batch] = [{"number": 1, "canary": True, "group": None, "hosts": first}] if first else []
     sizes = _sizes(batches)
@@ -166,8 +163,8 @@ def fingerprint(plan: Mapping[str, Any]) -> str:
     The order of the hosts within a batch does not count, nor does that of a host's tunings.
     """
     kept = {name: value for name, value in plan.items() if name not in ("fingerprint", "window", "collection")}
-    kept["batches"] = [{**batch, "hosts": sorted(batch["hosts"])} for batch in plan.get("batches", ())]
-    kept["tunings"] = {host: sorted(names) for host, names in plan.get("tunings", {}).items()}
+    kept["batches"] = [{**batch, "hosts": sorted(batch["hosts"])} for batch in plan["batches"]]
+    kept["tunings"] = {host: sorted(names) for host, names in plan["tunings"].items()}
     return _digest(_plain(kept))
 
 
@@ -186,7 +183,7 @@ def _digest(value: object) -> str:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Sentences on what is different in the new plan. ``collection``, the version, counts if both have it."""
+    """Sentences on what is different in the new plan; both have the version of the collection, too."""
     found = list(_differences(old, new))
     if len(found) > MOST_DIFFERENCES:
         found[MOST_DIFFERENCES:] = [f"and {len(found) - MOST_DIFFERENCES} more"]
@@ -196,7 +193,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     before, after = (list(_hosts(plan)) for plan in (old, new))
     both = [host for host in after if host in set(before)]
-    if "collection" in old and "collection" in new and old["collection"] != new["collection"]:
+    if old["collection"] != new["collection"]:
         yield f"the collection is {new['collection']}, and was {old['collection']}"
     for word, more, less in (("joined", after, set(before)), ("left", before, set(after))):
         names = [host for host in more if host not in less]
@@ -205,15 +202,15 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str
     if len(both) == len(before) == len(after):
         yield from _batches_differ(old["batches"], new["batches"])
     for name, what in _SETTINGS.items():
-        if old.get(name) != new.get(name):
-            yield f"{what} is {_setting(name, new.get(name))}, and was {_setting(name, old.get(name))}"
+        if old[name] != new[name]:
+            yield f"{what} is {_setting(name, new[name])}, and was {_setting(name, old[name])}"
     for host in both:
-        ran, runs = (set(plan.get("tunings", {}).get(host, ())) for plan in (old, new))
+        ran, runs = (set(plan["tunings"].get(host, ())) for plan in (old, new))
         if runs - ran:
             yield f"{host} also gets {listed(map(one_line, sorted(runs - ran)), 3)}"
         if ran - runs:
             yield f"{host} no longer gets {listed(map(one_line, sorted(ran - runs)), 3)}"
-        if ran == runs and old.get("wanted", {}).get(host) != new.get("wanted", {}).get(host):
+        if ran == runs and old["wanted"].get(host) != new["wanted"].get(host):
             yield f"the wanted values of {host} are others"
 
 
@@ -241,7 +238,7 @@ def _setting(name: str, value: Any) -> str:
     if name == "guard" and value:
         workloads, expected = (", ".join(map(str, value.get(part, ()))) for part in ("workloads", "expected_change"))
         material = f", report_material_pct {value['material_pct']:g}" if "material_pct" in value else ""
-        told = [f"{value.get('cpu_pct')} % CPU{material}", expected and f"report_expected_change {expected}", workloads]
+        told = [f"{value['cpu_pct']} % CPU{material}", expected and f"report_expected_change {expected}", workloads]
         return f"on ({'; '.join(filter(None, told))})"
     return duration(value) if name.endswith("_s") else one_line(value or "off")
 
@@ -259,28 +256,25 @@ def _kind(batch: Batch) -> str:
 
 
 def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
-    for batch in plan.get("batches", ()):
+    for batch in plan["batches"]:
         yield from batch["hosts"]
 
 
-def lines(plan: Mapping[str, Any], state: Mapping[str, Any] | None, now: datetime) -> list[str]:
-    """The plan for people. ``state``: the document of the state file, if the rollout was begun before."""
-    count = len(list(_hosts(plan)))
-    name = f"Rollout {state['change']}" if state else "Rollout"
-    found = [f"{name}: {plural(count, 'host')} in {plural(len(plan['batches']), 'batch', 'batches')}"]
-    states = {batch["number"]: batch for batch in state["batches"]} if state else {}
-    for batch in plan["batches"]:
+def lines(rollout: Mapping[str, Any], window: Window, now: datetime) -> list[str]:
+    """The plan of a rollout for people, from the document of its state file. ``window``: that of this run."""
+    plan = rollout["plan"]
+    sizes = f"{plural(len(list(_hosts(plan))), 'host')} in {plural(len(plan['batches']), 'batch', 'batches')}"
+    found = [f"Rollout {rollout['change']}: {sizes}"]
+    for batch, state in zip(plan["batches"], rollout["batches"], strict=True):
         kind = "canaries" if batch["canary"] else batch["group"] or ""
         head = f"  Batch {batch['number']}{f' ({one_line(kind)})' if kind else ''}"
-        size, progress = plural(len(batch["hosts"]), "host"), _progress(states.get(batch["number"]))
+        size, progress = plural(len(batch["hosts"]), "host"), _progress(state)
         found.append(f"{head}, {size}: {listed(map(one_line, batch['hosts']), MOST_NAMES)}{progress}")
-        for host, one in (states.get(batch["number"]) or {"hosts": {}})["hosts"].items():
+        for host, one in state["hosts"].items():
             found += [f"    {one_line(host)}: {one_line(one['reasons'][0])}"] if one["outcome"] == "left out" else []
     found += [f"{name}: {text}" for name, text in tunings(plan)]
-    window = plan.get("window") or {}
-    open_hours = parse(window.get("not_before"), window.get("not_after"), window.get("time_zone"), now)
-    closed = open_hours.closed(now)
-    found += [f"Window: {open_hours}", *([f"  {closed}"] if closed else [])]
+    closed = window.closed(now)
+    found += [f"Window: {window}", *([f"  {closed}"] if closed else [])]
     return [*found, *(f"{name}: {text}" for name, text in conditions(plan))]
 
 
@@ -299,9 +293,9 @@ def tunings(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the plan says beside hosts, tunings and window: pairs of a term and its text."""
-    guard, lease, measures = plan.get("guard"), duration(plan["confirm_within_s"]), "off"
+    guard, lease, measures = plan["guard"], duration(plan["confirm_within_s"]), "off"
     if guard:
-        workloads = f": {', '.join(map(str, guard['workloads']))}" if guard.get("workloads") else ""
+        workloads = f": {', '.join(map(str, guard['workloads']))}" if guard["workloads"] else ""
         measures = f"measures before and after each batch{workloads}; at most {guard['cpu_pct']:g} % more CPU time"
     limited = f"a host takes its batch's values back by itself after {lease}, unless the batch is confirmed"
     unlimited = "without a time limit; a host does not take values back by itself"
@@ -314,8 +308,8 @@ def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _progress(batch: Mapping[str, Any] | None) -> str:
-    if batch is None or batch["state"] == "waiting":
+def _progress(batch: Mapping[str, Any]) -> str:
+    if batch["state"] == "waiting":
         return ""
     if batch["state"] == "good":
         return f"; good since {moment(batch['ended'])}"

@@ -83,7 +83,7 @@ def left(before: str, gate: Gate, after: str) -> str:
     return after if before == "unknown" and worked and gate.changed else before
 
 
-def values(stage: str, gate: Gate, before: str) -> str:
+def values_after(stage: str, gate: Gate, before: str) -> str:
     """What is on a host after a stage: unchanged, probation, confirmed, or unknown. ``before``: what was there."""
     if gate.outcome == "lost":
         return "unknown" if before in ("probation", "unknown") or stage == APPLYING else "unchanged"

@@ -23,7 +23,7 @@ from .._records.record_files import read_json, sentence, write_json
 from . import checking
 from .checking import SCHEMA, BatchState, Document, GuardState, HostState, Plan, Start, Times
 from .plan import LEAVE_OUT, differences, fingerprint
-from .stages import BEFORE, PREFLIGHT
+from .stages import APPLYING, BEFORE, PREFLIGHT, Gate, values_after
 
 FOLDER, FILE = "rollouts", "rollout.json"
 LARGEST_FILE = 1 << 28
@@ -101,9 +101,8 @@ class Rollout:
     def refuse(self, plan: Mapping[str, Any], collection: str = "") -> None:
         """ValueError if this plan, or the version of the collection if given, is not the one that was begun."""
         old = {**self.document["plan"], "collection": self.document["collection"]}
-        fresh = {**plain_json(plan), "collection": collection or old["collection"]}
-        if (guard := self.document["plan"]["guard"]) and fresh["guard"]:  # a plan of 0.9.0 has not all limits
-            fresh["guard"] = {name: value for name, value in fresh["guard"].items() if name in guard}
+        fresh = checking.comparable(plain_json(plan), self.document["plan"])
+        fresh["collection"] = collection or old["collection"]
         if fingerprint(fresh) == old["fingerprint"] and fresh["collection"] == old["collection"]:
             return
         told = "; ".join(differences(old, fresh)) or "a part of the plan that is not shown"
@@ -214,6 +213,13 @@ class Rollout:
             "reasons": [_text(reason) for reason in reasons],
         }
 
+    def judged(self, number: int, stage: str, gates: Mapping[str, Gate]) -> None:
+        """What became of the hosts of a batch in a stage, by their gates."""
+        for name, gate in gates.items():
+            before = self._batch(number)["hosts"][name]
+            changed = gate.changed if stage == APPLYING else before["changed"]
+            self.host(number, name, gate.outcome, values_after(stage, gate, before["values"]), changed, gate.reasons)
+
     def end(
         self, number: int, good: bool, reasons: Sequence[str] = (), guard: GuardState | None = None, at: str = ""
     ) -> None:
@@ -254,10 +260,7 @@ class Rollout:
         return self.document["change"]
 
     def _batch(self, number: int) -> BatchState:
-        for batch in self.document["batches"]:
-            if batch["number"] == number:
-                return batch
-        raise ValueError(f"rollout {self.document['change']} has no batch {number}")
+        return self.document["batches"][number - 1]
 
     def _last_run(self) -> Start | None:
         return self.document["runs"][-1] if self.document["runs"] else None

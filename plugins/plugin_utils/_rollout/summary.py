@@ -188,7 +188,7 @@ def runs(document: Document) -> list[list[str]]:
         [
             moment(run["began"]),
             moment(run["ended"]) if run["ended"] else "interrupted" if place < last else "not ended",
-            run.get("reason") or "",
+            run["reason"],
             f"{run['controller']['host']}, process {run['controller']['pid']}",
             run["ansible_core"],
             run["evidence"] or DASH,
@@ -258,7 +258,7 @@ def _start(document: Document, now: str, batch: Batch, good: bool) -> str:
 def _stop(document: Document, begun: Batch | None) -> str:
     if begun and begun["state"] == "stopped":
         return f"Mend what stopped batch {begun['number']}; its section below has the reasons."
-    reason = document["runs"][-1].get("reason")
+    reason = document["runs"][-1]["reason"]
     return f"The last run ended before all batches were done{f': {_plain(reason)}' if reason else ''}."
 
 

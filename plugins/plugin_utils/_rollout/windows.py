@@ -76,14 +76,14 @@ def parse(not_before: object, not_after: object, time_zone: object, now: datetim
     if begin is not None and begin == end:
         raise ValueError(f"{BEFORE} and {AFTER} are both {str(not_after).strip()}; the window has no length")
     if not isinstance(begin, datetime) and not isinstance(end, datetime) and (begin, end) != (None, None):
-        return Window(*_daily(begin or time(), end or time(), zone, name, now, remarks), name, tuple(remarks))
+        return Window(*_daily(begin or time(), end or time(), zone, now, remarks), name, tuple(remarks))
     if isinstance(begin, time) or isinstance(end, time):
         raise ValueError(
             f"{BEFORE} is {str(not_before).strip()!r} and {AFTER} {str(not_after).strip()!r}; give both with their day,"
             " or both as a time of day"
         )
-    first = _moment(begin, zone, name, True, remarks) if begin else None
-    last = _moment(end, zone, name, False, remarks) if end else None
+    first = _moment(begin, zone, True, remarks) if begin else None
+    last = _moment(end, zone, False, remarks) if end else None
     if first and last and first >= last:
         why = f" ({' '.join(remarks)})" if remarks else ""
         raise ValueError(f"{AFTER} is not later than {BEFORE}{why}; the window would never be open")
@@ -131,24 +131,22 @@ def _read(value: object, name: str) -> datetime | time | None:
     raise ValueError(f"{name} is {text[:60]!r}; {_FORMS}")
 
 
-def _daily(
-    begin: time, end: time, zone: tzinfo, name: str, now: datetime, remarks: list[str]
-) -> tuple[datetime, datetime]:
+def _daily(begin: time, end: time, zone: tzinfo, now: datetime, remarks: list[str]) -> tuple[datetime, datetime]:
     """The window of the first day that is not over yet."""
     # from yesterday, whose window may end today; one day has no window at a clock change
     for ahead in range(-1, 4):
         day = now.astimezone(zone).date() + timedelta(days=ahead)
         said: list[str] = []
-        first = _moment(datetime.combine(day, begin), zone, name, True, said)
+        first = _moment(datetime.combine(day, begin), zone, True, said)
         close = day if end > begin else day + timedelta(days=1)
-        last = _moment(datetime.combine(close, end), zone, name, False, said)
+        last = _moment(datetime.combine(close, end), zone, False, said)
         if first < last and now < last:  # on the day of a clock change a short window may have no length
             remarks += said
             return first, last
     raise AssertionError  # two days after now a window has not closed
 
 
-def _moment(local: datetime, zone: tzinfo, name: str, begin: bool, remarks: list[str]) -> datetime:
+def _moment(local: datetime, zone: tzinfo, begin: bool, remarks: list[str]) -> datetime:
     """A local time as a moment in UTC, with a remark if the clocks change there."""
     if local.tzinfo:
         return local.astimezone(UTC)
@@ -158,12 +156,12 @@ def _moment(local: datetime, zone: tzinfo, name: str, begin: bool, remarks: list
     if early > late:  # the clocks skip it: each side reads it with the other's offset
         taken = _jump(late, early, zone)
         remarks.append(
-            f"{local:%Y-%m-%d %H:%M} does not exist in {name}; {taken:%H:%M} UTC, right after the jump, is taken."
+            f"{local:%Y-%m-%d %H:%M} does not exist in {zone}; {taken:%H:%M} UTC, right after the jump, is taken."
         )
         return taken
     taken = late if begin else early
     which = "second" if begin else "first"
-    remarks.append(f"{local:%Y-%m-%d %H:%M} comes twice in {name}; the {which}, {taken:%H:%M} UTC, is taken.")
+    remarks.append(f"{local:%Y-%m-%d %H:%M} comes twice in {zone}; the {which}, {taken:%H:%M} UTC, is taken.")
     return taken
 
 

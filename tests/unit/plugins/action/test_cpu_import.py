@@ -13,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import cpu_import
 from ansible_collections.zpower.sap_tuning.plugins.doc_fragments.controller import ModuleDocFragment
 from ansible_collections.zpower.sap_tuning.plugins.modules import cpu_import as module
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, record_files
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nmon"
 AIX = str(FIXTURES / "aix_shared.nmon")
@@ -36,7 +36,7 @@ def test_the_documentation_names_options_and_figures_as_they_are():
     for name, option in cpu_import.ActionModule.ARGUMENTS.items():
         assert options[name]["type"] == option["type"]
     assert set(options) == set(cpu_import.ActionModule.ARGUMENTS)
-    assert cpu_import.ActionModule.ARGUMENTS["format"]["choices"] == ["auto", *cpu_files.FORMATS]
+    assert cpu_import.ActionModule.ARGUMENTS["format"]["choices"] == ["auto", *cpu_annex.FORMATS, "sar"]
     figures = set(run(src=AIX)["cpu"])
     assert set(returned["cpu"]["sample"]) == figures
     page = (Path(__file__).parents[4] / "docs" / "cpu.md").read_text(encoding="utf-8")

@@ -81,6 +81,29 @@ def test_the_guard_needs_a_peer_in_each_batch(play: Play) -> None:
         play.plan(guard=True, material_pct=50)
 
 
+@pytest.mark.parametrize(
+    "name, value, told",
+    [
+        ("report_material_pct", 10, "report_material_pct is 5.0 on app1 and 10 on app3"),
+        ("report_expected_change", ["kernel"], r"report_expected_change is \[\] on app1 and \['kernel'\] on app3"),
+    ],
+)
+def test_the_guard_wants_the_same_limits_for_all_hosts(play: Play, name: str, value: object, told: str) -> None:
+    for host in HOSTS:
+        play.hosts[host]["measure_peer"] = "db1"
+    play.hosts["app3"][name] = value
+    with pytest.raises(AnsibleActionFail, match=f"^rollout_guard is set, and {told}: give all hosts of the play"):
+        play.plan(guard=True)
+    assert not list(play.folder.iterdir())
+    assert play.plan()["sizes"] == [1, 2, 1], "without a guard nothing is measured"
+
+
+def test_the_same_limit_may_be_written_in_several_ways(play: Play) -> None:
+    for host, value in zip(HOSTS, (5, 5.0, "5", "{{ 5 }}"), strict=True):
+        play.hosts[host].update(trusted({"measure_peer": "db1", "report_material_pct": value}))
+    assert play.plan(guard=True)["sizes"] == [1, 2, 1]
+
+
 @pytest.mark.parametrize("tags, skipped", [(("rps",), ()), (("all",), ("rps",)), (("all",), ("always",))])
 def test_tags_are_refused(play: Play, tags: tuple[str, ...], skipped: tuple[str, ...]) -> None:
     play.tags, play.skipped = tags, skipped

@@ -64,8 +64,7 @@ def write_rollout(results: Path, step: Any) -> None:
     with state.held(results, CHANGE):
         rollout = state.read(results, CHANGE) or state.new(CHANGE, "0.9.0", made_plan())
         step(rollout)
-        rollout.save(results)
-        keeping.write(rollout.document, state.folder_of(results, CHANGE))
+        keeping.keep(rollout, results)
 
 
 def begin(rollout: state.Rollout) -> None:

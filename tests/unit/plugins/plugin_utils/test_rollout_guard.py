@@ -440,12 +440,6 @@ def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
     assert found["sentences"] == [f"The records of {SAME.change} below {tmp_path} cannot be read: Permission denied."]
 
 
-@pytest.mark.parametrize("cpu_pct", [0.0, -1.0, float("nan")])
-def test_a_bound_that_means_nothing(tmp_path, cpu_pct):
-    with pytest.raises(ValueError, match="it has to lie above 0"):
-        guard.judge(tmp_path, SAME.change, HOSTS, cpu_pct)
-
-
 def test_a_change_that_is_no_slug(tmp_path):
     with pytest.raises(ValueError, match="change is '../x'"):
         guard.judge(tmp_path, "../x", HOSTS, 5.0)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rollout_plans import APPS, made_plan, numbered
@@ -136,7 +138,6 @@ class TestBuild:
     @pytest.mark.parametrize(
         ("given", "sentence"),
         [
-            ({"hosts": []}, "the play has no host to roll out to"),
             ({"canaries": 13}, "rollout_canaries is 13, and the play has only 12 hosts"),
             ({"canaries": 2, "hosts": ["a"]}, "rollout_canaries is 2, and the play has only 1 host"),
             *(
@@ -239,7 +240,7 @@ class TestDifferences:
             assert (plans.fingerprint(old) != plans.fingerprint(new)) == bool(told)
 
     def test_values_and_tunings_of_hosts(self) -> None:
-        old = made_plan()
+        old = made_plan(collection="0.9.0")
         new = copy.deepcopy(old)
         new["wanted"]["app3"] = "another"
         new["tunings"]["app4"] = ["rps"]
@@ -251,18 +252,26 @@ class TestDifferences:
         ]
 
     def test_five_are_told_and_the_others_counted(self) -> None:
-        old = made_plan()
+        old = made_plan(collection="0.9.0")
         new = {**old, "wanted": dict.fromkeys(APPS, "others")}
         told = plans.differences(old, new)
         assert told[4:] == ["the wanted values of app5 are others", "and 7 more"]
+
+
+def told_of(plan: dict[str, Any], **batches: dict[str, str]) -> list[str]:
+    """The lines of a rollout with this plan; ``batches``: by state, those after them wait."""
+    rollout = states.new("smc-2026", "0.9.0", plan).document
+    for batch, (word, more) in zip(rollout["batches"], batches.items(), strict=False):
+        batch.update({"state": word, **more})  # type: ignore[typeddict-item]
+    return plans.lines(rollout, windows.parse("2026-11-28 22:00", "2026-11-29 04:00", "Europe/Berlin", NOW), NOW)
 
 
 class TestLines:
     def test_before_the_first_start(self) -> None:
         plan = made_plan(guard={"cpu_pct": 5, "workloads": ["rr"]})
         plan["tunings"]["app12"] = []
-        assert plans.lines(plan, None, NOW) == [
-            "Rollout: 12 hosts in 4 batches",
+        assert told_of(plan) == [
+            "Rollout smc-2026: 12 hosts in 4 batches",
             "  Batch 1 (canaries), 1 host: app1",
             "  Batch 2, 4 hosts: app2, app3, app4, app5",
             "  Batch 3, 4 hosts: app6, app7, app8, app9",
@@ -278,16 +287,8 @@ class TestLines:
         ]
 
     def test_after_a_stop(self) -> None:
-        state = {
-            "change": "smc-2026",
-            "batches": [
-                {"number": 1, "state": "good", "ended": "2026-11-28T19:00:00Z", "hosts": {}},
-                {"number": 2, "state": "stopped", "hosts": {}},
-                {"number": 3, "state": "running", "hosts": {}},
-                {"number": 4, "state": "waiting", "hosts": {}},
-            ],
-        }
-        told = plans.lines(made_plan(on_failure="leave", confirm_within_s=0, soak_s=0), state, NOW)
+        plan = made_plan(on_failure="leave", confirm_within_s=0, soak_s=0)
+        told = told_of(plan, good={"ended": "2026-11-28T19:00:00Z"}, stopped={}, running={}, waiting={})
         assert told[:5] == [
             "Rollout smc-2026: 12 hosts in 4 batches",
             "  Batch 1 (canaries), 1 host: app1; good since 2026-11-28 19:00:00 UTC",
@@ -309,6 +310,6 @@ class TestLines:
             batches=plans.build(hosts, {}, 0, "100%"),
             tunings={host: [f"t{number % 7}"] for number, host in enumerate(hosts)},
         )
-        told = plans.lines(plan, None, NOW)
+        told = told_of(plan)
         assert told[1].endswith("app9, app10 and 90 more")
         assert told[6] == "Other hosts: 3 other choices of tunings"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking, windows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
 from jsonschema import Draft202012Validator
@@ -404,10 +404,6 @@ class TestSaving:
             with pytest.raises(ValueError, match="^rollout_change is "):
                 call()
 
-    def test_an_unknown_batch(self) -> None:
-        with pytest.raises(ValueError, match="^rollout smc-2026 has no batch 5$"):
-            fresh().begin(5, AT)
-
 
 class TestReading:
     def test_none_yet(self, tmp_path: Path) -> None:
@@ -590,6 +586,6 @@ def test_any_damage_is_a_sentence_or_does_no_harm(odd: Any) -> None:
         again.conclude()
         with contextlib.suppress(ValueError):
             again.claim(here("controller9"), lambda pid: True)
-        plans.lines(made_plan(), document, NOW)
+        plans.lines(document, windows.parse("", "", "", NOW), NOW)
         assert again.document["headline"]
         assert again.open() == [2, 3, 4]

@@ -18,6 +18,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text impo
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import (
     checking,
     keeping,
+    plan,
+    state,
     summary,
     to_html,
     to_markdown,
@@ -236,10 +238,11 @@ def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     made = samples.stopped()
     made["batches"][0]["guard"]["report"] = str(tmp_path / "else where" / "report.html")
-    folder = Path("results") / "rollouts" / "chg4711"
-    paths = keeping.write(made, folder)
+    folder = Path("results") / "rollouts" / made["change"]
+    made["plan"]["fingerprint"] = plan.fingerprint(made["plan"])
+    paths = keeping.keep(state.Rollout(made), "results")
     assert paths == {"html": str(folder / "rollout.html"), "md": str(folder / "rollout.md")}
-    assert sorted(os.listdir(folder)) == ["rollout.html", "rollout.md"]
+    assert sorted(os.listdir(folder)) == ["rollout.html", "rollout.json", "rollout.md"]
     page = Path(paths["html"]).read_text(encoding="utf-8")
     assert 'href="../../chg4711-batch-2/report.html"' in page
     assert 'href="../../../else%20where/report.html"' in page
