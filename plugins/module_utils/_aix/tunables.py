@@ -97,8 +97,12 @@ class Tunables:
     def __init__(self, host):
         self.host = host
         self.noticed = {}
-        self.listed = {}  # {command: all its tunables}; if it is emptied, row() lists them again
         self._open = {}
+        self.forget()
+
+    def forget(self):
+        """List all tunables again when the next one is asked for."""
+        self._listed = {}
 
     def in_wpar(self):
         """Whether this is a workload partition, where most tunables cannot be set."""
@@ -119,9 +123,9 @@ class Tunables:
 
     def row(self, command, name):
         """The Row of a tunable; None if this level of AIX does not know it."""
-        if command not in self.listed:
-            self.listed[command] = self._list(command, "-F")
-        return parse_row(self.listed[command], name)
+        if command not in self._listed:
+            self._listed[command] = self._list(command, "-F")
+        return parse_row(self._listed[command], name)
 
     def _list(self, *argv):
         result = self.host.run([*argv, "-x"], timeout=LIMIT_S)
@@ -167,6 +171,7 @@ class Tunables:
         return {one[:3] for one in lines if one[0] not in (None, "info") and one[:2] != (command, name)}
 
     def _change(self, command, words, name):
+        self.forget()
         # the first question is whether to change a restricted one, the next whether to run bosboot
         answers = "no\nno\n" if name in self.open_names(command) else "yes\nno\n"
         said = self._run([command] + words, answers)

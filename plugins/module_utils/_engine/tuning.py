@@ -10,7 +10,7 @@ import errno
 from abc import ABC, abstractmethod
 
 from .._host.drop_ins import temporaries
-from .._host.host import HostError
+from .._host.host import HostError, Once
 
 RUNNING = "running"
 STORED = "stored"
@@ -114,6 +114,14 @@ class Tuning(ABC):
     remembered = ()
     drop_ins = ()
     written = {}
+
+    def __init__(self, host, params):
+        self.host = host
+        self.params = params
+        # for what does not change while a run works
+        self.once = Once(host)
+        # what was stored can be taken back on every machine: this one may have been moved since
+        self.restoring = params["state"] == "restored"
 
     @classmethod
     def unattended(cls, params):

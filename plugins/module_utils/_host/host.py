@@ -367,3 +367,15 @@ def _in_folder(folder, act):
             return act()
     os.makedirs(folder, 0o755, exist_ok=True)
     return act()
+
+
+class Once:
+    """A Host whose files and folders are read only once, for many searches through the same ones."""
+
+    def __init__(self, host):
+        self._host = host
+        for name in ("exists", "glob", "listdir", "read", "real", "size"):
+            setattr(self, name, functools.lru_cache(maxsize=None)(getattr(host, name)))
+
+    def __getattr__(self, name):
+        return getattr(self._host, name)

@@ -13,11 +13,11 @@ import re
 from collections import namedtuple
 
 from .._engine.records import observed
-from .._host.host import HostError
+from .._host.host import HostError, Once
 from .._host.kernel import RELEASES, distribution, int_or_none
 from .._sap.instances import names
 from .._sap.processes import of_instance, read_text, servers
-from .other_settings import Once, enabled
+from .other_settings import enabled
 
 # One row of the table of tunings. look(seen, wanted) yields Values; nothing: the reason if it yields none.
 Row = namedtuple("Row", "subject look nothing asked")

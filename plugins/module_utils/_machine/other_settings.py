@@ -7,7 +7,6 @@ knobs of the whole system.
 """
 
 import fnmatch
-import functools
 import os
 import re
 from collections import namedtuple
@@ -31,18 +30,6 @@ _OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
 _CALLED_PROGRAM = re.compile(r"/(?:usr/local|opt|root|srv|home)/[^\s;\"')]+")
 _SYSCTL_CONF = "/etc/sysctl.conf"
 _NOT_READ = "is not read at boot: systemd reads only sysctl.d, and no link there leads to this file"
-
-
-class Once:
-    """A Host whose files and folders are read only once, for many searches through the same ones."""
-
-    def __init__(self, host):
-        self._host = host
-        for name in ("exists", "glob", "listdir", "read", "real", "size"):
-            setattr(self, name, functools.lru_cache(maxsize=None)(getattr(host, name)))
-
-    def __getattr__(self, name):
-        return getattr(self._host, name)
 
 
 def udev_tokens(text):

@@ -4,8 +4,8 @@
 
 import re
 
-from .._host.host import HostError
-from .other_settings import Once, conflict, enabled, lines_with, saptune_notes
+from .._host.host import HostError, Once
+from .other_settings import conflict, enabled, lines_with, saptune_notes
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
 # these act when they are started and leave no process

@@ -13,7 +13,6 @@ from .._aix import devices, startup
 from .._aix.system import is_aix
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import HostError
-from .._machine.other_settings import Once
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 # the device of the whole system, which is configured at boot
@@ -53,9 +52,7 @@ class DeviceTuning(Tuning):
     """Attributes of AIX devices. params: those of the module, among them state and when_busy (fail or defer)."""
 
     def __init__(self, host, params):
-        self.host, self.once = host, Once(host)
-        self.params = params
-        self.restoring = params["state"] == "restored"
+        super().__init__(host, params)
         self.devices = devices.Devices(host)
         self._asked = {}
         self._deferred = set()

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from .._engine.tuning import RUNNING, STORED, Knob, Subject, Tuning, UnsupportedError, explained
 from .._host import kernel
 from .._host.host import HostError
-from .._machine.other_settings import Once, SystemKnob, at_boot, of_system
+from .._machine.other_settings import SystemKnob, at_boot, of_system
 
 _ERRORS = {
     errno.EROFS: "/proc and /sys are read-only here, as in a container: set it on the machine whose kernel it is",
@@ -48,14 +48,9 @@ class KernelTuning(Tuning):
     defaults = {}
 
     def __init__(self, host, params, files):
-        self.host = host
-        self.params = params
+        super().__init__(host, params)
         self.files = files
         self.drop_ins = tuple(dict.fromkeys(drop_in for drop_in, block in files.values()))
-        # files can be taken back on every machine: this one may have been moved to z/VM since
-        self.restoring = params["state"] == "restored"
-        # for the search for other settings
-        self.once = Once(host)
 
     def stored_knobs(self, items=None):
         """The stored knobs, or only those of these items."""

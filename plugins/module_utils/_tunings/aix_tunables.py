@@ -14,7 +14,6 @@ from .._aix.tunables import DEFAULT, LIVE_UPDATE, NEXT_BOOT, number
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.drop_ins import temporaries
 from .._host.host import HostError
-from .._machine.other_settings import Once
 from ._about import SOURCES
 
 _KEY = re.compile(r"^(?:no|vmo|schedo|ioo)\.[A-Za-z0-9_%]+ (running|stored|live update)\Z")
@@ -91,9 +90,7 @@ class AixTunables(Tuning):
     options = dict(values=dict(type="dict", default={}))
 
     def __init__(self, host, params):
-        self.host, self.once = host, Once(host)
-        self.params = params
-        self.restoring = params["state"] == "restored"
+        super().__init__(host, params)
         self.tunables = tunables.Tunables(host)
         self._asked = {}
         self._rows = {}
@@ -106,9 +103,9 @@ class AixTunables(Tuning):
 
     def select(self):
         self._left, names = {}, sorted(map(str, self.params["values"])) or ["tunables"]
+        self._asked = {key: parse_entry(key, given) for key, given in self.params["values"].items()}
         reason = "" if system.is_aix() else "the tunables of no, vmo, schedo and ioo exist on AIX only"
         if not reason:
-            self._asked = {key: parse_entry(key, given) for key, given in self.params["values"].items()}
             if not self._asked:
                 raise InputError("values: nothing to set, give tunables as {no.NAME: {value: 1, reason: TEXT}}")
             if self.tunables.in_wpar():
@@ -323,7 +320,7 @@ class AixTunables(Tuning):
 
     def clean(self):
         super().clean()
-        self.tunables.listed = {}  # it was seen before the lock
+        self.tunables.forget()  # it was seen before the lock
 
     def steps(self, subject, knobs):
         return [knobs]
@@ -340,9 +337,8 @@ class AixTunables(Tuning):
                 # planned in case, and not asked for by this AIX
                 if knob.place == STORED and knob.item != subject.name and not live and not self.restoring:
                     knob.wanted = knob.now
-        self.tunables.listed = {}
         found = self.observe(subject.name).values()
-        self.tunables.listed = {}  # the proof is a look of its own
+        self.tunables.forget()
         for knob in knobs:
             if not self.same(knob, found.get(knob.key), knob.wanted):
                 if not self.same(knob, found.get(knob.key), knob.now):

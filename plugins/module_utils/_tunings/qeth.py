@@ -12,7 +12,6 @@ import re
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import TEMPORARY, HostError
 from .._machine import hardware
-from .._machine.other_settings import Once
 from ._about import RESTART, SOURCES
 from ._qeth.rules import ITEM, LEAST, MOST, RULES, at_boot, attributes, conflicts, planned, rule_files
 from ._rps.interfaces import CARDS, Interfaces
@@ -30,11 +29,11 @@ _REACTIVATION = (
 )
 
 
-# {whether there is a file: why it is left alone}. A new one would have online=0: see cfg_mod_settings() in chzdev.c
-_LEFT = {
-    False: "there is no %s, so chzdev does not keep this device: set buffer_count to %s where it is configured",
-    True: "%s was not written by chzdev (its first line tells) and is left alone: set buffer_count to %s there by hand",
-}
+# A new file would have online=0: see cfg_mod_settings() in chzdev.c
+_NO_FILE = "there is no %s, so chzdev does not keep this device: set buffer_count to %s where it is configured"
+_OTHER_FILE = (
+    "%s was not written by chzdev (its first line tells) and is left alone: set buffer_count to %s there by hand"
+)
 
 
 def _generated(text):
@@ -58,12 +57,8 @@ class Qeth(Tuning):
     )
 
     def __init__(self, host, params):
-        self.host = host
-        self.params = params
-        self.restoring = params["state"] == "restored"
+        super().__init__(host, params)
         self.written = {}
-        # for the search for other settings; chzdev's own file is read anew each time
-        self.once = Once(host)
         self.count = str(params["buffer_count"])
         if not LEAST <= params["buffer_count"] <= MOST:
             raise InputError("buffer_count: %s is out of range; use %d to %d" % (self.count, LEAST, MOST))
@@ -153,7 +148,8 @@ class Qeth(Tuning):
             if self.host.capture or _generated(knob.now):
                 knob.wanted = planned(subject.name, self.count)
             else:
-                subject.notes.append(_LEFT[knob.now is not None] % (knob.key, self.count))
+                left = _NO_FILE if knob.now is None else _OTHER_FILE
+                subject.notes.append(left % (knob.key, self.count))
 
     def _needless(self, subject, knob):
         """Whether the device gets the number at boot although chzdev's file does not have it."""

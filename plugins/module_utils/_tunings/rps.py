@@ -68,8 +68,8 @@ class Rps(Tuning):
     )
 
     def __init__(self, host, params):
-        self.host = host
-        self.params = params = with_flow_steering(params)
+        params = with_flow_steering(params)
+        super().__init__(host, params)
         self.cpus = Cpus(host, params)
         self.width = cpu_lists.width(host)
         self.rules = DropIn(host, RULES, RULES_HEADER)

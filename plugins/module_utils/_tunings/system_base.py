@@ -148,7 +148,7 @@ class SystemBase(KernelTuning):
         found = self.topics[subject.name].boot_value(item, text, subject.conflicts)
         return found or super().boot_value(subject, item, text)
 
-    def alike(self, item, one, other):
+    def alike(self, item, one, _other):
         return next(topic for topic in self.topics.values() if item in topic.names()).right(item, one)
 
     # act

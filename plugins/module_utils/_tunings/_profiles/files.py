@@ -21,9 +21,7 @@ class ProfileTuning(Tuning):
     """The base class of tunings whose subjects are profiles, beside others."""
 
     def __init__(self, host, params):
-        self.host = host
-        self.params = params
-        self.restoring = params["state"] == "restored"
+        super().__init__(host, params)
         check_names(params)
         self.known = instances.instances(host)
         self.users = Users(host, self.known)

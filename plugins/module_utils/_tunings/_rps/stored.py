@@ -7,9 +7,10 @@ import os
 import re
 
 from ..._host import cpu_lists
+from ..._host.host import Once
 from ..._machine import hardware, other_settings
 from ..._machine.boot_sources import systemd_version
-from ..._machine.other_settings import Once, conflict
+from ..._machine.other_settings import conflict
 from ..._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from .interfaces import NET, queue_path
 

@@ -566,6 +566,12 @@ def test_a_host_that_is_not_aix(host, monkeypatch, values):
     assert record["verdict"] == "not_applicable" and "on AIX only" in record["reason"] and host.calls == []
 
 
+def test_a_mistake_is_one_on_every_host(host, monkeypatch):
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    with pytest.raises(InputError, match="values: no.tcp_fastlo"):
+        run(host, values={"no.tcp_fastlo": dict(GOOD, value="")})
+
+
 def test_a_tunable_that_is_gone_since(host):
     ask(host, no__tcp_fastlo=1)
     del host.tunables["rows"]["no"]["tcp_fastlo"]
