@@ -23,7 +23,7 @@ from .._statistics.gates import Tail
 from .._statistics.looks import AFTER, BEFORE, PHASES
 from .._statistics.ranks import median
 from . import pooled
-from .distribution import BEYOND, SLOWEST, bins, percentile
+from .distribution import BEYOND, SLOWEST, bins, percentiles
 from .pair import Comparison
 from .pooled import Line, Slot
 from .side_effects import some
@@ -89,7 +89,7 @@ def _workload(item: Round) -> tuple[str, str]:
 
 
 def _percentile(counts: Counts) -> float | None:
-    return percentile(counts, SLOWEST) if sum(counts.values()) >= FEWEST else None
+    return percentiles(counts, [SLOWEST])[0] if sum(counts.values()) >= FEWEST else None
 
 
 def _over(line: Line, told: Told) -> dict[str, Tail]:
