@@ -15,7 +15,7 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABL
 from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, cpu_cost
-from .flags import States, flags, guards
+from .flags import States, flags
 from .pooled import Line, Slot
 from .shapes import Comparison as Entry
 from .shapes import State
@@ -85,7 +85,6 @@ def compare_pair(
         found = pooled.of_host(line, material, contrasts, step)
         effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
-    guard_sentences = [*guards(cost.kpis), *cost.guards]
     what = "the control workload cannot be compared" if controlled else "no control workload was measured"
     uncontrolled = f"{what} on this host: changes from other causes cannot be excluded."
     entry: Entry = {
@@ -122,10 +121,10 @@ def compare_pair(
         "rounds_needed": None,
         "throughput": _throughput(useful),
         "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
-        "guards": guard_sentences,
-        "warnings": verdict.word == IMPROVED and bool(guard_sentences),
+        "guards": cost.guards,
+        "warnings": verdict.word == IMPROVED and bool(cost.guards),
         "secondary": cost.secondary,
-        "kpi": cost.entry(),
+        "kpi": cost.kpi,
         "distribution": None,
     }
     return Comparison(
