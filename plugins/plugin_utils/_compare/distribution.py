@@ -36,7 +36,7 @@ bins: Callable[[list[str]], dict[int, int]] = histogram.bins
 
 def add_distributions(comparisons: Sequence[Comparison]) -> None:
     """Set ``distribution`` of the entries of the comparisons that show one; none for controls."""
-    judged = [item for item in comparisons if not item.control]
+    judged = [item for item in comparisons if not item.entry["control"]]
     chosen = judged if len(judged) <= FLEET_FROM else sorted(judged, key=_important)[:MOST]
     for item in chosen:
         item.entry["distribution"] = distribution(item.rounds)
@@ -46,7 +46,7 @@ def _important(item: Comparison) -> tuple[Any, ...]:
     """Worse ones first, then better ones, the largest changes first; before them those that have a distribution."""
     known = {one.phase for one in item.rounds if one.histogram}
     ratio = item.entry["ratio"] or 1.0
-    return len(known) < 2, item.verdict != REGRESSED, item.verdict != IMPROVED, -abs(math.log(ratio))
+    return len(known) < 2, item.entry["verdict"] != REGRESSED, item.entry["verdict"] != IMPROVED, -abs(math.log(ratio))
 
 
 def distribution(rounds: Sequence[Round]) -> Part | None:

@@ -26,7 +26,7 @@ from . import pooled
 from .distribution import BEYOND, SLOWEST, bins, percentiles
 from .pair import Comparison
 from .pooled import Line, Slot
-from .side_effects import some
+from .wording import some
 
 FEWEST = round(BEYOND / (1.0 - SLOWEST))
 """Round trips of a round, or of all before, that tell a 99.9th percentile."""
@@ -74,13 +74,12 @@ def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
     named: set[str] = set()
     for kind in KINDS:
         known = {name: tails[kind] for name, tails in hosts.items() if kind in tails}
-        counts = gates.benjamini_hochberg([tail.p for tail in known.values()], gates.FALSE_HARM)
-        rose = {name for name, sure in zip(known, counts, strict=True) if sure and known[name].sure}
-        names = [name for name in known if name in rose - named]
+        sure = gates.benjamini_hochberg({name: tail.p for name, tail in known.items()}, gates.FALSE_HARM)
+        names = [name for name in sure if known[name].sure and name not in named]
         if names:
             where = f" on {len(names)} of {len(hosts)} hosts ({some(names)})" if len(hosts) > 1 else ""
             found.append(f"{kind.format(median([known[name].figure for name in names]))}{where}.")
-        named |= rose
+        named.update(names)
     return found
 
 

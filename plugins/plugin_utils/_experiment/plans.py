@@ -16,6 +16,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from .._records.checks import MOST_ROUNDS, check_slug
+from .._records.grouping import by_key
+from .._records.round import Round
 from .._statistics import looks
 from .factors import Factor, Level
 
@@ -214,10 +216,16 @@ def rounds_done(experiment: Plan, finished: Mapping[str, Iterable[Step]]) -> int
     return min(numbers, default=end_of(experiment) + 1) - 1
 
 
-def done(experiment: Plan, tuned: Iterable[Step], measured: Iterable[Step]) -> set[Step]:
-    """The finished steps of one host: its tunings file, written when a step ends, and a measurement if it has any."""
-    finished, known = set(tuned) & set(steps(experiment)), set(measured)
-    return finished & known if known else finished
+def finished(
+    experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapping[str, Any]], hosts: Iterable[str]
+) -> dict[str, set[Step]]:
+    """The finished steps of each of these hosts: they have a tunings file, and a measurement if the host has any."""
+    planned = set(steps(experiment))
+    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
+    return {
+        host: planned.intersection(tuned.get(host, ())).intersection(measured.get(host) or planned) for host in hosts
+    }
 
 
 def filled(given: Mapping[str, Any]) -> dict[str, Any]:
