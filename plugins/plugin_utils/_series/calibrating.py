@@ -78,14 +78,14 @@ def calibrate(change: str, records: Iterable[Round], planned: Planned, problems:
             found.update(_simulated(pooled[host], material, f"{change} {host}"))
     report = {"schema": SCHEMA, "change": change, "hosts": hosts, "site": entry}
     for host, found in hosts.items():
-        found["sentences"] = forecast(report, [host], *planned)["sentences"]
+        found["sentences"] = forecast(report, [host], *planned)
         found["split"] = _split(pooled[host], found, planned.material_pct)
     whole = forecast(report, hosts, *planned)
     return {
         **report,
         "planned": {**planned._asdict(), "most_rounds": BUDGET},
-        "headline": _headline(report, whole["sentences"]),
-        "sentences": whole["sentences"],
+        "headline": _headline(report, whole),
+        "sentences": whole,
         "problems": told,
     }
 
