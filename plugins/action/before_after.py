@@ -220,5 +220,4 @@ def forecast(options: Mapping[str, Any], calibrations: Mapping[str, str], rounds
             f"The smallest change that this can show is unknown: {options['results']} holds no calibration of the name "
             f"{name}. To measure the noise of these hosts first: ansible-playbook zpower.sap_tuning.calibrate"
         ]
-    found = calibration.forecast(known, calibrations, rounds, options["material_pct"])
-    return [one_line(sentence) for sentence in found["sentences"]]
+    return list(map(one_line, calibration.forecast(known, calibrations, rounds, options["material_pct"])))

@@ -87,11 +87,11 @@ def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> 
     elif most > there["max_rounds"]:
         schedules.check_added(there["max_rounds"], most, there["max_rounds"])
     plan = wanted if there is None else plans.with_budget(there, wanted, hosts)
-    every = plan_files.finished(plan, loaded, plans.hosts_of(plan).union(hosts))
+    every = plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan).union(hosts))
     _look(plan, loaded, every, options)
     if there is not None and plans.end_of(there) <= plans.rounds_done(plan, every) < plans.end_of(plan):
         plan["continued"] = [*plan["continued"], plans.end_of(there)]
-    ready = plan_files.finished(plan, loaded, hosts)
+    ready = {host: every[host] for host in hosts}
     left = _left(plan, ready)
     order = [(step["phase"], step["round"]) for step in left]
     changed = bool(left) or plan != there
@@ -133,7 +133,7 @@ def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
 def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dict[str, Any]:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
     loaded = record_files.load_change(options["results"], options["change"])
-    pooled = _look(plan, loaded, plan_files.finished(plan, loaded, plans.hosts_of(plan)), options)
+    pooled = _look(plan, loaded, plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan)), options)
     if pooled is not None and outcomes.decided(plan, pooled):
         reason = "every level is decided"
     elif _too_long(plan, options["part"]):

@@ -23,8 +23,8 @@ from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
 from .shapes import Part, Report, Row
-from .side_effects import some
 from .summary import count, evidence, headline, method, overall_of_experiment, undecided
+from .wording import some
 
 SCHEMA = "zpower.sap_tuning/report/1"
 MOST_PROBLEMS = 200
@@ -246,7 +246,7 @@ def _compare_all(
 
     def position(item: Comparison) -> tuple[Any, ...]:
         entry = item.entry
-        return entry["contrast"], entry["host"], entry["peer"], item.control, entry["bytes"], entry["workload"]
+        return entry["contrast"], entry["host"], entry["peer"], item.entry["control"], entry["bytes"], entry["workload"]
 
     return sorted(found, key=position)
 
@@ -272,13 +272,13 @@ def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> Non
 
 def _measured(comparisons: Sequence[Comparison]) -> set[str]:
     """Hosts at either end of a comparison that has runs of both states."""
-    usable = [item for item in comparisons if not item.control and item.verdict != "NO DATA"]
+    usable = [item for item in comparisons if not item.entry["control"] and item.entry["verdict"] != "NO DATA"]
     return {name for item in usable for name in (item.entry["host"], item.entry["peer"])} - {LOCAL_PEER}
 
 
 def _not_measured(comparisons: Sequence[Comparison], expected: Expected) -> list[dict[str, str]]:
     measured = _measured(comparisons)
-    failed = {item.entry["host"]: item.entry["reason"] for item in comparisons if not item.control}
+    failed = {item.entry["host"]: item.entry["reason"] for item in comparisons if not item.entry["control"]}
     hosts = {*expected.hosts, *expected.reasons, *failed} - measured
     return [
         {"host": host, "reason": expected.reasons.get(host) or failed.get(host) or "There is no record of this host."}
@@ -316,14 +316,14 @@ def _warnings(
     found = sorted(
         {f"Left behind on {item.host}: {item.left_behind.rstrip('.')}." for item in loaded.records if item.left_behind}
     )
-    weak = sum(item.line.alternates is not True for item in comparisons if not item.control)
+    weak = sum(item.line.alternates is not True for item in comparisons if not item.entry["control"])
     if weak:
         where = "1 comparison" if weak == 1 else f"{weak} comparisons"
         found.append(f"Weaker evidence: in {where} the rounds of the two states did not alternate.")
     moved = sorted({item.entry["host"] for item in comparisons if item.cause == "control"})
     if moved:
         found.append(f"The control workload changed by more than the material limit on {some(moved)}.")
-    controls = [item for item in comparisons if item.control]
+    controls = [item for item in comparisons if item.entry["control"]]
     controlled = {item.entry["host"] for item in controls}
     without = {item.entry["host"] for item in comparisons} - controlled
     useless = controlled - {item.entry["host"] for item in controls if item.cause not in site.TURNED_AWAY}

@@ -14,7 +14,7 @@ from .._records.round import SIDES, Round
 from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
-from .flags import States, idle_windows
+from .flags import States, guards, idle_windows
 from .pooled import Slot
 from .shapes import Part
 from .wording import gain
@@ -29,27 +29,18 @@ OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
 
 Costs = Mapping[str, Mapping[Slot, float]]
 """Per end (client, server or machine) whose costs can be compared: the cost of each round."""
-Kpis = dict[str, dict[str, kpi.Kpi | None]]
+Kpis = Mapping[str, kpi.Kpi | None]
+"""Of one end in each state."""
 
 
 class CpuCost(NamedTuple):
-    """Everything about CPU time that an entry of the report holds."""
+    """Everything about CPU time that an entry of the report holds, and the costs of the rounds."""
 
-    kpis: Kpis
-    shared: bool
-    """Both ends run on one kernel, and the figures are of the whole machine."""
+    kpi: Part
     secondary: list[Part]
     flags: list[str]
     guards: list[str]
     costs: Costs
-
-    def entry(self) -> Part:
-        """The KPIs as the report has them."""
-        found: Part = {"shared_kernel": self.shared}
-        for side in SIDES:
-            known = {phase: value and _numbers(value) for phase, value in self.kpis[side].items()}
-            found[side] = known if any(known.values()) and not (self.shared and side == "server") else None
-        return found
 
 
 class _Doubt(NamedTuple):
@@ -63,38 +54,56 @@ class _Doubt(NamedTuple):
 
 def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
     """The CPU cost of both states; ``useful``: the rounds that have data. Nothing is tested unless ``comparable``."""
-    kpis = _kpis(useful)
+    kpis = {side: {phase: _kpi(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
-    doubts = {side: list(_doubts(useful, kpis, side, shared, limits)) for side in ends} if all(useful.values()) else {}
+    doubts = {side: [*_doubts(useful, kpis[side], side, shared, limits)] for side in ends}
+    tested = [side for side in ends if comparable and all(doubt.comparable for doubt in doubts[side])]
+    costs = {
+        side: {slot: cost for rounds in useful.values() for slot, cost in _costs(rounds, index).items()}
+        for index, side in enumerate(ends)
+    }
     work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
-    doubted = {side for side, found in doubts.items() if found}
-    untested = {side for side, found in doubts.items() if not all(doubt.comparable for doubt in found)}
-    tested = set(ends) - untested if comparable else set()
-    secondary = _secondary(useful, kpis, ends, (tested, doubted), work, limits)
-    found = [doubt for side in ends for doubt in doubts.get(side, ())]
+    entries: list[Part] = []
+    judged: list[tuple[Part, Estimate, str]] = []
+    for side in ends:
+        old, new = kpis[side].values()
+        if old is None or new is None:
+            continue
+        entry = {
+            "metric": "cpu_us_per_unit" + (f"_{side}" if len(ends) > 1 else ""),
+            "unit": "µs",
+            "before": short(old.cpu_us_per_unit),
+            "after": short(new.cpu_us_per_unit),
+            "ratio": None,
+            "p_holm": None,
+            "flag": None,
+        }
+        entries.append(entry)
+        samples = [[cost for (state, _number), cost in costs[side].items() if state == phase] for phase in PHASES]
+        if side in tested and min(map(len, samples)) >= LOOKS[0].rounds:
+            but = ", which is not credited: other work changed as well" if doubts[side] else ""
+            judged.append((entry, estimate(samples[0], samples[1], "lower"), but))
+    # the ends are one family of this comparison
+    for (entry, found, but), p in zip(judged, holm([found.p for _entry, found, _but in judged]), strict=True):
+        entry.update(ratio=short(found.ratio), p_holm=short(p))
+        if p < SECONDARY_P and beyond(found.ratio, limits.material):
+            entry["flag"] = (
+                f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
+            )
+    every = [doubt for side in ends for doubt in doubts[side]]
     return CpuCost(
-        kpis,
-        shared,
-        secondary,
-        [doubt.flag for doubt in found],
-        [doubt.guard for doubt in found if doubt.guard],
-        {
-            side if len(ends) > 1 else "machine": {
-                slot: cost for rounds in useful.values() for slot, cost in _costs(rounds, index).items()
-            }
-            for index, side in enumerate(ends)
-            if side in tested
-        },
+        {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},
+        entries,
+        [doubt.flag for doubt in every],
+        [*guards(kpis), *(doubt.guard for doubt in every if doubt.guard)],
+        {side if len(ends) > 1 else "machine": costs[side] for side in tested},
     )
 
 
-def _kpis(useful: States) -> Kpis:
-    def of_end(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:
-        total = _total(rounds, index)
-        return None if total is None else kpi.kpi(total, kpi.idle_rate(idle_windows(rounds, index)))
-
-    return {side: {phase: of_end(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
+def _kpi(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:
+    total = _total(rounds, index)
+    return None if total is None else kpi.kpi(total, kpi.idle_rate(idle_windows(rounds, index)))
 
 
 def _shared(useful: States) -> bool:
@@ -107,42 +116,14 @@ def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
     return kpi.add(known) if known else None
 
 
-def _numbers(value: kpi.Kpi) -> Part:
-    return {name: short(item) if isinstance(item, float) else item for name, item in value._asdict().items()}
-
-
-def _secondary(
-    useful: States, kpis: Kpis, ends: Sequence[str], sides: tuple[set[str], set[str]], work: str, limits: Limits
-) -> list[Part]:
-    """CPU cost of the ends, tested as one family of this comparison; ``sides``: those to test, those in doubt."""
-    wanted, doubted = sides
-    entries: list[Part] = []
-    tested: list[tuple[str, Part, Estimate]] = []
-    for index, side in enumerate(ends):
-        old, new = kpis[side]["before"], kpis[side]["after"]
-        if old is None or new is None or not all(useful.values()):
-            continue
-        entry = {
-            "metric": "cpu_us_per_unit" + (f"_{side}" if len(ends) > 1 else ""),
-            "unit": "µs",
-            "before": short(old.cpu_us_per_unit),
-            "after": short(new.cpu_us_per_unit),
-            "ratio": None,
-            "p_holm": None,
-            "flag": None,
-        }
-        entries.append(entry)
-        costs = {phase: [*_costs(rounds, index).values()] for phase, rounds in useful.items()}
-        if side in wanted and min(len(sample) for sample in costs.values()) >= LOOKS[0].rounds:
-            tested.append((side, entry, estimate(costs["before"], costs["after"], "lower")))
-    for (side, entry, found), p in zip(tested, holm([found.p for _side, _entry, found in tested]), strict=True):
-        entry.update(ratio=short(found.ratio), p_holm=short(p))
-        if p < SECONDARY_P and beyond(found.ratio, limits.material):
-            but = ", which is not credited: other work changed as well" if side in doubted else ""
-            entry["flag"] = (
-                f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
-            )
-    return entries
+def _numbers(known: Kpis) -> Part | None:
+    """The KPIs of an end as the report has them; None if no state has any."""
+    found = {
+        phase: value
+        and {name: short(item) if isinstance(item, float) else item for name, item in value._asdict().items()}
+        for phase, value in known.items()
+    }
+    return found if any(found.values()) else None
 
 
 def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
@@ -153,10 +134,10 @@ def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
     return {slot: cost for slot, cost in costs.items() if cost is not None}
 
 
-def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
+def _doubts(useful: States, known: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
     """Why a difference between the costs of an end may come from elsewhere."""
     index = SIDES.index(side)
-    old, new = kpis[side]["before"], kpis[side]["after"]
+    old, new = known.values()
     if old is None or new is None:
         return
     sources = {}
@@ -171,9 +152,9 @@ def _doubts(useful: States, kpis: Kpis, side: str, shared: bool, limits: Limits)
             comparable=False,
         )
     if old.net != new.net:
-        known = "before" if old.net else "after"
+        one = "before" if old.net else "after"
         yield _Doubt(
-            f"idle windows of the {side} are known only {known} the change: the costs are not comparable, because the"
+            f"idle windows of the {side} are known only {one} the change: the costs are not comparable, because the"
             " background is subtracted from only one of them.",
             comparable=False,
         )

@@ -3,7 +3,9 @@
 """The distribution of single round trips in both states, from tools that tell each of them. It decides nothing."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from ...module_utils._measure.net import histogram
@@ -21,6 +23,7 @@ BEYOND = 10
 STEPS = 40
 DIGITS = 4
 SLOWEST = 0.999
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": SLOWEST}
 SHARES = (*(step / STEPS for step in range(1, STEPS)), 0.99)
 NOTE = (
     "Each connection sends one message at a time, so a stall delays the following messages and is not counted for each"
@@ -33,7 +36,7 @@ bins: Callable[[list[str]], dict[int, int]] = histogram.bins
 
 def add_distributions(comparisons: Sequence[Comparison]) -> None:
     """Set ``distribution`` of the entries of the comparisons that show one; none for controls."""
-    judged = [item for item in comparisons if not item.control]
+    judged = [item for item in comparisons if not item.entry["control"]]
     chosen = judged if len(judged) <= FLEET_FROM else sorted(judged, key=_important)[:MOST]
     for item in chosen:
         item.entry["distribution"] = distribution(item.rounds)
@@ -43,7 +46,7 @@ def _important(item: Comparison) -> tuple[Any, ...]:
     """Worse ones first, then better ones, the largest changes first; before them those that have a distribution."""
     known = {one.phase for one in item.rounds if one.histogram}
     ratio = item.entry["ratio"] or 1.0
-    return len(known) < 2, item.verdict != REGRESSED, item.verdict != IMPROVED, -abs(math.log(ratio))
+    return len(known) < 2, item.entry["verdict"] != REGRESSED, item.entry["verdict"] != IMPROVED, -abs(math.log(ratio))
 
 
 def distribution(rounds: Sequence[Round]) -> Part | None:
@@ -57,35 +60,26 @@ def _side(rounds: Sequence[Round]) -> Part | None:
     total = sum(counts.values())
     if total < 2 * BEYOND:
         return None
-    points = _points(counts, total, [share for share in SHARES if total * (1.0 - share) >= BEYOND - 1e-6])
-    known = {share: value for value, share in points}
+    shares = [share for share in (*SHARES, SLOWEST) if total * (1.0 - share) >= BEYOND - 1e-6]
+    known = dict(zip(shares, percentiles(counts, shares), strict=True))
     return {
         "count": total,
-        **{f"p{percent}": known.get(percent / 100) for percent in (50, 90, 99)},
-        "p99.9": percentile(counts, SLOWEST) if total * (1.0 - SLOWEST) >= BEYOND - 1e-6 else None,
-        "points": points,
+        **{name: known.get(share) for name, share in PERCENTILES.items()},
+        "points": [[value, share] for share, value in known.items() if share != SLOWEST],
     }
 
 
-def percentile(counts: dict[int, int], share: float) -> float:
-    """As in a point, for a share near 1: the largest round trips come first. ``counts``: by bin, in their order."""
-    below = total = sum(counts.values())
-    for number, count in reversed(counts.items()):
-        below -= count
-        if below < share * total:
-            value: float = histogram.WIDTH ** (number + (share * total - below) / count)
-            return short(value, DIGITS)
-    return 0.0
+def percentiles(counts: dict[int, int], shares: Sequence[float]) -> list[float]:
+    """The value of each share; within a bin, which is 1 % wide, the round trips count as evenly spread.
 
-
-def _points(counts: dict[int, int], total: int, shares: Sequence[float]) -> list[list[float]]:
-    """[value, share] for each share; within a bin, which is 1 % wide, the round trips count as evenly spread."""
-    points: list[list[float]] = []
-    below = 0
-    for number, count in counts.items():
-        while len(points) < len(shares) and shares[len(points)] * total <= below + count:
-            share = shares[len(points)]
-            within = (share * total - below) / count if count else 0.0
-            points.append([short(histogram.WIDTH ** (number + within), DIGITS), share])
-        below += count
-    return points
+    ``counts``: by bin, in the order of the bins.
+    """
+    numbers, upto = list(counts), [*accumulate(counts.values())]
+    found = []
+    for share in shares:
+        wanted = share * upto[-1]
+        place = bisect_left(upto, wanted)
+        # the part of the bin that lies above
+        above = (upto[place] - wanted) / counts[numbers[place]]
+        found.append(short(histogram.WIDTH ** (numbers[place] + 1.0 - above), DIGITS))
+    return found

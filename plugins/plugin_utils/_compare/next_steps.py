@@ -69,7 +69,7 @@ def next_steps(
     """Sentences; never empty. ``rows``: the pooled ones, the deciding one first."""
     if facts.experiment:
         return _with_remarks(facts, [*_of_experiment(facts, facts.experiment, rows), *_about_missing(missing)])
-    ours = [item for item in comparisons if not item.control]
+    ours = [item for item in comparisons if not item.entry["control"]]
     first = rows[0] if rows else None
     facts = facts._replace(measured=not ours or any(item.entry["tool"] != IMPORTED for item in ours))
     causes = {*(item.cause for item in ours), first["cause"] if first else ""}

@@ -15,11 +15,11 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABL
 from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, cpu_cost
-from .flags import States, flags, guards
+from .flags import States, flags
 from .pooled import Line, Slot
 from .shapes import Comparison as Entry
 from .shapes import State
-from .wording import figures, on_control, verdict_on
+from .wording import figures, on_control, some, verdict_on
 
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
 UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because start times are missing."
@@ -30,9 +30,7 @@ class Comparison:
     """The report's entry, and the facts that other sections need."""
 
     entry: Entry
-    verdict: str
     cause: Cause
-    control: bool
     differences: list[Difference]
     rounds: list[Round]
     """The rounds that have data."""
@@ -85,7 +83,6 @@ def compare_pair(
         found = pooled.of_host(line, material, contrasts, step)
         effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
-    guard_sentences = [*guards(cost.kpis), *cost.guards]
     what = "the control workload cannot be compared" if controlled else "no control workload was measured"
     uncontrolled = f"{what} on this host: changes from other causes cannot be excluded."
     entry: Entry = {
@@ -122,17 +119,15 @@ def compare_pair(
         "rounds_needed": None,
         "throughput": _throughput(useful),
         "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
-        "guards": guard_sentences,
-        "warnings": verdict.word == IMPROVED and bool(guard_sentences),
+        "guards": cost.guards,
+        "warnings": verdict.word == IMPROVED and bool(cost.guards),
         "secondary": cost.secondary,
-        "kpi": cost.entry(),
+        "kpi": cost.kpi,
         "distribution": None,
     }
     return Comparison(
         entry,
-        verdict.word,
         verdict.cause,
-        workload.control,
         different,
         rounds,
         line,
@@ -155,9 +150,8 @@ def _unusable(states: States, useful: States, different: Sequence[Difference], b
             return Verdict(NO_DATA, f"no run {phase} the change succeeded{first}", "data")
     must = [item for item in different if item.must_match]
     if must:
-        named = ", ".join(f"{item.item} ({item.before} before, {item.after} after)" for item in must[:3])
-        more = f" and {len(must) - 3} more" if len(must) > 3 else ""
-        return Verdict(NOT_COMPARABLE, f"the states differ in {named}{more}", "fingerprint")
+        named = some([f"{item.item} ({item.before} before, {item.after} after)" for item in must], 3)
+        return Verdict(NOT_COMPARABLE, f"the states differ in {named}", "fingerprint")
     before, after = ({item.protocol.session for item in useful[phase]} for phase in ("before", "after"))
     if not before & after:
         # each session has a level of its own, so nothing would be left of the change

@@ -32,7 +32,6 @@ class Line(NamedTuple):
     host: str
     slots: tuple[Slot, ...]
     readings: tuple[Reading, ...]
-    workloads: int
     alternates: bool | None
     """Whether the states are mixed in time, so that a drift can be told from the change; None: unknown."""
     starts: tuple[tuple[float, ...], tuple[float, ...]] | None
@@ -60,8 +59,6 @@ class Pooled(NamedTuple):
     effect: Effect | None
     rounds: int
     unit: str
-    hosts: int
-    workloads: int
     spread: float | None = None
     explained: float = 0.0
     """As in :class:`Line`."""
@@ -90,7 +87,6 @@ def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | No
         host,
         tuple(slots),
         tuple(readings),
-        len(wanted),
         _alternates(slots, whole),
         _starts(slots, readings, whole),
         tuple(whole[slot][0].protocol.session for slot in slots),
@@ -135,13 +131,12 @@ def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: fl
     """
     usable = [item for item in lines if item.readings]
     if not usable:
-        return Pooled(NO_DATA, None, 0, "rounds", 0, 0)
+        return Pooled(NO_DATA, None, 0, "rounds")
     restarts = [item for item in usable if item.starts is not None]
     groups = _groups(usable)
     if len(groups) >= over.FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
-        return _over_groups(usable, groups, material, contrasts, step)
+        return _over_groups(groups, material, contrasts, step)
     found = _of_lines(usable if restarts else [_merged(group) for group in groups], material, contrasts, step)
-    found = found._replace(hosts=len(usable), workloads=max(item.workloads for item in usable))
     look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
     by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)], look)
     if found.effect is not None and by_host is not None and found.word != series.word(by_host, material, step):
@@ -178,7 +173,6 @@ def _places(item: Line) -> list[list[int]]:
 def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: float) -> Pooled:
     """Pool hosts: fit a slope and a level for each, then compare the residuals of all hosts together."""
     restarted = [item for item in lines if item.starts is not None]
-    workloads = max(item.workloads for item in lines)
     if restarted:
         strata = [both for both in map(_values, lines) if all(both)]
         starts = min(map(_fewest_starts, restarted))
@@ -188,10 +182,10 @@ def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: floa
             effect = gates.stratified(strata, look)
             word = series.word(effect, material, step)
         spread = _spread(*(side for both in strata for side in both))
-        return Pooled(word, effect, starts, "starts", len(lines), workloads, spread)
+        return Pooled(word, effect, starts, "starts", spread)
     rounds = min(map(fewest, lines))
     before, after = series.sides([reading for item in lines for reading in levelled(item)])
-    found = Pooled(INCONCLUSIVE, None, rounds, "rounds", len(lines), workloads, _spread(before, after))
+    found = Pooled(INCONCLUSIVE, None, rounds, "rounds", _spread(before, after))
     if not before or not after:
         return found._replace(word=NO_DATA)
     explained = max(item.explained for item in lines)
@@ -207,16 +201,13 @@ def _look(rounds: int, contrasts: int) -> Look:
     return (look_at(rounds) or LOOKS[0]).shared_by(contrasts)
 
 
-def _over_groups(
-    lines: Sequence[Line], groups: Sequence[Sequence[Line]], material: float, contrasts: int, step: float
-) -> Pooled:
+def _over_groups(groups: Sequence[Sequence[Line]], material: float, contrasts: int, step: float) -> Pooled:
     merged = [_merged(group) for group in groups]
     rounds = min(map(fewest, merged))
-    workloads = max(item.workloads for item in lines)
     effect = over.over_hosts([_ratio(item) for item in merged if fewest(item)], _look(rounds, contrasts))
     few = rounds < LOOKS[0].rounds
     word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
-    return Pooled(word, effect, rounds, "hosts", len(lines), workloads)
+    return Pooled(word, effect, rounds, "hosts")
 
 
 def _groups(lines: Sequence[Line]) -> list[list[Line]]:

@@ -20,7 +20,7 @@ from . import pooled
 from .flags import retransmits, retransmitted
 from .pair import Comparison
 from .pooled import Line, Slot
-from .wording import gain
+from .wording import gain, some
 
 FEWEST_STALLS = 2
 """One stall is chance."""
@@ -104,8 +104,8 @@ def failures(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
     told = (
         f"a run failed in {failed[1]} of {rounds[1]} rounds after the change and in {failed[0]} of {rounds[0]} before"
     )
-    ps = [gates.more_after(*count) for count in counts.values()]
-    named = [host for host, sure in zip(counts, gates.benjamini_hochberg(ps, gates.FALSE_HARM), strict=True) if sure]
+    ps = {host: gates.more_after(*count) for host, count in counts.items()}
+    named = gates.benjamini_hochberg(ps, gates.FALSE_HARM)
     if gates.more_after(failed, rounds) <= gates.HARM_P / contrasts or (named and len(hosts) > 1):
         where = f", beyond chance on {some(named)}" if named and len(hosts) > 1 else ""
         return [f"errors: {told}{where}."], []
@@ -131,8 +131,8 @@ def resent(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
     rounds = {host: [item for found in comparisons for item in found.rounds] for host, comparisons in hosts.items()}
     everything = [item for found in rounds.values() for item in found]
     told = [*retransmits(_by_state(everything))]
-    sure = gates.benjamini_hochberg([_resent_p(found) for found in rounds.values()], gates.FALSE_HARM)
-    named = [host for host, counts in zip(rounds, sure, strict=True) if counts and len(hosts) > 1]
+    sure = gates.benjamini_hochberg({host: _resent_p(found) for host, found in rounds.items()}, gates.FALSE_HARM)
+    named = sure if len(hosts) > 1 else []
     if told and _resent_p(everything) <= gates.HARM_P / contrasts:
         return [f"{told[0].rstrip('.')}{f', beyond chance on {some(named)}' if named else ''}."], []
     if named:
@@ -169,8 +169,8 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
     if len(hosts) == 1:
         sure = [item for item in alone if item.p <= level and beyond(item.ratio, material)]
         return [f"one {unit} costs more CPU time on the {item.end}: {gain(item.ratio)}." for item in sure]
-    named = gates.benjamini_hochberg([item.p for item in alone], gates.FALSE_HARM)
-    worse = [item for item, counts in zip(alone, named, strict=True) if counts and beyond(item.ratio, material)]
+    named = gates.benjamini_hochberg({item: item.p for item in alone}, gates.FALSE_HARM)
+    worse = [item for item in named if beyond(item.ratio, material)]
     sentences = []
     for end, found in logs.items():
         together = _tested(end, "", _means(map(_around_zero, found.values())))
@@ -201,8 +201,3 @@ def _means(series: Iterable[Mapping[Slot, float]]) -> dict[Slot, float]:
 def _around_zero(logs: Mapping[Slot, float]) -> dict[Slot, float]:
     middle = median([*logs.values()]) if logs else 0.0
     return {slot: log - middle for slot, log in logs.items()}
-
-
-def some(names: Sequence[str], most: int = 5) -> str:
-    """Up to ``most`` names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -22,7 +22,7 @@ from . import pooled, side_effects, tails
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
 from .shapes import Part, Row
-from .wording import figures, gain, more_rounds, on_control, verdict_on
+from .wording import figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
@@ -73,7 +73,7 @@ def rows(
     hosts = _hosts(ours)
     if spared and len(hosts) == 1:
         # a precise host among others would make those look far away
-        hosts = [hosts[0]._replace(line=_beside(hosts[0].line, [item for item in ours if item.control]))]
+        hosts = [hosts[0]._replace(line=_beside(hosts[0].line, [item for item in ours if item.entry["control"]]))]
     of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
     if len(hosts) < 2:
         return of_hosts
@@ -85,7 +85,7 @@ def rows(
 
 
 def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
-    by_host = by_key((str(item.entry["host"]), item) for item in comparisons if not item.control)
+    by_host = by_key((str(item.entry["host"]), item) for item in comparisons if not item.entry["control"])
     found = []
     for name, ours in sorted(by_host.items()):
         usable = [item for item in ours if item.cause not in TURNED_AWAY]
@@ -232,7 +232,7 @@ def _turned_away(hosts: Sequence[Host]) -> Verdict | None:
         return None
     known = [item for host in hosts for item in host.comparisons]
     for word in (INCONCLUSIVE, NOT_COMPARABLE, NO_DATA):
-        same = [item for item in known if item.verdict == word]
+        same = [item for item in known if item.entry["verdict"] == word]
         if same:
             number = "" if len(same) == 1 else f" ({len(same)} of {len(known)} comparisons; this is the first reason)"
             return Verdict(word, same[0].entry["reason"].rstrip(".") + number, same[0].cause)
@@ -317,4 +317,4 @@ def _control_flags(hosts: Sequence[Host]) -> list[str]:
     blocked = [host.name for host in hosts if host.blocked]
     if not blocked or len(hosts) == 1:
         return []
-    return [f"left out, because the control changed there: {side_effects.some(blocked)}."]
+    return [f"left out, because the control changed there: {some(blocked)}."]

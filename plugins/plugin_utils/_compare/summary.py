@@ -36,7 +36,7 @@ WHY = {
 
 def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
     """How many comparisons have each verdict, without the controls."""
-    counts = Counter(item.verdict for item in comparisons if not item.control)
+    counts = Counter(item.entry["verdict"] for item in comparisons if not item.entry["control"])
     return {word: counts[word] for word in VERDICTS}
 
 
@@ -98,7 +98,7 @@ def subject(row: Row) -> str:
 
 def evidence(comparisons: Sequence[Comparison]) -> tuple[str, str]:
     """(design, sentence) as the start times show it, whatever the name of the protocol."""
-    known = {item.line.alternates for item in comparisons if not item.control}
+    known = {item.line.alternates for item in comparisons if not item.entry["control"]}
     if not known:
         return "unknown", "there are no comparisons"
     if known == {True}:

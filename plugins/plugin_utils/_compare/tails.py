@@ -23,10 +23,10 @@ from .._statistics.gates import Tail
 from .._statistics.looks import AFTER, BEFORE, PHASES
 from .._statistics.ranks import median
 from . import pooled
-from .distribution import BEYOND, SLOWEST, bins, percentile
+from .distribution import BEYOND, SLOWEST, bins, percentiles
 from .pair import Comparison
 from .pooled import Line, Slot
-from .side_effects import some
+from .wording import some
 
 FEWEST = round(BEYOND / (1.0 - SLOWEST))
 """Round trips of a round, or of all before, that tell a 99.9th percentile."""
@@ -74,13 +74,12 @@ def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
     named: set[str] = set()
     for kind in KINDS:
         known = {name: tails[kind] for name, tails in hosts.items() if kind in tails}
-        counts = gates.benjamini_hochberg([tail.p for tail in known.values()], gates.FALSE_HARM)
-        rose = {name for name, sure in zip(known, counts, strict=True) if sure and known[name].sure}
-        names = [name for name in known if name in rose - named]
+        sure = gates.benjamini_hochberg({name: tail.p for name, tail in known.items()}, gates.FALSE_HARM)
+        names = [name for name in sure if known[name].sure and name not in named]
         if names:
             where = f" on {len(names)} of {len(hosts)} hosts ({some(names)})" if len(hosts) > 1 else ""
             found.append(f"{kind.format(median([known[name].figure for name in names]))}{where}.")
-        named |= rose
+        named.update(names)
     return found
 
 
@@ -89,7 +88,7 @@ def _workload(item: Round) -> tuple[str, str]:
 
 
 def _percentile(counts: Counts) -> float | None:
-    return percentile(counts, SLOWEST) if sum(counts.values()) >= FEWEST else None
+    return percentiles(counts, [SLOWEST])[0] if sum(counts.values()) >= FEWEST else None
 
 
 def _over(line: Line, told: Told) -> dict[str, Tail]:

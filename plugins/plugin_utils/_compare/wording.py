@@ -3,6 +3,7 @@
 """The verdict on pooled rounds in words, and the rounds that would decide; each figure is a gain: above 0 is better."""
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 from .._statistics.gates import FEWEST_STARTS, Control
@@ -150,3 +151,8 @@ def on_control(control: Control | None) -> Verdict | None:
         f" {signed(control.low)} to {signed(control.high)}; above 0 is better)"
     )
     return Verdict(INCONCLUSIVE, text, "control")
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Up to ``most`` names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -5,7 +5,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, TypedDict
 
 from .._records.checks import check_slug
 
@@ -13,7 +13,7 @@ FACTOR_KEYS = {"name", "levels"}
 LEVEL_KEYS = {"name", "vars", "found"}
 
 
-class Level(NamedTuple):
+class Level(TypedDict):
     """One value of a factor: variables of roles, or the state in which the hosts were found (no variables)."""
 
     name: str
@@ -21,12 +21,12 @@ class Level(NamedTuple):
     found: bool
 
 
-class Factor(NamedTuple):
-    """What is varied, and the tunings whose variables its levels set, sorted."""
+class Factor(TypedDict):
+    """What is varied, and the tunings whose variables its levels set, sorted; as the plan has it."""
 
     name: str
-    levels: tuple[Level, ...]
-    tunings: tuple[str, ...]
+    tunings: list[str]
+    levels: list[Level]
 
 
 def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Factor]:
@@ -34,7 +34,7 @@ def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Fact
     if not isinstance(given, list) or not given:
         raise ValueError("experiment_factors is empty: it takes a list of factors, each with a name and its levels")
     factors = [_factor(item, f"experiment_factors[{index}]", known) for index, item in enumerate(given)]
-    _distinct([factor.name for factor in factors], "experiment_factors")
+    _distinct([factor["name"] for factor in factors], "experiment_factors")
     _apart(factors)
     return factors
 
@@ -45,11 +45,11 @@ def _factor(given: object, where: str, known: Mapping[str, Iterable[str]]) -> Fa
     listed = item.get("levels")
     if not isinstance(listed, list) or len(listed) < 2:
         raise ValueError(f"factor {name} needs a list of at least two levels, of which one is compared with the others")
-    levels = tuple(_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(listed))
-    _distinct([level.name for level in levels], f"factor {name}")
+    levels = [_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(listed)]
+    _distinct([level["name"] for level in levels], f"factor {name}")
     _comparable(name, levels)
-    tunings = {_tuning(variable, name, known) for level in levels for variable in level.vars}
-    return Factor(name, levels, tuple(sorted(tunings)))
+    tunings = {_tuning(variable, name, known) for level in levels for variable in level["vars"]}
+    return {"name": name, "tunings": sorted(tunings), "levels": levels}
 
 
 def _level(given: object, where: str) -> Level:
@@ -65,24 +65,25 @@ def _level(given: object, where: str) -> Level:
     for variable, value in (variables or {}).items():
         if variable.endswith("_state") and value == "restored":
             raise ValueError(f"level {name} sets {variable} to restored: write found: true in place of its variables")
-    return Level(name, dict(variables or {}), found)
+    return {"name": name, "vars": dict(variables or {}), "found": found}
 
 
 def _comparable(factor: str, levels: Sequence[Level]) -> None:
     """A level that leaves a variable out would run with what the level before it, or the inventory, has set."""
-    setting = [level for level in levels if not level.found]
+    setting = [level for level in levels if not level["found"]]
     if len(levels) - len(setting) > 1:
         raise ValueError(f"factor {factor} has more than one level with found: true; the state found is one level")
     for level in setting[1:]:
-        missing = sorted(set(setting[0].vars) ^ set(level.vars))
+        missing = sorted(set(setting[0]["vars"]) ^ set(level["vars"]))
         if missing:
             raise ValueError(
-                f"factor {factor}: {missing[0]} is set in one of the levels {setting[0].name} and {level.name} only; "
-                "every level has to set the same variables"
+                f"factor {factor}: {missing[0]} is set in one of the levels {setting[0]['name']} and {level['name']} "
+                "only; every level has to set the same variables"
             )
     for earlier, level in combinations(setting, 2):
-        if earlier.vars == level.vars:
-            raise ValueError(f"factor {factor}: the levels {earlier.name} and {level.name} set the same values")
+        if earlier["vars"] == level["vars"]:
+            names = f"{earlier['name']} and {level['name']}"
+            raise ValueError(f"factor {factor}: the levels {names} set the same values")
 
 
 def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> str:
@@ -105,20 +106,21 @@ def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> s
 def _apart(factors: Sequence[Factor]) -> None:
     """Crossed factors must not fight over a variable, nor over whether a tuning is set or as found."""
     for earlier, factor in combinations(factors, 2):
+        names = f"the factors {earlier['name']} and {factor['name']}"
         both = sorted(_variables(earlier) & _variables(factor))
         if both:
-            raise ValueError(f"the factors {earlier.name} and {factor.name} both set {both[0]}")
-        shared = sorted(set(earlier.tunings) & set(factor.tunings))
-        found = [item.name for item in (earlier, factor) if any(level.found for level in item.levels)]
+            raise ValueError(f"{names} both set {both[0]}")
+        shared = sorted(set(earlier["tunings"]) & set(factor["tunings"]))
+        found = [item["name"] for item in (earlier, factor) if any(level["found"] for level in item["levels"])]
         if shared and found:
             raise ValueError(
-                f"factor {found[0]} has a level with found: true, and the factors {earlier.name} and {factor.name} both"
-                f" set the tuning {shared[0]}, which is either set or as found: write the level with variables"
+                f"factor {found[0]} has a level with found: true, and {names} both set the tuning {shared[0]}, which is"
+                " either set or as found: write the level with variables"
             )
 
 
 def _variables(factor: Factor) -> set[str]:
-    return {variable for level in factor.levels for variable in level.vars}
+    return {variable for level in factor["levels"] for variable in level["vars"]}
 
 
 def _mapping(given: object, where: str, keys: set[str]) -> dict[str, Any]:

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics.looks import LOOKS, next_look
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED
-from .plans import Plan, done, end_of, hosts_of, steps
+from .plans import Plan, end_of, finished, hosts_of, steps
 
 AnyRow = TypeVar("AnyRow", bound=Mapping[str, object])
 
@@ -39,8 +38,8 @@ def outcome(
     experiment: Plan,
     pooled: Sequence[Mapping[str, Any]],
     entries: Sequence[Mapping[str, Any]],
-    records: Iterable[Round],
-    tunings: Iterable[Mapping[str, Any]],
+    records: Sequence[Round],
+    tunings: Sequence[Mapping[str, Any]],
     undecided: str = "",
 ) -> dict[str, Any]:
     """The report's section ``experiment``: every level compared with the baseline, the progress, and the winner.
@@ -90,18 +89,13 @@ def _until(experiment: Plan, end: int) -> list[list[str]]:
     return blocks
 
 
-def _progress(experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    measured = by_key((item.host, (item.phase, item.number)) for item in records)
-    tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
+def _progress(experiment: Plan, records: Sequence[Round], tunings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    measured = {item.host for item in records}
+    names = sorted({*hosts_of(experiment), *measured, *(file["host"] for file in tunings)})
     total = len(steps(experiment))
     hosts: list[dict[str, Any]] = [
-        {
-            "host": host,
-            "done": len(done(experiment, tuned.get(host, ()), measured.get(host, ()))),
-            "steps": total,
-            "measures": host in measured,
-        }
-        for host in sorted({*hosts_of(experiment), *measured, *tuned})
+        {"host": host, "done": len(ready), "steps": total, "measures": host in measured}
+        for host, ready in finished(experiment, records, tunings, names).items()
     ]
     return {
         "steps": total,

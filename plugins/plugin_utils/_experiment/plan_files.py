@@ -3,13 +3,13 @@
 """The plan of an experiment on disk and its finished steps: everything that a second run needs to resume it."""
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from .._records import record_files
 from .._records.files import folder_below
-from .plans import Plan, Step, done, filled, steps, validate
+from .plans import Plan, Step, filled, steps, validate
 
 FILE = "experiment.json"
 UNFINISHED = "unfinished-"
@@ -32,16 +32,6 @@ def write(results: Path | str, plan: Plan) -> Path:
     path = record_files.change_folder(results, plan["change"]) / FILE
     record_files.write_json(path, plan, results)
     return path
-
-
-def finished(plan: Plan, loaded: record_files.Loaded, hosts: Collection[str]) -> dict[str, set[Step]]:
-    """The finished steps of each of these hosts."""
-    found = {}
-    for host in hosts:
-        tuned = [(file["phase"], file["round"]) for file in loaded.tunings if file["host"] == host]
-        measured = [(item.phase, item.number) for item in loaded.records if item.host == host]
-        found[host] = done(plan, tuned, measured)
-    return found
 
 
 def set_aside(results: Path | str, plan: Plan, loaded: record_files.Loaded, ready: Mapping[str, set[Step]]) -> int:

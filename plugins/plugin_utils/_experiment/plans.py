@@ -16,6 +16,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from .._records.checks import MOST_ROUNDS, check_slug
+from .._records.grouping import by_key
+from .._records.round import Round
 from .._statistics import looks
 from .factors import Factor, Level
 
@@ -46,10 +48,10 @@ def plan(
     """
     check_slug("change", change)
     _check_budget(budget)
-    size = math.prod(len(factor.levels) for factor in factors)
+    size = math.prod(len(factor["levels"]) for factor in factors)
     if size > MOST_CELLS:
         raise ValueError(f"the factors have {size} combinations of levels; more than {MOST_CELLS} are not measured")
-    cells = [_cell(factors, levels) for levels in product(*(factor.levels for factor in factors))]
+    cells = [_cell(factors, levels) for levels in product(*(factor["levels"] for factor in factors))]
     names = [cell["name"] for cell in cells]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
@@ -61,10 +63,7 @@ def plan(
     return {
         "schema": SCHEMA,
         "change": change,
-        "factors": [
-            {"name": one.name, "tunings": list(one.tunings), "levels": [level._asdict() for level in one.levels]}
-            for one in factors
-        ],
+        "factors": list(factors),
         "cells": cells,
         "baseline": base,
         "rounds": budget.rounds,
@@ -89,22 +88,24 @@ def _check_budget(budget: Budget) -> None:
         raise ValueError(f"max_minutes is {budget.minutes}; it takes minutes, or 0 for no limit")
 
 
-def _cell(factors: Sequence[Factor], levels: Sequence[Any]) -> dict[str, Any]:
+def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> dict[str, Any]:
     """One combination of levels: ``set`` are the tunings that its variables set, ``found`` those taken back for it.
 
     ``probe`` are the variables with which the tunings taken back are looked at: those of another level, so that the
     records of both are about the same interfaces, profiles and so on.
     """
     pairs = list(zip(factors, levels, strict=True))
-    others = [next(other for other in factor.levels if not other.found) for factor, level in pairs if level.found]
-    name = check_slug("the name of a combination of levels", ".".join(level.name for level in levels))
+    others = [
+        next(other for other in factor["levels"] if not other["found"]) for factor, level in pairs if level["found"]
+    ]
+    name = check_slug("the name of a combination of levels", ".".join(level["name"] for level in levels))
     return {
         "name": name,
-        "levels": {factor.name: level.name for factor, level in pairs},
-        "vars": {variable: value for level in levels for variable, value in level.vars.items()},
-        "probe": {variable: value for level in others for variable, value in level.vars.items()},
-        "set": sorted({tuning for factor, level in pairs if not level.found for tuning in factor.tunings}),
-        "found": sorted({tuning for factor, level in pairs if level.found for tuning in factor.tunings}),
+        "levels": {factor["name"]: level["name"] for factor, level in pairs},
+        "vars": {variable: value for level in levels for variable, value in level["vars"].items()},
+        "probe": {variable: value for level in others for variable, value in level["vars"].items()},
+        "set": sorted({tuning for factor, level in pairs if not level["found"] for tuning in factor["tunings"]}),
+        "found": sorted({tuning for factor, level in pairs if level["found"] for tuning in factor["tunings"]}),
     }
 
 
@@ -215,10 +216,16 @@ def rounds_done(experiment: Plan, finished: Mapping[str, Iterable[Step]]) -> int
     return min(numbers, default=end_of(experiment) + 1) - 1
 
 
-def done(experiment: Plan, tuned: Iterable[Step], measured: Iterable[Step]) -> set[Step]:
-    """The finished steps of one host: its tunings file, written when a step ends, and a measurement if it has any."""
-    finished, known = set(tuned) & set(steps(experiment)), set(measured)
-    return finished & known if known else finished
+def finished(
+    experiment: Plan, records: Iterable[Round], tunings: Iterable[Mapping[str, Any]], hosts: Iterable[str]
+) -> dict[str, set[Step]]:
+    """The finished steps of each of these hosts: they have a tunings file, and a measurement if the host has any."""
+    planned = set(steps(experiment))
+    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
+    return {
+        host: planned.intersection(tuned.get(host, ())).intersection(measured.get(host) or planned) for host in hosts
+    }
 
 
 def filled(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,10 +243,13 @@ def validate(given: object, change: str) -> str | None:
             return f"it is no plan of an experiment; this version reads {SCHEMA}"
         if given["change"] != change:
             return f"it belongs to the change {given['change']}"
-        factors = [_read_factor(item) for item in given["factors"]]
+        for factor in given["factors"]:
+            check_slug("factor", factor["name"])
+            for level in factor["levels"]:
+                check_slug("level", level["name"])
         whole = filled(given)
         budget = Budget(whole["rounds"], whole["max_rounds"], whole["max_minutes"])
-        again = plan(change, factors, budget, given["seed"], given["baseline"])
+        again = plan(change, given["factors"], budget, given["seed"], given["baseline"])
         ends = [*whole["continued"], *([] if whole["stopped"] is None else [whole["stopped"]])]
         sound = all(1 <= end <= budget.max_rounds for end in ends) and _balanced(again, given["order"])
         if not sound or given["cells"] != again["cells"]:
@@ -258,10 +268,3 @@ def _balanced(experiment: Plan, order: Sequence[Sequence[str]]) -> bool:
     counts = [Counter(block) for block in order]
     even = all(set(count) == set(names) and len(set(count.values())) == 1 for count in counts)
     return even and sum(count[names[0]] for count in counts) == experiment["max_rounds"]
-
-
-def _read_factor(item: Mapping[str, Any]) -> Factor:
-    levels = tuple(
-        Level(check_slug("level", entry["name"]), dict(entry["vars"]), entry["found"]) for entry in item["levels"]
-    )
-    return Factor(check_slug("factor", item["name"]), levels, tuple(item["tunings"]))

@@ -168,9 +168,9 @@ def _of_comparison(entry: Comparison, states: States) -> Iterator[str]:
 
 def _sure(tested: Sequence[_Tested], chance: str, notes: list[tuple[str, str]]) -> Iterator[_Tested]:
     """What got worse beyond chance; of many comparisons, some reach any level by chance, and that is noted."""
-    counts = benjamini_hochberg([item.p for item in tested], FALSE_NAMES)
-    for item, sure in zip(tested, counts, strict=True):
-        if item.worse and sure:
+    sure = {*benjamini_hochberg({place: item.p for place, item in enumerate(tested)}, FALSE_NAMES)}
+    for place, item in enumerate(tested):
+        if item.worse and place in sure:
             yield item
         elif item.worse:
             notes.append((item.where, chance))

@@ -71,22 +71,21 @@ def calibrate(change: str, records: Iterable[Round], planned: Planned, problems:
             told.append(f"{host} is left out: {error}.")
     material = planned.material_pct / 100.0
     site = _site(pooled)
-    entry: dict[str, Any] | None = None
-    if site is not None:
-        entry = {"rounds": len(site), **_spreads(_noise(site), planned), **_simulated(site, material, f"{change} site")}
+    spreads = _spreads_of(site, planned)
+    entry = spreads and {"rounds": len(site), **spreads, **_simulated(site, material, f"{change} site")}
     if len(hosts) <= MOST_SIMULATED:
         for host, found in hosts.items():
             found.update(_simulated(pooled[host], material, f"{change} {host}"))
     report = {"schema": SCHEMA, "change": change, "hosts": hosts, "site": entry}
     for host, found in hosts.items():
-        found["sentences"] = forecast(report, [host], *planned)["sentences"]
+        found["sentences"] = forecast(report, [host], *planned)
         found["split"] = _split(pooled[host], found, planned.material_pct)
     whole = forecast(report, hosts, *planned)
     return {
         **report,
         "planned": {**planned._asdict(), "most_rounds": BUDGET},
-        "headline": _headline(report, whole["sentences"]),
-        "sentences": whole["sentences"],
+        "headline": _headline(report, whole),
+        "sentences": whole,
         "problems": told,
     }
 
@@ -103,16 +102,11 @@ def _begin(items: Sequence[Round]) -> int:
 
 def _comparable(host: str, slots: Slots) -> tuple[Slots, list[str]]:
     """The rounds that were measured on the machine as it is in the last one, and a sentence if others were not."""
-    if not slots:
-        return slots, []
     last = _ends(slots[max(slots)])
     other = {number: _changed(_ends(items), last) for number, items in slots.items()}
     same = {number: items for number, items in slots.items() if not other[number]}
-    if len(same) == len(slots):
-        return slots, []
-    what = sorted(set().union(*other.values()))
-    count = len(slots) - len(same)
-    return same, [f"{count} rounds of {host} are left out: measured before a change of {', '.join(what)}."]
+    what, count = ", ".join(sorted(set().union(*other.values()))), len(slots) - len(same)
+    return same, [f"{count} rounds of {host} are left out: measured before a change of {what}."] if what else []
 
 
 def _changed(then: Ends, now: Ends) -> set[str]:
@@ -155,17 +149,17 @@ def _log(value: float, item: Round) -> float:
     return math.log(value) * (-1.0 if item.workload.better == "lower" else 1.0)
 
 
-def _site(pooled: Mapping[str, Series]) -> dict[int, Point] | None:
-    """The mean over the hosts of each round that all of them have; None if these are too few, or for one host.
+def _site(pooled: Mapping[str, Series]) -> dict[int, Point]:
+    """The mean over the hosts of each round that all of them have; empty for one host.
 
     Noise that hosts share does not average out in it.
     """
     if len(pooled) < 2:
-        return None
+        return {}
     all_series = list(pooled.values())
     first = all_series[0]
     numbers = [number for number in first if all(number in series for series in all_series)]
-    merged = {
+    return {
         number: Point(
             first[number].session,
             tuple(series[number].boot for series in all_series),
@@ -174,11 +168,6 @@ def _site(pooled: Mapping[str, Series]) -> dict[int, Point] | None:
         )
         for number in numbers
     }
-    try:
-        _noise(merged)
-    except ValueError:
-        return None
-    return merged
 
 
 def _by_session(series: Series) -> list[list[Point]]:
@@ -203,7 +192,7 @@ def _spreads(found: planning.Noise, planned: Planned) -> dict[str, float | None]
 
 
 def _spreads_of(series: Series, planned: Planned) -> dict[str, float | None] | None:
-    """The entry of a workload; None if it has too few rounds."""
+    """The entry of a workload or of the site; None if it has too few rounds."""
     try:
         return _spreads(_noise(series), planned)
     except ValueError:

@@ -62,46 +62,42 @@ def _check_spreads(fields: Fields) -> None:
         raise wrong(f"{fields.prefix}upper_pct", upper, "a number above 0")
 
 
-def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, material_pct: float) -> dict[str, Any]:
-    """What a measurement with so many rounds per state can show on these hosts together, with 80 % certainty.
+def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, material_pct: float) -> list[str]:
+    """Sentences: what so many rounds per state can show on these hosts together, with 80 % certainty.
 
-    Uses the upper bound of the noise. Keys: ``smallest_change_pct`` (null if so few rounds decide nothing),
-    ``rounds_for_unchanged``, ``rounds_for`` (a list of ``change_pct``, ``material_pct``, ``rounds`` and ``seconds``),
-    ``seconds`` of this measurement, and ``sentences``. Rounds are null if no look has as many; without a calibrated
-    host everything but the sentences is null or empty.
+    Uses the upper bound of the noise.
     """
     usable, sentences = _usable(calibration, hosts, material_pct)
     if not usable:
-        return {
-            **dict.fromkeys(("smallest_change_pct", "rounds_for_unchanged", "seconds")),
-            "rounds_for": [],
-            "sentences": sentences,
-        }
-    spread = _spread(calibration, usable)
+        return sentences
+    spread, material = _spread(calibration, usable), material_pct / 100.0
     times = [calibration["hosts"][host].get("seconds_per_round") for host in usable]
     each = None if None in times else 2 * max(times)
-    material = material_pct / 100.0
     smallest = planning.smallest_change(spread, rounds, material)
+    if math.isinf(smallest):
+        first = f"{rounds} rounds per state cannot show any change: more are needed for a verdict"
+    else:
+        first = f"{rounds} rounds per state can show a change of {_size(percent(smallest))} %{_about(rounds, each)}"
+    told: dict[int, str] = {}
+    for change in WANTED_PCT:
+        # a change within the material limit takes a smaller limit
+        limit = short(MATERIAL_SHARE * change) if change <= material_pct else material_pct
+        needed = planning.rounds_for(spread, math.log1p(change / 100.0), limit / 100.0)
+        if needed is not None and needed != rounds:
+            lower = "" if limit == material_pct else f" and a material limit of {limit:g} %"
+            told.setdefault(needed, f"{change:g} % takes {needed} rounds{lower}{_about(needed, each)}")
     unchanged = planning.rounds_for_unchanged(spread, material)
-    wanted = [_rounds_for(spread, change, material_pct, each) for change in WANTED_PCT]
-    found = {
-        "smallest_change_pct": None if math.isinf(smallest) else percent(smallest),
-        "rounds_for_unchanged": unchanged,
-        "rounds_for": wanted,
-        "seconds": _times(rounds, each),
-    }
-    return {**found, "sentences": [*sentences, *_sentences(found, rounds, material_pct, each)]}
-
-
-def _rounds_for(spread: float, change: float, limit: float, each: float | None) -> dict[str, Any]:
-    """Rounds for a change; one within the material limit takes a smaller limit."""
-    material = short(MATERIAL_SHARE * change) if change <= limit else limit
-    rounds = planning.rounds_for(spread, math.log1p(change / 100.0), material / 100.0)
-    return {"change_pct": change, "material_pct": material, "rounds": rounds, "seconds": _times(rounds, each)}
-
-
-def _times(rounds: int | None, each: float | None) -> float | None:
-    return None if rounds is None or each is None else short(rounds * each)
+    many = (
+        f"not even {planning.MOST_ROUNDS} rounds say so (UNCHANGED)"
+        if unchanged is None
+        else f"{unchanged} rounds per state say so (UNCHANGED){_about(unchanged, each)}"
+    )
+    return [
+        *sentences,
+        "; ".join([first, *told.values()]) + ".",
+        f"No change up to the material limit of {material_pct:g} % can be shown, however many rounds are measured.",
+        f"If nothing changes, {many}.",
+    ]
 
 
 def _usable(calibration: Mapping[str, Any], hosts: Iterable[str], material_pct: float) -> tuple[list[str], list[str]]:
@@ -130,33 +126,12 @@ def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:
     return fmean(fraction(calibration["hosts"][host]["pooled"]["upper_pct"]) for host in hosts)
 
 
-def _sentences(found: Mapping[str, Any], rounds: int, limit: float, each: float | None) -> list[str]:
-    smallest = found["smallest_change_pct"]
-    if smallest is None:
-        first = f"{rounds} rounds per state cannot show any change: more are needed for a verdict"
-    else:
-        first = f"{rounds} rounds per state can show a change of {_size(smallest)} %{_about(found['seconds'])}"
-    told: dict[int, str] = {}
-    for entry in found["rounds_for"]:
-        if entry["rounds"] is not None and entry["rounds"] != rounds:
-            lower = "" if entry["material_pct"] == limit else f" and a material limit of {entry['material_pct']:g} %"
-            words = f"{entry['change_pct']:g} % takes {entry['rounds']} rounds{lower}{_about(entry['seconds'])}"
-            told.setdefault(entry["rounds"], words)
-    unchanged = found["rounds_for_unchanged"]
-    many = f"{unchanged} rounds per state say so" if unchanged else f"not even {planning.MOST_ROUNDS} rounds say so"
-    return [
-        "; ".join([first, *told.values()]) + ".",
-        f"No change up to the material limit of {limit:g} % can be shown, however many rounds are measured.",
-        f"If nothing changes, {many} (UNCHANGED){_about(_times(unchanged, each))}.",
-    ]
-
-
 def _size(pct: float) -> str:
     return f"{pct:.1f}" if pct < 10.0 else f"{pct:.0f}"
 
 
-def _about(seconds: float | None) -> str:
-    return "" if seconds is None else f", about {duration(seconds)}"
+def _about(rounds: int, each: float | None) -> str:
+    return "" if each is None else f", about {duration(short(rounds * each))}"
 
 
 def duration(seconds: float) -> str:

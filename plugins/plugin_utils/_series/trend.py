@@ -218,8 +218,6 @@ def together(entries: Sequence[Comparison | None], better: Better) -> tuple[floa
         if entry is None or entry["ratio"] is None:
             return None
         sides = [entry["before"]["round_medians"], entry["after"]["round_medians"]]
-        if not all(sides):
-            return None
         ratios = Ratios(*(sides[::-1] if better == "lower" else sides))
         low, high = ratios.interval(SUM_LEVEL)
         if low <= 0.0 or high == math.inf:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from .._compare.wording import some
 from .._pages.text import plural
 from .._statistics import looks
 from .._statistics.looks import AFTER, PHASES
@@ -130,8 +131,7 @@ def described(
     lines = [f"{text}."]
     shown = list(orders.items())[:SHOWN_ORDERS]
     for group, order in shown:
-        more = f" and {len(order) - SHOWN_STATES} more" if len(order) > SHOWN_STATES else ""
-        lines.append(f"{', '.join(group)}: {', '.join(step['phase'] for step in order[:SHOWN_STATES])}{more}")
+        lines.append(f"{', '.join(group)}: {some([step['phase'] for step in order], SHOWN_STATES)}")
     if len(orders) > SHOWN_ORDERS:
         lines.append(f"{len(orders) - SHOWN_ORDERS} more hosts or groups of hosts have orders of their own.")
     return lines

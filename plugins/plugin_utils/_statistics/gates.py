@@ -131,8 +131,8 @@ def differing(
     for name, (before, after) in sorted(values.items()):
         alone = [value / site for value in after]
         found.append(Deviation(name, ranks.hodges_lehmann_ratio(before, alone), ranks.mann_whitney(before, alone)[1]))
-    named = benjamini_hochberg([item.p for item in found], FALSE_NAMES)
-    return [item for item, sure in zip(found, named, strict=True) if sure and beyond(item.ratio, limits[item.name])]
+    named = benjamini_hochberg({item: item.p for item in found}, FALSE_NAMES)
+    return [item for item in named if beyond(item.ratio, limits[item.name])]
 
 
 def harmed(ratios: Mapping[str, float], regressed: Collection[str], contrasts: int = 1) -> list[str]:
@@ -163,11 +163,11 @@ def stalled(values: Sequence[float]) -> list[bool]:
     return [middle - value > max(math.log(2.0), STALL_DEVIATIONS * deviation) for value in values]
 
 
-def benjamini_hochberg(ps: Sequence[float], share: float) -> list[bool]:
-    """Which of these p values count if at most ``share`` of the named ones may be false."""
-    ordered = sorted(ps)
+def benjamini_hochberg(ps: Mapping[Name, float], share: float) -> list[Name]:
+    """The names whose p values count if at most ``share`` of the named ones may be false."""
+    ordered = sorted(ps.values())
     limit = max((p for rank, p in enumerate(ordered, 1) if p <= share * rank / len(ps)), default=-1.0)
-    return [p <= limit for p in ps]
+    return [name for name, p in ps.items() if p <= limit]
 
 
 def more_after(hits: tuple[int, int], of: tuple[int, int]) -> float:

@@ -270,65 +270,63 @@ def made(upper_pct: float = 3.0, seconds: float | None = 60.0, **hosts: float) -
     return {"schema": calibration.SCHEMA, "change": "calibration", "hosts": found, "site": None}
 
 
+def smallest(known: dict[str, Any], hosts: list[str], rounds: int) -> float:
+    """The smallest change in percent that a forecast names."""
+    return float(forecast(known, hosts, rounds, 5.0)[0].partition("a change of ")[2].partition(" ")[0])
+
+
 class TestForecast:
     def test_the_sentences_of_a_plan(self) -> None:
         found = forecast(made(), ["app1"], 6, 5.0)
-        assert found["sentences"] == [
+        assert found == [
             "6 rounds per state can show a change of 10 %, about 12 min; 3 % takes 28 rounds and a material limit of"
             " 1.8 %, about 56 min; 5 % takes 12 rounds and a material limit of 3 %, about 24 min; 10 % takes 7 rounds,"
             " about 14 min.",
             "No change up to the material limit of 5 % can be shown, however many rounds are measured.",
             "If nothing changes, 11 rounds per state say so (UNCHANGED), about 22 min.",
         ]
-        assert found["seconds"] == 720.0
-        assert found["rounds_for"][0] == {"change_pct": 3.0, "material_pct": 1.8, "rounds": 28, "seconds": 3360.0}
 
     def test_figures_that_are_too_coarse_are_told_before_anything_is_measured(self) -> None:
         found = made()
         found["hosts"]["app1"]["step_pct"] = 2.6
-        assert forecast(found, ["app1"], 6, 6.0)["sentences"] == forecast(made(), ["app1"], 6, 6.0)["sentences"]
-        assert forecast(found, ["app1"], 6, 5.0)["sentences"][0] == (
+        assert forecast(found, ["app1"], 6, 6.0) == forecast(made(), ["app1"], 6, 6.0)
+        assert forecast(found, ["app1"], 6, 5.0)[0] == (
             "one step of the figures of app1 is 2.6 %, too coarse for a limit of 5 %: use longer runs or a finer clock."
         )
 
     def test_more_rounds_show_smaller_changes_down_to_the_material_limit(self) -> None:
-        shown = [forecast(made(), ["app1"], rounds, 5.0)["smallest_change_pct"] for rounds in (6, 8, 16, 200)]
+        shown = [smallest(made(), ["app1"], rounds) for rounds in (6, 8, 16, 200)]
         assert shown == sorted(shown, reverse=True)
         assert 5.0 < shown[-1] < 5.5
 
     def test_noise_that_no_rounds_help_against(self) -> None:
         found = forecast(made(60.0), ["app1"], 6, 5.0)
-        assert [entry["rounds"] for entry in found["rounds_for"]][:3] == [None] * 3
-        assert found["rounds_for_unchanged"] is None
-        assert found["sentences"][-1] == "If nothing changes, not even 64 rounds say so (UNCHANGED)."
+        assert "% takes" not in found[0]
+        assert found[-1] == "If nothing changes, not even 64 rounds say so (UNCHANGED)."
 
     def test_too_few_rounds_for_any_verdict(self) -> None:
         found = forecast(made(), ["app1"], 5, 5.0)
-        assert found["smallest_change_pct"] is None
-        assert found["sentences"][0].startswith("5 rounds per state cannot show any change: more are needed")
+        assert found[0].startswith("5 rounds per state cannot show any change: more are needed")
 
     def test_both_states_take_time(self) -> None:
-        assert forecast(made(), ["app1"], 8, 5.0)["seconds"] == 2 * 8 * 60.0
+        assert ", about 16 min; " in forecast(made(), ["app1"], 8, 5.0)[0]
 
     def test_several_hosts_are_judged_by_their_mean(self) -> None:
         both = made(3.0, app2=5.0)
-        alone = forecast(both, ["app1"], 8, 5.0)["smallest_change_pct"]
-        together = forecast(both, ["app1", "app2"], 8, 5.0)["smallest_change_pct"]
-        assert together == pytest.approx(forecast(made(4.0), ["app1"], 8, 5.0)["smallest_change_pct"], rel=0.01)
+        alone = smallest(both, ["app1"], 8)
+        assert smallest(both, ["app1", "app2"], 8) == pytest.approx(smallest(made(4.0), ["app1"], 8), rel=0.01)
         both["site"] = {"upper_pct": 2.0}
-        assert forecast(both, ["app1", "app2"], 8, 5.0)["smallest_change_pct"] < alone
-        assert forecast(both, ["app1"], 8, 5.0)["smallest_change_pct"] == alone
+        assert smallest(both, ["app1", "app2"], 8) < alone
+        assert smallest(both, ["app1"], 8) == alone
 
     def test_a_host_that_was_not_calibrated(self) -> None:
         found = forecast(made(), ["app9"], 6, 5.0)
-        assert found["sentences"] == ["app9 is not in the calibration calibration."]
-        assert (found["smallest_change_pct"], found["rounds_for"]) == (None, [])
-        assert len(forecast(made(), ["app1", "app9"], 6, 5.0)["sentences"]) == 4
+        assert found == ["app9 is not in the calibration calibration."]
+        assert len(forecast(made(), ["app1", "app9"], 6, 5.0)) == 4
 
     def test_without_times_there_are_no_durations(self) -> None:
         found = forecast(made(seconds=None), ["app1"], 6, 5.0)
-        assert found["seconds"] is None
-        assert "about" not in " ".join(found["sentences"])
+        assert "about" not in " ".join(found)
 
 
 @pytest.mark.parametrize(
@@ -359,7 +357,7 @@ class TestRead:
         self.stored(tmp_path, "".join(of_calibration.FORMATS["json"](report)))
         found = calibration.read(tmp_path, "calibration")
         assert found == report
-        assert forecast(found or {}, ["app1", "app2"], 6, 5.0)["sentences"] == report["sentences"]
+        assert forecast(found or {}, ["app1", "app2"], 6, 5.0) == report["sentences"]
 
     def test_no_calibration_is_none(self, tmp_path: Path) -> None:
         assert calibration.read(tmp_path, "calibration") is None
@@ -421,7 +419,7 @@ class TestRead:
                     read = calibration.read(tmp_path, "calibration")
                 except ValueError:
                     continue
-                assert forecast(read or {}, ["app1", "app2"], 6, 5.0)["sentences"]
+                assert forecast(read or {}, ["app1", "app2"], 6, 5.0)
                 used += 1
         assert used > 100
 

@@ -10,7 +10,7 @@ import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import NOTHING_CHANGED, Tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import Factor, Level
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import Level
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Budget, plan
 from comparing import BETTER, fail, main, records_of, report_of, spoil
 
@@ -439,8 +439,12 @@ def test_a_declaration_of_nothing_is_refused_in_words(pattern):
 
 def experiment():
     """A plan with one factor of three levels, as it stands in its file."""
-    levels = (Level("off", {}, True), Level("all", {"rps_every": 1}, False), Level("every2", {"rps_every": 2}, False))
-    return plan("rps-2026-11", [Factor("rps", levels, ("rps",))], Budget(8, 8))
+    levels: list[Level] = [
+        {"name": "off", "vars": {}, "found": True},
+        {"name": "all", "vars": {"rps_every": 1}, "found": False},
+        {"name": "every2", "vars": {"rps_every": 2}, "found": False},
+    ]
+    return plan("rps-2026-11", [{"name": "rps", "tunings": ["rps"], "levels": levels}], Budget(8, 8))
 
 
 def test_each_level_of_an_experiment_is_compared_with_the_baseline():

@@ -83,7 +83,7 @@ def test_the_same_figures_seen_from_the_other_side_have_the_opposite_verdict(bef
 def judged(ratio, low, high, inner=None, material=0.05, asked=0.05, rounds=6):
     """The verdict on an effect with these ends; the inner interval has the same unless it is given."""
     effect = Effect(ratio, low, high, *(inner or (low, high)), 0.9978, 0.98)
-    found = Pooled(word(effect, material), effect, rounds, "rounds", 1, 7, 0.02)
+    found = Pooled(word(effect, material), effect, rounds, "rounds", 0.02)
     return found, verdict_on(found, material, asked)
 
 

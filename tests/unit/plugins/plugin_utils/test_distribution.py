@@ -108,11 +108,12 @@ def fleet(number):
     found = []
     for index in range(number):
         worse = index == 20
-        entry = {"ratio": 0.93 if worse else 1.0 + index / 10000, "host": f"app{index}"}
         verdict = "REGRESSED" if worse or index == 30 else "UNCHANGED"
+        entry = {"ratio": 0.93 if worse else 1.0 + index / 10000, "host": f"app{index}", "verdict": verdict}
         rounds = unknown if index == 30 else known
-        found.append(SimpleNamespace(entry=entry, verdict=verdict, control=False, rounds=rounds))
-    control = SimpleNamespace(entry={"ratio": 1.5, "host": "control"}, verdict="UNCHANGED", control=True, rounds=known)
+        found.append(SimpleNamespace(entry={**entry, "control": False}, rounds=rounds))
+    entry = {"ratio": 1.5, "host": "control", "verdict": "UNCHANGED", "control": True}
+    control = SimpleNamespace(entry=entry, rounds=known)
     for item in (*found, control):
         item.entry["distribution"] = None
     return [*found, control]

@@ -9,6 +9,7 @@ import json
 import random
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import experiments
@@ -259,10 +260,11 @@ def test_a_plan_that_differs_is_told(other: dict[str, Any], name: str) -> None:
 
 
 def test_a_step_is_done_with_its_tunings_file_and_its_measurement() -> None:
-    plan = make_plan(rounds=1)
-    tuned = [("off", 1), ("all", 1), ("every-2", 1), ("off", 9)]
-    assert planning.done(plan, tuned, [("off", 1), ("all", 1)]) == {("off", 1), ("all", 1)}
-    assert planning.done(plan, tuned, []) == {("off", 1), ("all", 1), ("every-2", 1)}, "a host that is only tuned"
+    steps = [("off", 1), ("all", 1), ("every-2", 1), ("off", 9)]
+    tuned = [{"host": host, "phase": phase, "round": number} for host in experiments.HOSTS for phase, number in steps]
+    measured = [SimpleNamespace(host="app1", phase=phase, number=number) for phase, number in steps[:2]]
+    found = planning.finished(make_plan(rounds=1), measured, tuned, [*experiments.HOSTS, "app3"])
+    assert found == {"app1": {*steps[:2]}, "app2": {*steps[:3]}, "app3": set()}, "app2 is only tuned"
 
 
 def test_a_plan_from_a_file_is_sound_or_told_why_not() -> None:

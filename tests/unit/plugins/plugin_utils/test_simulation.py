@@ -220,7 +220,6 @@ def test_pooled_values_stand_for_the_rounds_of_single_workloads():
         rounds += [trials.replace(item, workload=name) for item in host.rounds]
     single = pooled.line("app1", rounds)
     assert single.slots == whole.slots
-    assert single.workloads == 7
     assert [value for _state, value in single.readings] == pytest.approx([value for _state, value in whole.readings])
 
 
