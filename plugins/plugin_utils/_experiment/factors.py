@@ -106,16 +106,15 @@ def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> s
 def _apart(factors: Sequence[Factor]) -> None:
     """Crossed factors must not fight over a variable, nor over whether a tuning is set or as found."""
     for earlier, factor in combinations(factors, 2):
-        names = f"the factors {earlier['name']} and {factor['name']}"
         both = sorted(_variables(earlier) & _variables(factor))
         if both:
-            raise ValueError(f"{names} both set {both[0]}")
+            raise ValueError(f"the factors {earlier['name']} and {factor['name']} both set {both[0]}")
         shared = sorted(set(earlier["tunings"]) & set(factor["tunings"]))
         found = [item["name"] for item in (earlier, factor) if any(level["found"] for level in item["levels"])]
         if shared and found:
             raise ValueError(
-                f"factor {found[0]} has a level with found: true, and {names} both set the tuning {shared[0]}, which is"
-                " either set or as found: write the level with variables"
+                f"factor {found[0]} has a level with found: true, and the factors {earlier['name']} and {factor['name']}"
+                f" both set the tuning {shared[0]}, which is either set or as found: write the level with variables"
             )
 
 
