@@ -113,8 +113,9 @@ def _apart(factors: Sequence[Factor]) -> None:
         found = [item["name"] for item in (earlier, factor) if any(level["found"] for level in item["levels"])]
         if shared and found:
             raise ValueError(
-                f"factor {found[0]} has a level with found: true, and the factors {earlier['name']} and {factor['name']}"
-                f" both set the tuning {shared[0]}, which is either set or as found: write the level with variables"
+                f"factor {found[0]} has a level with found: true, and the factors {earlier['name']} and "
+                f"{factor['name']} both set the tuning {shared[0]}, which is either set or as found: write the level "
+                "with variables"
             )
 
 
