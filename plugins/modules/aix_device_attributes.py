@@ -54,10 +54,6 @@ EXAMPLES = r"""
       ent0:
         jumbo_frames: 'yes'
     when_busy: defer
-
-- name: Back to the first values
-  zpower.sap_tuning.aix_device_attributes:
-    state: restored
 """
 
 RETURN = r"""

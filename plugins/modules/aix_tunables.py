@@ -48,10 +48,6 @@ EXAMPLES = r"""
     values:
       vmo.minfree: {value: 1024, reason: measured on 12 May, risky: true}
       no.ipqmaxlen: {value: 512, reason: dropped packets in netstat -s}
-
-- name: Back to the first values
-  zpower.sap_tuning.aix_tunables:
-    state: restored
 """
 
 RETURN = r"""

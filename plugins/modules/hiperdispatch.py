@@ -57,10 +57,6 @@ EXAMPLES = r"""
 - name: HiperDispatch off
   zpower.sap_tuning.hiperdispatch:
     enabled: false
-
-- name: Back to the first values
-  zpower.sap_tuning.hiperdispatch:
-    state: restored
 """
 
 RETURN = r"""

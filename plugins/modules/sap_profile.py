@@ -150,10 +150,6 @@ EXAMPLES = r"""
         parameters:
           enque/table_size: 640000
     restart: [PRD_00]
-
-- name: Every profile back to its first lines
-  zpower.sap_tuning.sap_profile:
-    state: restored
 """
 
 RETURN = r"""

@@ -108,10 +108,6 @@ EXAMPLES = r"""
       - {name: SAPNET, interface: enc1000}
       - {name: SAPNET, device: mlx5_0}
     restart: [PRD_00]
-
-- name: Back to TCP
-  zpower.sap_tuning.smc:
-    state: restored
 """
 
 RETURN = r"""

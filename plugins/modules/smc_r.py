@@ -83,10 +83,6 @@ EXAMPLES = r"""
 - name: SMC-R off
   zpower.sap_tuning.smc_r:
     preset: disabled
-
-- name: Back to the first values
-  zpower.sap_tuning.smc_r:
-    state: restored
 """
 
 RETURN = r"""

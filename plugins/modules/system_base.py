@@ -101,10 +101,6 @@ EXAMPLES = r"""
   zpower.sap_tuning.system_base:
     state: present
     items: [vm.max_map_count, net.ipv4.tcp_keepalive]
-
-- name: Back to the values that were there before this collection touched them
-  zpower.sap_tuning.system_base:
-    state: restored
 """
 
 RETURN = r"""
