@@ -129,10 +129,6 @@ EXAMPLES = r"""
   zpower.sap_tuning.{name}:
     settings:
       {setting}: {value}
-
-- name: Back to the first values
-  zpower.sap_tuning.{name}:
-    state: restored
 """
 
 RETURN = r"""

@@ -183,6 +183,8 @@ attributes:
     support: full
     platforms: posix
 notes:
+  - One call with O(side=server) starts a server on the peer, each call with O(side=client) measures one round against
+    it, and one call with O(side=server) and O(state=stopped) stops it. After O(lifetime) the server ends by itself.
   - Needs Python 3.6 or later on the host.
   - With O(change) the records are stored on the controller, one file each, as
     C(<results>/<change>/<host>/<phase>-<round>-<workload>-<peer>.json). A round that is stored already is refused

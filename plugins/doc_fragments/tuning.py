@@ -11,8 +11,8 @@ author:
 options:
   state:
     description:
-      - V(present) sets the values now and for the next boot, V(restored) goes back to the first values, V(confirmed)
-        keeps values on probation.
+      - V(present) sets the values, V(restored) goes back to the first values, V(confirmed) keeps values on probation.
+      - V(present) sets the values now and for the next boot.
       - V(confirmed) makes values that were set with O(confirm_within) normal ones and ends the probation. It sets
         nothing. Its records say whether the values are as requested; they are not if the host has taken them back.
       - First values are those found before this collection first changed them, as the journal on the host has them. A
@@ -22,10 +22,10 @@ options:
     default: present
   force:
     description:
-      - With O(state=restored), also take back values that someone else has changed since, and drop from the journal
-        what is gone. In every state, use a journal that was written on another machine.
-      - Gone is, for example, a removed interface. A copied host has the journal of its original; without this option
-        the call then fails before anything is changed.
+      - Also take back values that someone else has changed since, and use the journal of another machine.
+      - With O(state=restored), it also drops from the journal what is gone, for example a removed interface.
+      - A copied host has the journal of its original. In every state, the call then fails without this option before
+        anything is changed.
     type: bool
     default: false
   checkpoint:

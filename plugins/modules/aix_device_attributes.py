@@ -28,8 +28,7 @@ options:
     default: {}
   when_busy:
     description:
-      - If a device is busy, V(fail) changes nothing, V(defer) changes only the database until the
-        device is configured again.
+      - If a device is busy, V(fail) changes nothing, V(defer) only the database until it is configured again.
       - Busy is error 0514-062 of C(chdev). After V(defer) (C(chdev -P)) the verdict is V(pending_restart) until
         C(rmdev) and C(mkdev), or a reboot, configure the device again.
     type: str
@@ -54,10 +53,6 @@ EXAMPLES = r"""
       ent0:
         jumbo_frames: 'yes'
     when_busy: defer
-
-- name: Back to the first values
-  zpower.sap_tuning.aix_device_attributes:
-    state: restored
 """
 
 RETURN = r"""

@@ -20,8 +20,8 @@ extends_documentation_fragment:
 options:
   values:
     description:
-      - Tunables by name, with the command in front, such as C(no.tcp_nodelayack). The name is one key, because YAML
-        reads the word C(no) alone as false.
+      - Tunables by name, with the command in front, in one key, such as C(no.tcp_nodelayack).
+      - YAML reads the word C(no) alone as false.
       - C(value) is a whole number, or one with C(K), C(M), C(G), C(T), C(P) or C(E), powers of 1024. C(reason), why you
         want it, is needed too.
       - Restricted tunables, and those that can harm a system at work, are V(observed) unless their entry has
@@ -48,10 +48,6 @@ EXAMPLES = r"""
     values:
       vmo.minfree: {value: 1024, reason: measured on 12 May, risky: true}
       no.ipqmaxlen: {value: 512, reason: dropped packets in netstat -s}
-
-- name: Back to the first values
-  zpower.sap_tuning.aix_tunables:
-    state: restored
 """
 
 RETURN = r"""

@@ -48,10 +48,6 @@ EXAMPLES = r"""
 - name: Vertical dispatching
   zpower.sap_tuning.cpu_polarization:
     mode: vertical
-
-- name: Back to the first mode
-  zpower.sap_tuning.cpu_polarization:
-    state: restored
 """
 
 RETURN = r"""

@@ -42,10 +42,6 @@ EXAMPLES = r"""
 - name: Each CPU in its own socket, the kernel's default
   zpower.sap_tuning.cpu_topology:
     sw_siblings: false
-
-- name: Back to the first value
-  zpower.sap_tuning.cpu_topology:
-    state: restored
 """
 
 RETURN = r"""

@@ -14,9 +14,7 @@ description:
   - Finds out which server there is. The standalone enqueue server (ENSA1) is measured with SAP's C(enqt), the
     standalone enqueue server 2 (ENSA2) with SAP's C(enq_admin). Every record names its tool; figures of different
     tools are not comparable.
-  - One call with O(side=server) on the host of the enqueue server starts an agent that reports its CPU time, each
-    call with O(side=client) on another host measures one round, and one call with O(side=server) and
-    O(state=stopped) stops the agent.
+  - The server is an agent on the host of the enqueue server that reports its CPU time. Another host measures.
   - The locks of a measurement are released after every run, also if it fails, takes too long, is interrupted or is
     killed. In the last case a second process releases them.
   - A server that holds locks of others is refused, see O(allow_foreign_locks).
@@ -138,13 +136,6 @@ EXAMPLES = r"""
     change: smc-2026-11
     phase: before
     round: 1
-
-- name: Stop the agent
-  zpower.sap_tuning.enqt:
-    side: server
-    state: stopped
-    session: "{{ server.session }}"
-  delegate_to: ascs
 """
 
 RETURN = r"""
@@ -165,16 +156,14 @@ enqueue:
   sample: {tool: enqt, kind: ENSA1, sid: PRD, instance: ASCS01, profile: /usr/sap/PRD/SYS/profile/PRD_ASCS01_prdascs,
     how: profile /usr/sap/PRD/SYS/profile/PRD_ASCS01_prdascs, statistics: true}
 records:
-  description:
-    - One measurement record per workload, without the raw output of its runs. Without O(change) they are returned,
-      with it they are stored as the files RV(paths) on the controller.
-    - The fields are described in U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  description: One measurement record per workload, without the raw output of its runs. The fields are described in
+    U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
   returned: when something was measured and O(change) is not set
   type: list
   elements: dict
   sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: enqt-sd_benchmark, tool: enqt}, runs: []}]
 paths:
-  description: The record files that were written.
+  description: The files on the controller to which the records were written instead.
   returned: when something was measured and O(change) is set
   type: list
   elements: str

@@ -30,14 +30,13 @@ options:
     default: true
   steal_threshold:
     description:
-      - Percent of steal time, 0 to 100, from which on work is kept away from C(vertical:low) CPUs
-        (C(hd_steal_threshold)). If unset, it is left alone.
-      - V(0) always keeps work away, V(100) practically never.
+      - Percent of steal time from which on work is kept away from C(vertical:low) CPUs; if unset, it is left alone.
+      - C(hd_steal_threshold), 0 to 100. V(0) always keeps work away, V(100) practically never.
     type: int
   delay_factor:
     description:
-      - Quarters of a second, from 1, that the kernel waits after a change of the CPUs' topology before it decides again
-        (C(hd_delay_factor)). If unset, it is left alone.
+      - Quarters of a second that the kernel waits after a change of the topology; if unset, it is left alone.
+      - C(hd_delay_factor), from 1. The kernel decides again only after that time.
     type: int
 notes:
   - Kept by C(/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf) and, for the thresholds,
@@ -57,10 +56,6 @@ EXAMPLES = r"""
 - name: HiperDispatch off
   zpower.sap_tuning.hiperdispatch:
     enabled: false
-
-- name: Back to the first values
-  zpower.sap_tuning.hiperdispatch:
-    state: restored
 """
 
 RETURN = r"""

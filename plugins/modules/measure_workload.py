@@ -13,9 +13,7 @@ description:
   - Measures one round of a set of workloads and records every run with the CPU time it cost.
   - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run
     by C(pingpong), which comes with this collection, or by C(netperf), C(qperf) or C(sockperf) if the program is
-    installed on both hosts. One call with O(side=server) starts a server on the peer, each call with O(side=client)
-    measures against it, and one call with O(side=server) and O(state=stopped) stops it. After O(lifetime) the
-    server ends by itself.
+    installed on both hosts.
   - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host
     alone and with O(side=client).
   - With O(workload=command) programs of the user's on this host. With the O(session) of a server on another host,
@@ -295,14 +293,6 @@ EXAMPLES = r"""
     run_seconds: 10
   register: quick
 
-- name: Stop the server
-  zpower.sap_tuning.measure_workload:
-    workload: network
-    side: server
-    state: stopped
-    session: "{{ server.session }}"
-  delegate_to: db1
-
 - name: Random requests of 8 KiB from 1 and from 8 jobs on the disk of the data, one round
   zpower.sap_tuning.measure_workload:
     workload: fio
@@ -373,16 +363,14 @@ session:
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
 records:
-  description:
-    - One measurement record per workload, without the raw output of its runs. Without O(change) they are returned,
-      with it they are stored as the files RV(paths) on the controller.
-    - The fields are described in U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  description: One measurement record per workload, without the raw output of its runs. The fields are described in
+    U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
   returned: when something was measured and O(change) is not set
   type: list
   elements: dict
   sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: pingpong-strWrite, tool: pingpong}, runs: []}]
 paths:
-  description: The record files that were written.
+  description: The files on the controller to which the records were written instead.
   returned: when something was measured and O(change) is set
   type: list
   elements: str

@@ -14,16 +14,12 @@ description:
     throughput, the CPU time of both ends, TCP retransmits and packets steered by RPS.
   - Uses C(niping) of the SAP kernel if it is found, else C(pingpong), which comes with this collection, does the same
     exchange and computes the same figures. Every record names its tool. Figures of the two are not comparable.
-  - One call with O(side=server) starts a measurement server on the peer, each call with O(side=client) measures
-    one round against it, and one call with O(side=server) and O(state=stopped) stops it. After O(lifetime) the
-    server ends by itself.
-  - A round has an idle window, then for each size the warm-up runs and the runs, then a control workload on the
+  - A round has an idle window, then for each size the warm-up runs and the runs, then once a control workload on the
     loopback interface. The order of the sizes rotates with O(round).
   - C(tr) and C(tr2) are 2 x bytes / C(avg) and 2 x bytes / C(av2) in KiB (1024 bytes) a second, because both
     directions count. C(av2) leaves out all round trips that are equal to the longest or the shortest one.
   - niping prints milliseconds with three decimals, which is coarse for a fast network. If C(tr2) was printed with
     more digits, C(av2) is computed from it.
-  - The control workload is measured once in a round.
   - The records of pingpong hold the distribution of the single round trips. It decides nothing.
 extends_documentation_fragment:
   - zpower.sap_tuning.measuring
@@ -118,15 +114,7 @@ EXAMPLES = r"""
     session: "{{ server.session }}"
   delegate_to: app2
 
-- name: A server that takes SMC as well as TCP
-  zpower.sap_tuning.niping:
-    side: server
-    address: 10.0.0.2
-    transport: smc
-  delegate_to: app2
-  register: server
-
-- name: The same sizes over SMC, stored beside the rounds over TCP
+- name: The same sizes over SMC, with a server that was started with this transport
   zpower.sap_tuning.niping:
     side: client
     session: "{{ server.session }}"
@@ -156,16 +144,14 @@ session:
     token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
     started: '2026-11-20T10:00:00.123456Z'}
 records:
-  description:
-    - One measurement record per workload, without the raw output of its runs. Without O(change) they are returned,
-      with it they are stored as the files RV(paths) on the controller.
-    - The fields are described in U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  description: One measurement record per workload, without the raw output of its runs. The fields are described in
+    U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
   returned: when something was measured and O(change) is not set
   type: list
   elements: dict
   sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: pingpong-1000B, tool: pingpong}, runs: []}]
 paths:
-  description: The record files that were written.
+  description: The files on the controller to which the records were written instead.
   returned: when something was measured and O(change) is set
   type: list
   elements: str

@@ -55,8 +55,7 @@ options:
     default: []
   tunings:
     description:
-      - Names of the tunings that are chosen for the host. Any other tuning that is applied there is V(drifted); if
-        unset, this is not checked.
+      - Names of the tunings chosen for the host. Any other that is applied is V(drifted); if unset, not checked.
       - A tuning counts as applied while its journal or one of its files exists, which only root can see.
     type: list
     version_added: 0.9.0

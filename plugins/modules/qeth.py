@@ -48,10 +48,6 @@ EXAMPLES = r"""
 - name: Only one device
   zpower.sap_tuning.qeth:
     devices: [0.0.0600]
-
-- name: Back to the first values
-  zpower.sap_tuning.qeth:
-    state: restored
 """
 
 RETURN = r"""

@@ -26,9 +26,9 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - V(present) sets the mask now and for the next boot, V(off) switches RPS off and keeps it off, V(restored) goes
-        back to the first values.
-      - V(confirmed) keeps the values that a call with O(confirm_within) has set, and sets nothing.
+      - V(present) sets the mask, V(off) switches RPS off and keeps it off, V(restored) goes back to the first values.
+      - V(present) sets the mask now and for the next boot. V(confirmed) keeps the values that a call with
+        O(confirm_within) has set, and sets nothing.
       - First values are those found before this collection first changed them, as the journal on the host has them. A
         value that someone else has changed since is left alone and reported.
     type: str
@@ -36,8 +36,7 @@ options:
     default: present
   interfaces:
     description:
-      - Interfaces by name, by shell glob (V(hsi*)), by card type (V(hipersockets), V(osa)), or V(auto), which takes
-        interfaces that carry traffic and have fewer receive queues than there are CPUs.
+      - Interfaces by name, shell glob (V(hsi*)) or card type (V(hipersockets), V(osa)); V(auto) takes busy ones.
       - V(hipersockets) and V(osa) take the interfaces of the driver qeth by their card type, including guest LANs of
         z/VM. Their names do not tell, because distributions name both C(enc) and the device number.
       - V(auto) takes every interface that is up, has received packets, has fewer receive queues than the machine has
@@ -60,24 +59,25 @@ options:
     default: all
   every:
     description:
-      - Take only the CPUs of O(cpus) whose number is a multiple of this, or whose core's number is, see O(unit). V(2)
-        takes CPUs 0, 2, 4 and so on; with SMT-2 this is one thread per core.
+      - Take only the CPUs of O(cpus) whose number is a multiple of this, or whose core's number is, see O(unit).
+      - V(2) takes CPUs 0, 2, 4 and so on; with SMT-2 this is one thread per core.
     type: int
     default: 1
   unit:
     description:
-      - What O(every) counts. With SMT-2 and O(every=2), V(cpu) takes CPUs 0, 2, 4, 6 and so on, one thread of each
-        core; V(core) takes CPUs 0, 1, 4, 5 and so on, both threads of every second core. Without SMT both are the same.
+      - What O(every) counts, CPUs or cores. Without SMT both are the same.
+      - With SMT-2 and O(every=2), V(cpu) takes CPUs 0, 2, 4, 6 and so on, one thread of each core; V(core) takes CPUs
+        0, 1, 4, 5 and so on, both threads of every second core.
     type: str
     version_added: 0.9.0
     choices: [cpu, core]
     default: cpu
   flow_steering:
     description:
-      - Also switch on Receive Flow Steering with both of its sizes. O(sock_flow_entries) is 32768 if unset, the value
-        of Documentation/networking/scaling.rst in Linux 6.12 (65536 in 7.2); each receive queue of an interface gets
-        that number divided by the number of the interface's queues as C(rps_flow_cnt), rounded up to a power of two.
-      - It excludes O(flow_cnt).
+      - Also switch on Receive Flow Steering with both of its sizes. It excludes O(flow_cnt).
+      - O(sock_flow_entries) is 32768 if unset, the value of Documentation/networking/scaling.rst in Linux 6.12 (65536
+        in 7.2); each receive queue of an interface gets that number divided by the number of the interface's queues as
+        C(rps_flow_cnt), rounded up to a power of two.
     type: bool
     version_added: 0.9.0
     default: false

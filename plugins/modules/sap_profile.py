@@ -35,15 +35,13 @@ options:
     type: str
   instance: &instance
     description:
-      - The instance of the system on this host, such as V(D00), a shell pattern such as V(D*),
-        or V(DEFAULT) for C(DEFAULT.PFL).
+      - The instance of the system on this host (V(D00)), a shell pattern (V(D*)), or V(DEFAULT) for C(DEFAULT.PFL).
       - A pattern means every such instance of the host. If there is none, the record says V(not_applicable).
       - SAP HANA is left alone.
     type: str
   presets: &presets
     description:
-      - Parameters of published studies, any of V(realtime_scheduler), V(update_local), V(memory_std) or
-        V(memory_map), and V(enqueue_table); O(parameters) override them.
+      - Parameters of published studies; O(parameters) override them. V(memory_std) excludes V(memory_map).
       - V(realtime_scheduler) is SCHED_RR with priority 99, 6 % faster on 64 IFLs with SMT and a loss on 128 (IBM,
         Performance Evaluation of SAP Application Servers on Z, v1.02, 5.7). It has further requirements; the
         reason names missing ones.
@@ -100,8 +98,7 @@ options:
     default: false
   restart:
     description:
-      - Instances, as system and number such as V(PRD_00), that may be restarted if they run with values other
-        than the stored ones.
+      - Instances by system and number (V(PRD_00)) that may be restarted if they run with other values than stored.
       - They are restarted one after another. If one does not come back, the old values are stored again, it is
         started once more, and the module fails. The remaining instances are not touched.
       - A stopped instance stays stopped. Names of instances that are not on this host are ignored.
@@ -150,10 +147,6 @@ EXAMPLES = r"""
         parameters:
           enque/table_size: 640000
     restart: [PRD_00]
-
-- name: Every profile back to its first lines
-  zpower.sap_tuning.sap_profile:
-    state: restored
 """
 
 RETURN = r"""

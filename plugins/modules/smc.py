@@ -28,8 +28,8 @@ extends_documentation_fragment:
 options:
   instances:
     description:
-      - The SAP instances that are to use SMC, as system and number such as V(PRD_00), or as paths of their instance
-        profiles. Instances that are not named are left alone.
+      - The SAP instances that are to use SMC, as system and number (V(PRD_00)), or as paths of instance profiles.
+      - Instances that are not named are left alone.
       - Not SAP HANA, and no default profile. That would also be read by the central services.
       - If profiles preload other libraries already, they are kept (C(%(LD_PRELOAD))).
     type: list
@@ -37,8 +37,8 @@ options:
     default: []
   pnet_ids:
     description:
-      - PNET IDs for interfaces and devices to which the hardware gives none. Ends of a connection with SMC-R or SMC-D
-        version 1 need interfaces and devices of one PNET ID. A PNET ID of the hardware wins and is left alone.
+      - PNET IDs for interfaces and devices to which the hardware gives none. One of the hardware wins.
+      - Ends of a connection with SMC-R or SMC-D version 1 need interfaces and devices of one PNET ID.
     type: list
     elements: dict
     default: []
@@ -62,8 +62,8 @@ options:
         choices: [1, 2]
   ueids:
     description:
-      - User-defined EIDs for version 2 of SMC, which crosses IP subnets. Both ends need one in common. At most four, of
-        V(A) to V(Z), digits, C(.) and C(-).
+      - User-defined EIDs for version 2 of SMC, which crosses IP subnets. Both ends need one in common.
+      - At most four, of V(A) to V(Z), digits, C(.) and C(-).
     type: list
     elements: str
     default: []
@@ -73,8 +73,7 @@ options:
     default: ""
   restart:
     description:
-      - Instances, as system and number such as V(PRD_00), that may be restarted if they run with or without the library
-        and their profile says otherwise.
+      - Instances by system and number (V(PRD_00)) that may be restarted if they do not run as their profile says.
       - They are restarted one after another, also across the hosts of a play. If one does not come back, the old
         profile is stored again, it is started once more, and the module fails. A stopped instance stays stopped. Names
         of instances that are not on this host are ignored.
@@ -108,10 +107,6 @@ EXAMPLES = r"""
       - {name: SAPNET, interface: enc1000}
       - {name: SAPNET, device: mlx5_0}
     restart: [PRD_00]
-
-- name: Back to TCP
-  zpower.sap_tuning.smc:
-    state: restored
 """
 
 RETURN = r"""

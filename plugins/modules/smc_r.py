@@ -53,8 +53,7 @@ options:
     default: []
   when_busy:
     description:
-      - If the device is busy, V(fail) changes nothing, V(defer) changes only the database until the
-        device is configured again.
+      - If the device is busy, V(fail) changes nothing, V(defer) only the database until it is configured again.
       - Busy is error 0514-062 of C(chdev). After V(defer) (C(chdev -P)) the verdict is V(pending_restart) until
         C(rmdev) and C(mkdev), or a reboot, configure the device again.
     type: str
@@ -83,10 +82,6 @@ EXAMPLES = r"""
 - name: SMC-R off
   zpower.sap_tuning.smc_r:
     preset: disabled
-
-- name: Back to the first values
-  zpower.sap_tuning.smc_r:
-    state: restored
 """
 
 RETURN = r"""

@@ -51,10 +51,6 @@ EXAMPLES = r"""
     settings:
       rmem: 262144
       wmem: 262144
-
-- name: Back to the values that were there before this collection touched them
-  zpower.sap_tuning.smc_sysctls:
-    state: restored
 """
 
 RETURN = r"""

@@ -22,10 +22,10 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - V(observe) compares and sets nothing, V(present) sets the values now and for the next boot, V(restored) goes
-        back to the first values, V(confirmed) keeps values on probation.
+      - V(observe) only compares, V(present) sets values, V(restored) takes them back, V(confirmed) ends a probation.
       - With V(observe) a value that differs has the verdict V(observed), and the reason names it. Values that an
         earlier call has set stay, and with O(complete), as from the role, are V(drifted) until they are taken back.
+      - V(present) sets the values now and for the next boot, V(restored) goes back to the first values.
       - V(confirmed) makes values that were set with O(confirm_within) normal ones and ends the probation. It sets
         nothing.
       - First values are those found before this collection first changed them, as the journal on the host has them. A
@@ -101,10 +101,6 @@ EXAMPLES = r"""
   zpower.sap_tuning.system_base:
     state: present
     items: [vm.max_map_count, net.ipv4.tcp_keepalive]
-
-- name: Back to the values that were there before this collection touched them
-  zpower.sap_tuning.system_base:
-    state: restored
 """
 
 RETURN = r"""
