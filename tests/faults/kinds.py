@@ -143,7 +143,7 @@ def kills(bench: Bench, sample: int) -> Iterator[Case]:
         outcome = bench.run(moment.call, Plan(number))
         killed = outcome.killed or helper_killed(outcome)
         found = bench.aftermath(outcome) or ("" if killed else f"was not killed: {outcome}")
-        yield Case(bench.machine.tuning, "killed", f"{moment.name} call {number} ({calls[number - 1]})", found)
+        yield Case(bench.machine.tuning(), "killed", f"{moment.name} call {number} ({calls[number - 1]})", found)
 
 
 def errors(bench: Bench, sample: int) -> Iterator[Case]:
@@ -162,7 +162,9 @@ def errors(bench: Bench, sample: int) -> Iterator[Case]:
         outcome = bench.run(moment.call, Plan(number, error, lasting))
         how = f"{errno.errorcode[error]} {'from' if lasting else 'at'}"
         kind = "error from then on" if lasting else "error once"
-        yield Case(bench.machine.tuning, kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome))
+        yield Case(
+            bench.machine.tuning(), kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome)
+        )
 
 
 # file systems
@@ -238,7 +240,7 @@ def full(bench: Bench, sample: int) -> Iterator[Case]:
             empty()
             room = f"{pages} pages" if nodes is None else f"{nodes} inodes"
             what = f"{moment.name} with {room} in {machine.places[place]}"
-            yield Case(machine.tuning, "file system full", what, bench.aftermath(outcome))
+            yield Case(machine.tuning(), "file system full", what, bench.aftermath(outcome))
     finally:
         without_file_systems(machine, paths)
 
@@ -256,7 +258,7 @@ def read_only(bench: Bench, sample: int) -> Iterator[Case]:
             outcome = bench.run(moment.call)
             mount("-o", "remount,rw", str(paths[place]))
             what = f"{moment.name} with {machine.places[place]} read-only"
-            yield Case(machine.tuning, "file system read-only", what, bench.aftermath(outcome))
+            yield Case(machine.tuning(), "file system read-only", what, bench.aftermath(outcome))
     finally:
         without_file_systems(machine, paths)
 
@@ -281,7 +283,7 @@ def parallel(bench: Bench, sample: int) -> Iterator[Case]:
         raised = [f"a run raised {one.raised}" for one in outcomes if one.raised]
         killed = f", one killed at call {plans[2].at}" if plans[2] else ""
         found = "; ".join([*raised, bench.aftermath()]).strip("; ")
-        yield Case(machine.tuning, "at the same time", f"number {number}{killed}", found)
+        yield Case(machine.tuning(), "at the same time", f"number {number}{killed}", found)
 
 
 def together(machine: Together, chance: random.Random, sample: int) -> Iterator[Case]:
@@ -318,7 +320,7 @@ def together(machine: Together, chance: random.Random, sample: int) -> Iterator[
         for tuning in machine.TUNINGS:
             mine = [*([words[tuning]] if words[tuning] else []), *([left] if left and not found else [])]
             kind = "beside other tunings"
-            yield Case(tuning.module.__name__.rpartition(".")[2], kind, what, "; ".join(mine))
+            yield Case(tuning.tuning(), kind, what, "; ".join(mine))
 
 
 def wrong(outcome: Outcome, may_be_killed: bool) -> str:
@@ -368,7 +370,7 @@ def guardian(bench: Bench, sample: int) -> Iterator[Case]:
         how = errno.errorcode[error] if error else "killed"
         found = "; ".join(word for word in words if word)
         yield Case(
-            machine.tuning, f"lease: {who} {'in error' if error else 'killed'}", f"{how} at call {at} ({name})", found
+            machine.tuning(), f"lease: {who} {'in error' if error else 'killed'}", f"{how} at call {at} ({name})", found
         )
 
 

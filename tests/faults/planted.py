@@ -76,7 +76,7 @@ def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool 
 
 
 class Machine:
-    """One tuning on one tree. name: of the machine, tuning: its column in the table.
+    """One tuning on one tree. name: of the machine; tuning(): its column in the table.
 
     requests: two requests for different values. places: the folders below which a run writes. fixed: top folders that
     are mounted and so not part of the tree. lasting: folders with changes that no rollback takes back, such as a loaded
@@ -96,9 +96,9 @@ class Machine:
         self.memory = root.with_name(root.name + ".memory")
         self.host = self.plant()
 
-    @property
-    def tuning(self) -> str:
-        return self.module.__name__.rpartition(".")[2]
+    @classmethod
+    def tuning(cls) -> str:
+        return cls.module.__name__.rpartition(".")[2]
 
     def plant(self) -> Host:
         """Create the tree, and return its host."""

@@ -62,14 +62,7 @@ ROWS = {
 }
 # machine, kind, seed, sample, and the folder over which each process mounts its own
 Task = tuple[str, str, int, int, Path]
-
-
-def of(machine: type[machines.Machine]) -> str:
-    """The tuning of a machine."""
-    return machine.module.__name__.rpartition(".")[2]
-
-
-TUNINGS = list(dict.fromkeys(of(machine) for machine in machines.MACHINES))
+TUNINGS = list(dict.fromkeys(machine.tuning() for machine in machines.MACHINES))
 
 
 def alone(folder: Path) -> None:
@@ -162,7 +155,7 @@ def main() -> int:
 def fills_table(sample: int, words: list[str], found: list[Case]) -> bool:
     """Whether a run tried all cases of its rows or columns. Prints a line if a part of it stopped."""
     names = set(words) - {"reboot"}
-    missing = {of(one) for one in machines.MACHINES if one.name not in names} & {case.tuning for case in found}
+    missing = {one.tuning() for one in machines.MACHINES if one.name not in names} & {case.tuning for case in found}
     if sample or (names and (missing or names & {*KINDS, "together", "unreachable"})):
         return False
     stopped = sorted({f"{case.tuning}, {case.kind}" for case in found if case.what == ITSELF})
