@@ -46,8 +46,8 @@ WITHOUT_CORE += [f"tests/unit/test_{name}.py" for name in ("troubleshooting", "t
 # What `make test-fast` runs, without the files that start the most programs.
 FAST_TESTS = [*TARGET_TESTS, "tests/unit/plugins/plugin_utils"]
 SLOW_TESTS = [
-    "tests/unit/plugins/module_utils/test_measure_enq_admin.py",
-    "tests/unit/plugins/module_utils/test_measure_enqt.py",
+    "tests/unit/plugins/module_utils/_measure/test_enq_admin.py",
+    "tests/unit/plugins/module_utils/_measure/test_enqt.py",
     "tests/unit/plugins/modules/test_server_reused.py",
 ]
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]

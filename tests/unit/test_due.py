@@ -54,7 +54,7 @@ def hash_with(path: Path, text: bytes, session: str = SESSION) -> str:
     [
         "plugins/modules/rps.py",  # in a folder of NEEDS
         "plugins/module_utils/_host/host.py",
-        "tests/unit/plugins/module_utils/test_host.py",
+        "tests/unit/plugins/module_utils/_host/test_host.py",
         "tests/unit/support/killing.py",  # only imported, by its bare name
         "tests/pythons.py",  # only imported, by the recipe
         "tests/unit/conftest.py",

@@ -22,7 +22,10 @@ BLOCKS = tutorial.blocks(PAGE)
 TOOLS = tutorial.HERE / ".venv" / "bin"
 # the tests that a new tuning is part of, without those of the other tunings
 CASES = "tcp_retries or nothing_was_used or chosen or call_imports"
-TESTS = ["tests/unit/plugins/module_utils/test_sysctl_tunings.py", "tests/unit/plugins/modules/test_tunings_module.py"]
+TESTS = [
+    "tests/unit/plugins/module_utils/_tunings/test_sysctl_tunings.py",
+    "tests/unit/plugins/modules/test_tunings_module.py",
+]
 # the checks of all files, of which a new tuning has some
 NAMES = "generate roles rooms tuning_pages codes_files_ports links troubleshooting"
 CHECKS = [f"tests/unit/test_{name}.py" for name in NAMES.split()]

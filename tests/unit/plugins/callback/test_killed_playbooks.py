@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ansible-playbook is killed while it writes records, evidence and the state of a rollout.
 
-More kills, of a small program with the same code: tests/unit/plugins/plugin_utils/test_killed_writers.py.
+More kills, of a small program with the same code: tests/unit/plugins/plugin_utils/_records/test_killed_writers.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,271 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Slices of one run: united hosts, totals, result and waivers, whatever order and processes they come in."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import multiprocessing
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import evidence_samples as samples
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.choosing import Runs
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.slices import united
+from evidence_samples import row, run, waived, waiver
+from jsonschema import Draft202012Validator
+from places import SCHEMAS
+
+SCHEMA = SCHEMAS / "evidence-1.schema.json"
+FORMATS = {f"verify.{form}" for form in files.FORMATS}
+
+
+def part(verdicts: dict[str, str], waivers: Any = None, kind: str = "verify", **more: Any) -> dict[str, Any]:
+    """A slice with one row per host."""
+    results = {host: HostResult("ok", "", [row(verdict=verdict)]) for host, verdict in verdicts.items()}
+    return build(run(kind, **more), [*verdicts], results, waived([*verdicts], waivers))
+
+
+def stored(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "verify.json").read_text("utf-8"))
+    return found
+
+
+def test_slices_are_what_one_run_would_have_been() -> None:
+    whole = samples.site()
+    kept = {"schema", "run", "problems", "waivers"}
+    halves = []
+    for odd in (0, 1):
+        hosts = [host for number, host in enumerate(whole["hosts"]) if number % 2 == odd]
+        halves.append({**{key: whole[key] for key in kept}, "hosts": hosts})
+    made = united("verify", halves)
+    waivers = made.pop("waivers")
+    assert made == {key: value for key, value in whole.items() if key != "waivers"}
+    assert [one["state"] for one in waivers] == [one["state"] for one in whole["waivers"]]
+
+
+def test_times_and_result_are_those_of_all_slices() -> None:
+    first = part({"app2": "compliant"}, begun="2026-11-20T10:00:00Z", ended="2026-11-20T10:09:00Z")
+    second = part({"app1": "drifted"}, begun="2026-11-20T10:00:05Z", ended="2026-11-20T10:02:00Z", limit="app1")
+    made = united("verify", [first, second])
+    assert (made["run"]["begun"], made["run"]["ended"]) == ("2026-11-20T10:00:00Z", "2026-11-20T10:09:00Z")
+    assert made["run"]["limit"] is None and made["problems"] == []
+    assert made["result"] == "drift" and made["headline"] == "1 of 2 hosts is not compliant."
+    assert [host["host"] for host in made["hosts"]] == ["app1", "app2"]
+    Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(made)
+
+
+def test_it_is_unfinished_until_all_known_slices_have_ended() -> None:
+    first, running = part({"app1": "compliant"}), build(run(ended=None), ["app2"], {})
+    made = united("verify", [first, running])
+    assert made["run"]["ended"] is None and made["result"] == "unfinished"
+    assert made["totals"]["outcomes"]["not_reached"] == 1
+
+
+def test_the_later_slice_of_a_host_counts_and_a_sentence_says_so() -> None:
+    killed = build(run(ended=None), ["app1", "app2"], {})
+    again = part({"app1": "compliant", "app2": "drifted"}, begun="2026-11-20T11:00:00Z", ended="2026-11-20T11:01:00Z")
+    made = united("verify", [killed, again])
+    assert made["problems"] == ["in more than one slice, of which the last begun counts: app1, app2"]
+    assert made["result"] == "drift"  # nothing of the killed slice is left
+    assert made["run"]["begun"] == "2026-11-20T10:00:00Z"
+    partly = part({"app1": "compliant"}, begun="2026-11-20T11:00:00Z", ended="2026-11-20T11:01:00Z")
+    assert united("verify", [killed, partly])["result"] == "unfinished"
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"collection": "0.2.0"}, "the slices ran with different versions of the collection: 0.1.0, 0.2.0"),
+        ({"tags": ["rps"]}, "the slices ran with different tags; slices of one run have the same options"),
+    ],
+)
+def test_doubtful_parts_are_named(more: dict[str, Any], sentence: str) -> None:
+    assert united("verify", [part({"app1": "compliant"}), part({"app2": "compliant"}, **more)])["problems"] == [
+        sentence
+    ]
+
+
+def test_check_mode_beside_a_run_is_named() -> None:
+    parts = [part({"app1": "changed"}, kind="site"), part({"app2": "changed"}, kind="site", check=True)]
+    made = united("site", parts)
+    assert made["run"]["check"] is False
+    assert made["problems"] == ["the slices ran with and without check mode; slices of one run have the same options"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "state", "rows"),
+    [
+        ("drifted", "drifted", "applied", 2),
+        ("compliant", "drifted", "applied", 1),
+        ("compliant", "compliant", "needless", 2),
+        ("", "drifted", "applied", 1),
+        ("", "", "unused", 0),
+    ],
+)
+def test_waivers_are_united(first: str, second: str, state: str, rows: int) -> None:
+    value = [waiver(subject="hsi0", hosts="*")]
+    parts = []
+    for host, verdict in (("app1", first), ("app2", second)):
+        records = [row(verdict=verdict)] if verdict else []
+        parts.append(build(run(), [host], {host: HostResult("ok", "", records)}, waived([host], value)))
+    (one,) = united("verify", parts)["waivers"]
+    assert (one["state"], one["rows"]) == (state, rows)
+
+
+def test_different_waivers_stay_apart_and_mistakes_stand_once() -> None:
+    mistake = waiver(tuning="rsp")
+    parts = [
+        part({"app1": "compliant"}, [waiver(), mistake]),
+        part({"app2": "compliant"}, [waiver(owner="Grace Hopper"), mistake]),
+    ]
+    made = united("verify", parts)
+    assert [one["owner"] for one in made["waivers"]] == ["Ada Byron", "Grace Hopper"]
+    assert len(made["problems"]) == 1
+
+
+def test_a_folder_holds_the_slices_and_the_united_files(tmp_path: Path) -> None:
+    ours = slices.new_slice(tmp_path, "verify", "4711", "2026-11-20T10:00:00Z")
+    slices.write(build(run(ended=None), ["app1"], {}), ours)
+    folder = tmp_path / "verify" / "run-4711"
+    assert stored(folder)["result"] == "unfinished"
+    other = slices.new_slice(tmp_path, "verify", "4711", "2026-11-20T10:00:00Z")
+    slices.write(part({"app2": "compliant"}), other)
+    assert stored(folder)["result"] == "unfinished"
+    written = slices.write(part({"app1": "compliant"}), ours)
+    assert written.paths["html"] == str(folder / "verify.html")
+    assert stored(folder)["headline"] == "All 2 hosts are compliant."
+    assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK, files.SUMS}
+    assert {path.name for path in (folder / "slices").iterdir()} == {ours.path.name, other.path.name}
+
+
+def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -> None:
+    ours = slices.new_slice(tmp_path, "verify", "1", "2026-11-20T10:00:00Z")
+    for name, text in (
+        ("20260101T000000Z-a", json.dumps({"schema": "zpower.sap_tuning/evidence/9"})),
+        ("20260101T000000Z-b", "{"),
+        ("20260101T000000Z-c", json.dumps(part({"app9": "changed"}, kind="site"))),
+    ):
+        ours.path.with_name(f"{name}.json").write_text(text, "utf-8")
+    slices.write(part({"app1": "compliant"}), ours)
+    made = stored(ours.folder)
+    assert made["result"] == "unfinished" and [host["host"] for host in made["hosts"]] == ["app1"]
+    schema, json_file, kind = made["problems"]
+    assert "20260101T000000Z-a.json: schema is 'zpower.sap_tuning/evidence/9'; zpower.sap_tuning/evidence/1" in schema
+    assert json_file.endswith("-b.json is no JSON file")
+    assert kind.endswith("-c.json is left out: it is of site; only slices of verify belong there")
+
+
+NASTY = "a\x1b[31mb\x00\x0b\ufffe\u202e\ud800\n# c"
+
+
+def test_what_somebody_else_put_into_a_slice_reaches_no_terminal_and_no_ticket(tmp_path: Path) -> None:
+    one = slices.new_slice(tmp_path, "verify", "nightly", "2026-11-20T10:00:00Z")
+    document = part({"app1": "drifted"})
+    document["run"]["begun"], document["problems"] = NASTY, [NASTY]
+    one.path.write_text(json.dumps(document), "utf-8")
+    (one.path.parent / os.fsdecode(b"\xff\x1b.json")).write_text("no JSON", "utf-8")
+    made, written = slices.unite(one.folder, "verify")
+    assert len(made["problems"]) == 2 and all(map(str.isprintable, made["problems"]))
+    ticket = Path(written.paths["md"]).read_text("utf-8")
+    assert ticket.replace("\n", "").isprintable() and "\n# c" not in ticket
+
+
+def test_a_slice_with_a_number_that_no_format_can_hold_is_left_out(tmp_path: Path) -> None:
+    one = slices.new_slice(tmp_path, "verify", "nightly", "2026-11-20T10:00:00Z")
+    slices.write(part({"app1": "compliant"}), one)
+    document = part({"app2": "drifted"}, [waiver()])
+    document["waivers"][0]["days_left"] = 10**400
+    (one.path.parent / "z.json").write_text(json.dumps(document), "utf-8")
+    made = slices.unite(one.folder, "verify")[0]
+    assert [host["host"] for host in made["hosts"]] == ["app1"]
+    assert made["problems"][0].endswith("; a whole number belongs there") and made["result"] == "unfinished"
+
+
+def test_without_a_slice_there_is_nothing_to_unite(tmp_path: Path) -> None:
+    ours = slices.new_slice(tmp_path, "verify", "1", "2026-11-20T10:00:00Z")
+    with pytest.raises(ValueError, match="slices holds no slice of verify"):
+        slices.unite(ours.folder, "verify")
+    with pytest.raises(ValueError, match="run-2 has no slices"):
+        slices.unite(ours.folder.with_name("run-2"), "verify")
+    assert not ours.folder.with_name("run-2").exists()
+
+
+@pytest.mark.parametrize(("code", "said"), [(errno.ENOLCK, "refuses the lock"), (errno.EWOULDBLOCK, "for 0 s")])
+def test_without_the_lock_the_slice_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str
+) -> None:
+    def refuse(_handle: int, _operation: int) -> None:
+        raise OSError(code, "refused")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(slices, "PATIENCE_S", 0.0)
+    ours = slices.new_slice(tmp_path, "verify", "1", "2026-11-20T10:00:00Z")
+    with pytest.raises(slices.NotUnitedError, match=said):
+        slices.write(part({"app1": "compliant"}), ours)
+    assert not (ours.folder / "verify.json").exists()
+    if code == errno.EWOULDBLOCK:
+        with pytest.raises(slices.NotUnitedError, match=said):
+            slices.unite(ours.folder, "verify", by_hand=True)
+        monkeypatch.undo()
+    slices.unite(ours.folder, "verify", by_hand=True)
+    assert stored(ours.folder)["result"] == "compliant"
+
+
+def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "verify").mkdir()
+    (tmp_path / "verify" / "run-1").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="symbolic link"):
+        slices.new_slice(tmp_path, "verify", "1", "2026-11-20T10:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(None, ""), ("", ""), (4711, "4711"), ("4711-12", "4711-12"), ("week 5", None), (True, None)]
+)
+def test_the_name_of_a_run(value: object, name: str | None) -> None:
+    if name is None:
+        with pytest.raises(ValueError, match="zpower_run is "):
+            slices.run_name(value)
+    else:
+        assert slices.run_name(value) == name
+
+
+def run_slice(results: Path, number: int) -> None:
+    """What one process does, with a host of its own."""
+    host = f"app{number}"
+    ours = slices.new_slice(results, "verify", "7", "2026-11-20T10:00:00Z")
+    slices.write(build(run(ended=None), [host], {}), ours)
+    slices.write(part({host: "compliant"}), ours)
+
+
+def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=run_slice, args=(tmp_path, number)) for number in range(1, 9)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * len(processes)
+    assert stored(tmp_path / "verify" / "run-7")["headline"] == "All 8 hosts are compliant."
+
+
+def test_differences_find_united_runs_by_their_time(tmp_path: Path) -> None:
+    ours = slices.new_slice(tmp_path, "verify", "zz", "2026-11-20T10:00:00Z")
+    slices.write(part({"app1": "compliant"}), ours)
+    for begun in ("2026-11-19T10:00:00Z", "2026-11-21T10:00:00Z"):
+        files.write(part({"app1": "drifted"}, begun=begun, ended=begun), files.new_folder(tmp_path, "verify", begun))
+    (tmp_path / "verify" / "run-empty").mkdir()
+    runs = Runs(tmp_path, "verify", date(2026, 11, 22))
+    assert runs.names == ["20261121T100000Z", "run-zz", "20261119T100000Z"]
+    first, second = runs.pair("previous", "latest")
+    assert (first.name, second.name) == ("run-zz", "20261121T100000Z")
+    assert runs.find("from", "2026-11-20").name == runs.find("from", "run-zz").name == "run-zz"
+    assert [found.name for found in runs.pair("previous", "run-zz")] == ["20261119T100000Z", "run-zz"]

@@ -1,0 +1,169 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table at the end of a run, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evidence_samples as samples
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, table, values
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
+from evidence_samples import row, run, waived, waiver
+from places import CHECKOUT
+
+
+def texts(made: dict[str, Any], verbose: bool = False) -> list[str]:
+    return [line.text for line in table.lines(made, verbose)]
+
+
+def test_every_verdict_has_its_place() -> None:
+    assert sorted(table.ORDER) == sorted(VERDICTS)
+    assert table.ORDER[:3] == document.failing("verify", True)
+
+
+def test_failing_rows_first_reasons_once_totals_last() -> None:
+    lines = table.lines(samples.site())
+    assert [line.tone for line in lines[:12]] == [
+        "",
+        *("failed", "unreachable", "unreachable", "not_reached", "drifted", "drifted", "drifted", "drifted"),
+        *("pending_restart", "unsupported", "waived"),
+    ]
+    words = [line.text for line in lines]
+    assert words.count(f"app9, app11: {samples.LOST}") == 1
+    assert words.count("app1, app2, app3: hsi0 rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff)") == 1
+    assert (
+        "app4: eth0 rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff); waived by Ada Byron until 2026-12-10: replaced in"
+        " January" in words
+    )
+    assert words[-2] == "30 compliant and 8 not applicable rows are not shown; -v shows them"
+    assert words[-1] == (
+        "12 hosts: 8 ok, 1 failed, 2 unreachable, 1 not reached. 45 rows: 4 drifted, 1 pending restart, 1 unsupported,"
+        " 1 waived, 30 compliant, 8 not applicable."
+    )
+
+
+def test_columns_are_aligned() -> None:
+    made = build(
+        run(), ["app1", "a"], {"app1": HostResult("ok", "", [row(verdict="drifted")]), "a": HostResult("skipped")}
+    )
+    assert texts(made)[:3] == [
+        "host  tuning  subject  running   stored         next boot  verdict",
+        "a     -       -        -         -              -          skipped",
+        "app1  rps     hsi0     0 → ffff  rps_cpus=ffff  ffff       drifted",
+    ]
+
+
+def of_page() -> dict[str, Any]:
+    """The run of docs/evidence.md: 300 hosts, of which 297 have drifted alike."""
+    hosts = [f"app{number}" for number in range(1, 301)]
+    place = {"before": {"running": {"rx-0": "0"}, "stored": None, "next_boot": {"rps_cpus": "0"}}}
+    place["after"] = {"running": {"rx-0": "3"}, "stored": {"udev rule": "rps_cpus=3"}, "next_boot": {"rps_cpus": "3"}}
+    reason = "hsi0 rx-0: off (mask 0), wanted CPUs 0-1 (mask 3)"
+    other = row("smc_r", "all", "not_applicable")
+    drift = [row(verdict="drifted", reason=reason, **place), row(subject="eth0"), other]
+    results = {name: HostResult("ok", "", drift) for name in hosts}
+    results["app9"] = HostResult("unreachable", "Connection timed out")
+    eth0 = row(subject="eth0", verdict="drifted", reason=reason.replace("hsi0", "eth0"), **place)
+    results["app4"] = HostResult("ok", "", [row(), eth0, other])
+    base = {"wanted": {"state": "observe"}, "before": {"running": {"vm.max_map_count": "65530"}}}
+    base["after"] = base["before"]
+    said = "only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647 (SAP Note 900929)"
+    seen = row("system_base", "vm.max_map_count", "observed", reason=said, **base)
+    results["app7"] = HostResult("ok", "", [row(), row(subject="eth0"), seen, other])
+    accepted = waiver(hosts=["app4"], until="2027-01-31", reason="the card is replaced in January")
+    return build(run(), hosts, results, waived(hosts, [accepted]))
+
+
+def test_the_page_shows_what_the_program_prints() -> None:
+    page = (CHECKOUT / "docs" / "evidence.md").read_text("utf-8")
+    shown = page.partition("```\nTUNINGS ***")[2].partition("```")[0].splitlines()[1:-2]
+    assert shown == texts(of_page())
+
+
+def test_equal_rows_of_many_hosts_stand_once_and_of_few_hosts_each_by_itself() -> None:
+    for count in (6, 7, 300):
+        results = {f"app{n}": HostResult("ok", "", [row(verdict="drifted")]) for n in range(1, count + 1)}
+        results |= {f"lost{n}": HostResult("unreachable", "gone") for n in range(1, count + 1)}
+        lines = table.lines(build(run(), results, results))
+        rows = [line.text for line in lines if line.tone in ("drifted", "unreachable") and ":" not in line.text]
+        if count == 6:
+            assert len(rows) == 12 and rows[6].startswith("app1   rps")
+        else:
+            more = count - 3
+            assert [text.partition("  ")[0] for text in rows] == [
+                f"lost1, lost2, lost3 and {more} more",
+                f"app1, app2, app3 and {more} more",
+            ]
+
+
+def test_verbose_shows_every_row_and_its_remarks() -> None:
+    made = build(run(), ["app1"], {"app1": HostResult("ok", "", [row(remarks=["be careful"])])})
+    assert texts(made) == ["1 compliant row is not shown; -v shows them", "1 host: 1 ok. 1 row: 1 compliant."]
+    assert texts(made, verbose=True)[1:] == [
+        "app1  rps     hsi0     ffff     rps_cpus=ffff  ffff       compliant",
+        "app1: rps hsi0: be careful",
+        "1 host: 1 ok. 1 row: 1 compliant.",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "words"), [("rollback", "nothing to take back"), ("verify", "no tuning was checked")])
+def test_hosts_without_rows_are_named(kind: str, words: str) -> None:
+    made = build(run(kind), ["app1", "app2"], {name: HostResult("ok") for name in ("app1", "app2")})
+    assert texts(made) == [f"app1, app2: {words}", "2 hosts: 2 ok. 0 rows."]
+
+
+def test_tunings_that_were_never_used_are_named_once_with_their_hosts() -> None:
+    rows = [row("smc_r", "all", reason="nothing to take back: the journal is empty"), row("rps", "all")]
+    results = {name: HostResult("ok", "", rows) for name in ("app1", "app2")}
+    results["app3"] = HostResult("ok", "", [row("rps", "hsi0", "changed")])
+    words = texts(build(run("site"), results, results))
+    assert "app1, app2: nothing to take back of rps, smc_r" in words
+    assert words[-1] == "3 hosts: 3 ok. 5 rows: 1 changed, 4 compliant."
+    words = texts(build(run("rollback"), results, results))
+    assert "app1, app2: nothing to take back" in words
+    assert words[-1] == "3 hosts: 3 ok. 1 row: 1 changed.", "nothing was done for the others"
+
+
+def test_an_empty_play_and_an_unfinished_run() -> None:
+    assert texts(build(run(), [], {})) == ["0 hosts. 0 rows."]
+    assert texts(build(run(ended=None), ["app1"], {}))[-1] == "Unfinished. 1 host: 1 not reached. 0 rows."
+
+
+def test_mistakes_and_expired_waivers_have_a_tone() -> None:
+    known = waived(["app1"], [waiver(hosts="*", until="2026-11-01"), waiver(owner=None)])
+    made = build(run(), ["app1"], {"app1": HostResult("ok", "", [row(subject="eth0", verdict="drifted")])}, known)
+    tones = [(line.tone, line.text[:30]) for line in table.lines(made)][-4:-1]
+    assert tones == [
+        ("", "app1: eth0 rx-0: off (mask 0),"),
+        ("failed", "zpower_waivers, entry 2: owner"),
+        ("drifted", "waiver of Ada Byron for rps et"),
+    ]
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_hostile_texts_stay_on_their_line(verbose: bool) -> None:
+    for text in texts(samples.hostile(), verbose):
+        assert text.isprintable() and len(text) <= table.LONGEST_NOTE
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "cell"),
+    [
+        (None, None, "-"),
+        ({}, {}, "-"),
+        ("", "", "empty"),
+        ({"rx-0": "3", "rx-1": "3"}, {"rx-0": "3", "rx-1": "3"}, "3"),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 2}, "a=1, b=2"),
+        ({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "c": 3}, "3 values"),
+        ("0", "3", "0 → 3"),
+        (None, {"a": 0}, "- → 0"),
+        ({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 4, "c": 3}, "b: 2 → 4"),
+        ({"a": 1, "b": 2, "c": 3, "d": 4}, {}, "a: 1 → -, b: 2 → -, 2 more"),
+        (True, False, "yes → no"),
+    ],
+)
+def test_cells(before: object, after: object, cell: str) -> None:
+    assert values.arrow(before, after) == cell

@@ -1,0 +1,266 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The outcome of an experiment: the winner, or why there is none, and its progress."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import experiments
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.summary import WHY
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import outcomes
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
+from experiments import make_plan, make_records, make_tunings
+from jsonschema import Draft202012Validator
+from places import SCHEMAS
+from scipy import stats
+
+NOTHING = {"all": 0.0}
+BETTER = {"all": -0.05, "every-2": -0.12, "every-4": -0.25}
+
+
+def report(plan: dict[str, Any], effects: dict[str, float], done: Any = None, spoil: Any = None) -> dict[str, Any]:
+    """The report of an experiment with these true effects."""
+    records = list(make_records(plan, effects, done))
+    for record in records:
+        if spoil is not None:
+            spoil(record)
+    loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
+    return compare_change(loaded)
+
+
+def outcome(*arguments: Any, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = report(*arguments, **more)["experiment"]
+    return found
+
+
+def rows(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in found["levels"]}
+
+
+def test_the_best_level_wins() -> None:
+    found = outcome(make_plan(), BETTER)
+    assert found["winner"] == "every-4"
+    assert found["reason"].startswith("every-4 is better than off: 32.9 to 34.8 % better")
+    assert "do not distinguish it from" not in found["reason"]
+    levels = rows(found)
+    assert levels["every-4"]["ratio"] == pytest.approx(1 / 0.75, rel=0.02)
+    assert levels["every-4"]["low"] < levels["every-4"]["ratio"] < levels["every-4"]["high"]
+    assert levels["every-2"]["candidate"] and levels["every-2"]["ratio"] == pytest.approx(1 / 0.88, rel=0.02)
+    assert levels["off"]["baseline"] and levels["off"]["comparisons"] == 0 and levels["off"]["ratio"] is None
+    assert found["progress"]["complete"] and found["progress"]["done"] == found["progress"]["steps"] == 32
+
+
+def test_the_whole_report_says_improved_where_a_level_won_though_another_is_worse() -> None:
+    whole = report(make_plan(), {"all": 0.30, "every-4": -0.20})
+    assert (whole["verdict"], whole["experiment"]["winner"]) == ("IMPROVED", "every-4")
+    assert rows(whole["experiment"])["all"]["verdicts"] == {"REGRESSED": 2}
+
+
+@pytest.mark.parametrize("effects", [{}, {"all": -0.02, "every-2": 0.01}, {"all": 0.3, "every-2": 0.2, "every-4": 0.1}])
+def test_nothing_is_better_so_nothing_wins(effects: dict[str, float]) -> None:
+    found = outcome(make_plan(), effects)
+    assert found["winner"] is None
+    assert found["reason"].startswith("No level is surely better than off")
+
+
+def busy(record: dict[str, Any]) -> None:
+    """30 % of the client's CPU time went to other work."""
+    record["idle"]["client"] = factory.cpu(1.0, 2, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [(None, "the rounds differ too much to tell"), (busy, "these hosts were too busy to tell")],
+)
+@pytest.mark.parametrize(
+    ("session", "left"),
+    [({}, " Nothing was changed."), ({"failures": {"app2": "rollback failed"}}, ""), ({"ended": None}, "")],
+)
+def test_undecided_says_why_and_that_nothing_was_changed_if_that_is_known(
+    spoil: Any, why: str, session: dict[str, Any], left: str
+) -> None:
+    plan = make_plan()
+    plan["sessions"][0].update(session)
+    records = list(make_records(plan, {"every-4": 0.2}, noise=0.1))
+    for record in records:
+        if spoil is not None:
+            spoil(record)
+    found = compare_change(replace(factory.load(records, make_tunings(plan)), experiment=plan))
+    assert found["verdict"] == "INCONCLUSIVE"
+    assert found["headline"] == found["experiment"]["reason"] == f"Undecided: {why}.{left}"
+    assert len(found["next_steps"]) == 1
+
+
+def test_the_page_on_reports_quotes_the_headline_of_busy_hosts() -> None:
+    page = (SCHEMAS.parent / "reading_a_report.md").read_text("utf-8")
+    assert f"*Undecided: {WHY['busy']}. Nothing was changed.*" in page
+
+
+def test_two_levels_that_cannot_be_told_apart_are_named() -> None:
+    found = outcome(make_plan(), {"every-2": -0.200, "every-4": -0.201})
+    assert found["winner"] in ("every-2", "every-4")
+    other = {"every-2": "every-4", "every-4": "every-2"}[found["winner"]]
+    assert found["reason"].endswith(f"these data do not distinguish it from {other}.")
+
+
+def test_another_baseline_turns_the_question() -> None:
+    found = outcome(make_plan(baseline="every-4"), BETTER)
+    assert found["winner"] is None
+    assert rows(found)["off"]["verdicts"] == {"REGRESSED": 2}
+
+
+def test_a_guard_keeps_a_level_from_winning() -> None:
+    def retransmits(record: dict[str, Any]) -> None:
+        if record["phase"] == "every-4":
+            for run in record["runs"]:
+                run["net"]["client"]["retransmits"] = 50
+
+    found = outcome(make_plan(), BETTER, spoil=retransmits)
+    assert found["winner"] == "every-2"
+    assert any("retransmit" in sentence for sentence in rows(found)["every-4"]["guards"])
+    assert not rows(found)["every-4"]["candidate"]
+
+
+def test_one_failed_run_keeps_no_level_from_winning() -> None:
+    def fails(record: dict[str, Any]) -> None:
+        if record["phase"] == "every-4" and record["round"] == 2:
+            run = record["runs"][-1]
+            run.update(ok=False, error="connection reset", metrics={})
+
+    found = outcome(make_plan(), BETTER, spoil=fails)
+    assert found["winner"] == "every-4"
+    assert rows(found)["every-4"]["guards"] == []
+
+
+def test_a_level_that_helps_one_host_and_harms_the_other_does_not_win() -> None:
+    def harm(record: dict[str, Any]) -> None:
+        if record["phase"] == "every-4" and record["host"] == "app2" and not record["workload"]["control"]:
+            for run in record["runs"]:
+                run["metrics"]["av2_us"] *= 2
+
+    found = outcome(make_plan(), {"every-4": -0.25}, spoil=harm)
+    assert found["winner"] is None
+    assert rows(found)["every-4"]["verdicts"] == {"IMPROVED": 1, "REGRESSED": 1}
+
+
+def test_before_the_last_step_nothing_wins_and_it_says_how_far_it_came() -> None:
+    plan = make_plan(rounds=10)
+    found = outcome(plan, BETTER, steps(plan)[:34])
+    assert found["winner"] is None
+    assert found["reason"] == (
+        "The experiment is not complete (app1 34, app2 34): the same command resumes it; at most 40 steps are planned."
+    )
+    assert rows(found)["every-4"]["candidate"], "the data would do, but whoever looks every day finds something"
+    assert found["progress"]["done"] == 34 and not found["progress"]["complete"]
+
+
+def test_a_host_without_any_record_is_behind() -> None:
+    plan = make_plan()
+    plan["sessions"][0]["hosts"] = ["app1", "app2", "app3"]
+    found = outcome(plan, BETTER)
+    assert found["winner"] is None and "(app3 0)" in found["reason"]
+    assert {"host": "app3", "done": 0, "steps": 32, "measures": False} in found["progress"]["hosts"]
+
+
+def test_nothing_measured_at_all() -> None:
+    found = outcome(make_plan(), {}, [])
+    assert found["winner"] is None and found["progress"]["done"] == 0
+    assert all(row["ratio"] is None for row in found["levels"])
+    assert {row["verdict"] for row in found["levels"] if not row["baseline"]} == {"NO DATA"}
+    assert found["confidence_pct"] is None
+
+
+def test_the_level_of_a_look_is_shared_by_the_levels_that_are_compared() -> None:
+    found = report(make_plan(), BETTER)
+    assert found["experiment"]["confidence_pct"] == pytest.approx(100.0 - 0.4 / 3, abs=1e-3)
+    assert [entry["contrast"] for entry in found["comparisons"] if not entry["control"]] == [
+        name for name in ("all", "every-2", "every-4") for _host in experiments.HOSTS
+    ]
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 12, 40, 64])
+def test_with_the_rounds_that_are_asked_for_a_winner_is_possible_and_with_fewer_not(levels: int) -> None:
+    many = {"name": "rps", "levels": [experiments.level(f"n{number}", number) for number in range(1, levels + 1)]}
+    rounds = outcomes.rounds_for(make_plan(many))
+
+    def possible(look: looks.Look) -> bool:
+        apart = stats.mannwhitneyu(range(look.rounds), range(look.rounds, 2 * look.rounds), method="exact")
+        return bool(apart.pvalue <= look.change / (levels - 1))
+
+    assert next(look.rounds for look in looks.LOOKS if possible(look)) == rounds
+
+
+def test_a_level_that_is_worse_on_one_of_many_hosts_does_not_win() -> None:
+    def row(host: str | None, word: str) -> dict[str, Any]:
+        figures = {
+            "ratio": 1.2,
+            "low": 1.1,
+            "high": 1.3,
+            "confidence_pct": 99.9,
+            "reason": "20.0 % better.",
+            "guards": [],
+        }
+        return {"contrast": "all", "host": host, "verdict": word, **figures}
+
+    plan = make_plan()
+    loaded = factory.load(make_records(plan, {}), make_tunings(plan))
+
+    def found(*words: str) -> dict[str, Any]:
+        rows = [row(None, "IMPROVED"), *(row(f"app{at}", word) for at, word in enumerate(words))]
+        return outcomes.outcome(plan, rows, [], loaded.records, loaded.tunings)
+
+    assert found("IMPROVED", "UNCHANGED")["winner"] == "all"
+    assert found("IMPROVED", "REGRESSED")["winner"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "decided"),
+    [
+        (("IMPROVED", "REGRESSED", "UNCHANGED"), True),
+        (("IMPROVED", "NOT COMPARABLE", "NO DATA"), True),
+        (("IMPROVED", "INCONCLUSIVE", "UNCHANGED"), False),
+        (("IMPROVED",), True),
+    ],
+)
+def test_an_experiment_is_decided_with_the_first_row_of_every_level(words: tuple[str, ...], decided: bool) -> None:
+    rows = [
+        {"contrast": name, "verdict": word} for name, word in zip(("all", "every-2", "every-4"), words, strict=False)
+    ]
+    rows += [{"contrast": "all", "verdict": "INCONCLUSIVE"}]
+    assert outcomes.decided(make_plan(), rows) is decided
+
+
+def test_an_experiment_that_stopped_is_complete_with_the_rounds_so_far() -> None:
+    plan = {**make_plan(most=16), "stopped": 8}
+    found = outcome(plan, BETTER)
+    assert found["progress"]["complete"] and found["winner"] == "every-4"
+    assert (found["rounds"], found["progress"]["steps"]) == (8, 32)
+    assert sum(len(block) for block in found["order"]) == 32
+    assert not outcome({**plan, "stopped": None}, BETTER, steps(plan))["progress"]["complete"]
+
+
+def test_false_winners_are_rare_although_there_are_many_levels() -> None:
+    plan = make_plan()
+    won = 0
+    for seed in range(40):
+        records = list(make_records({**plan, "order": make_plan(seed=seed)["order"]}, {}, noise=0.05 + seed / 1e6))
+        loaded = replace(factory.load(records, make_tunings(plan)), experiment=plan)
+        won += compare_change(loaded)["experiment"]["winner"] is not None
+    assert won <= 2
+
+
+@pytest.mark.parametrize("done", [None, 3])
+def test_the_section_is_as_the_schema_of_the_report_says(done: int | None) -> None:
+    schema = json.loads((SCHEMAS / "report-1.schema.json").read_text(encoding="utf-8"))
+    section = {**schema["properties"]["experiment"], "$defs": schema["$defs"]}
+    plan = make_plan()
+    found = outcome(plan, BETTER, None if done is None else steps(plan)[:done])
+    Draft202012Validator(section).validate(found)
+    assert not Draft202012Validator(section).is_valid({**found, "seed": "x"})

@@ -1,0 +1,316 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of an experiment: what a user may write, the crossed cells, the order, and a plan that comes from a file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import experiments
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans as planning
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import read_factors
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
+from experiments import KNOWN, POLARIZATION, RPS, level, make_plan
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from places import SCHEMAS
+
+
+def cells(*factors: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {cell["name"]: cell for cell in make_plan(*factors)["cells"]}
+
+
+def test_one_factor_has_its_levels_for_cells_and_the_first_for_its_baseline() -> None:
+    plan = make_plan()
+    assert [cell["name"] for cell in plan["cells"]] == ["off", "all", "every-2", "every-4"]
+    assert plan["baseline"] == "off"
+    assert plan["cells"][3]["vars"] == {"rps_state": "present", "rps_every": 4}
+    assert plan["cells"][3]["set"] == ["rps"]
+
+
+def test_two_factors_are_fully_crossed() -> None:
+    crossed = cells(POLARIZATION, RPS)
+    assert list(crossed) == [
+        f"{one}.{two}" for one in ("found", "vertical") for two in ("off", "all", "every-2", "every-4")
+    ]
+    both = crossed["vertical.every-2"]
+    assert both["levels"] == {"polarization": "vertical", "rps": "every-2"}
+    assert both["vars"] == {"cpu_polarization_mode": "vertical", "rps_state": "present", "rps_every": 2}
+    assert (both["set"], both["found"]) == (["cpu_polarization", "rps"], [])
+
+
+def test_a_level_as_found_takes_its_tuning_back_and_is_looked_at_with_the_variables_of_another() -> None:
+    cell = cells(POLARIZATION, RPS)["found.all"]
+    assert (cell["set"], cell["found"]) == (["rps"], ["cpu_polarization"])
+    assert cell["vars"] == {"rps_state": "present", "rps_every": 1}
+    assert cell["probe"] == {"cpu_polarization_mode": "vertical"}
+
+
+def test_blocks_end_at_the_looks_and_are_random_inside() -> None:
+    order = make_plan(rounds=6, most=16)["order"]
+    assert [len(block) for block in order] == [24, 8, 8, 8, 16]
+    assert [set(Counter(block).values()) for block in order] == [{6}, {2}, {2}, {2}, {4}]
+    firsts = [block[:4] for block in (make_plan(seed=seed)["order"][0] for seed in range(20))]
+    assert any(len(set(names)) < 4 for names in firsts), "a level may follow itself"
+    assert order == list(map(list, make_plan(rounds=6, most=16, seed=make_plan()["seed"])["order"]))
+
+
+def test_the_order_is_that_of_the_looks() -> None:
+    plan = make_plan(rounds=6, most=12, seed=7)
+    assert [name for block in plan["order"] for name in block] == looks.order(
+        "7", 12, ["off", "all", "every-2", "every-4"]
+    )
+
+
+def test_the_seed_is_recorded_and_gives_the_same_order_again() -> None:
+    plan = make_plan(seed=7)
+    assert plan["seed"] == 7
+    assert make_plan(seed=7)["order"] == plan["order"] != make_plan(seed=8)["order"]
+    assert make_plan()["order"] == make_plan()["order"]
+
+
+@given(seed=st.integers(0, 2**32), rounds=st.integers(1, 40))
+def test_blocks_are_whole_whatever_the_seed(seed: int, rounds: int) -> None:
+    plan = make_plan(rounds=rounds, seed=seed)
+    assert all(len(set(Counter(block).values())) == 1 for block in plan["order"])
+    assert set(planning.steps(plan)) == {
+        (name, number) for name in ("all", "every-2", "every-4", "off") for number in range(1, rounds + 1)
+    }
+    assert len(planning.steps(plan)) == 4 * rounds
+
+
+def earlier(rounds: int) -> dict[str, Any]:
+    """A plan as earlier versions wrote it: each block has each cell once, and their number is fixed."""
+    plan = make_plan(rounds=rounds)
+    chance = random.Random(5)
+    plan["order"] = [chance.sample(["off", "all", "every-2", "every-4"], 4) for _block in range(rounds)]
+    return {
+        name: value for name, value in plan.items() if name not in ("max_rounds", "max_minutes", "stopped", "continued")
+    }
+
+
+def test_a_plan_of_an_earlier_version_is_sound_and_its_steps_are_the_same() -> None:
+    old = earlier(7)
+    assert planning.validate(old, experiments.CHANGE) is None
+    plan = planning.filled(old)
+    assert planning.steps(plan) == [(name, block) for block, names in enumerate(old["order"], 1) for name in names]
+    Draft202012Validator(json.loads((SCHEMAS / "experiment-1.schema.json").read_text())).validate(old)
+
+
+def test_more_rounds_follow_those_of_the_plan() -> None:
+    for there in (make_plan(rounds=6, most=8), make_plan(rounds=6, most=7), planning.filled(earlier(6))):
+        wanted = make_plan(rounds=6, most=16)
+        grown = planning.with_budget(there, wanted, ())
+        begin = planning.steps(there)
+        assert planning.steps(grown)[: len(begin)] == begin
+        assert sorted(planning.steps(grown)) == sorted(planning.steps(wanted))
+        assert planning.validate(grown, experiments.CHANGE) is None
+        assert planning.with_budget(grown, there, ())["order"] == grown["order"], "a plan never becomes shorter"
+    assert planning.with_budget(make_plan(rounds=6, most=8), wanted, ())["order"] == wanted["order"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hosts", "stopped"),
+    [
+        ({"most": 16, "minutes": 30}, (), 8),
+        ({"most": 12, "minutes": 20}, (), 8),
+        ({"most": 24, "minutes": 30}, (), None),
+        ({"most": 16, "minutes": 31}, (), None),
+        ({"most": 16, "minutes": 0}, (), None),
+        ({"most": 16, "minutes": 30}, ("app1", "app3"), None),
+        ({"most": 16, "minutes": 30}, ("app1",), 8),
+    ],
+)
+def test_a_larger_budget_or_a_new_host_opens_a_plan_that_has_stopped(
+    asked: dict[str, Any], hosts: tuple[str, ...], stopped: int | None
+) -> None:
+    there = {**make_plan(most=16, minutes=30), "stopped": 8}
+    assert planning.with_budget(there, make_plan(**asked), hosts)["stopped"] == stopped
+
+
+def test_the_steps_that_are_left_come_in_parts_that_end_at_the_looks() -> None:
+    plan = make_plan(rounds=7, most=12)
+    found = planning.parts(plan, planning.steps(plan))
+    assert [(rounds, len(inside)) for rounds, inside in found] == [(8, 32), (10, 8), (12, 8)]
+    assert [step for _rounds, inside in found for step in inside] == planning.steps(plan)
+    assert [rounds for rounds, _inside in planning.parts(plan, planning.steps(plan)[40:])] == [12]
+    assert [rounds for rounds, _inside in planning.parts({**plan, "stopped": 8}, planning.steps(plan)[:32])] == [8]
+    short = make_plan(rounds=3)
+    assert [rounds for rounds, _inside in planning.parts(short, planning.steps(short))] == [3]
+
+
+def test_the_rounds_that_all_hosts_have_finished() -> None:
+    plan = make_plan(rounds=6, most=8)
+    order = planning.steps(plan)
+    assert planning.rounds_done(plan, {"app1": order, "app2": order[:24]}) == 6
+    assert planning.rounds_done(plan, {"app1": order, "app2": order[:23]}) == 5
+    assert planning.rounds_done(plan, {"app1": order}) == 8
+    assert planning.rounds_done(plan, {"app1": []}) == 0
+
+
+def test_another_baseline() -> None:
+    assert make_plan(baseline="all")["baseline"] == "all"
+    with pytest.raises(ValueError, match="baseline is 'every-3'; it has to be one of off, all, every-2, every-4"):
+        make_plan(baseline="every-3")
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(RPS), **changes}
+
+
+ON_OFF = [level("on", 1), level("off", 1, "off")]
+
+
+@pytest.mark.parametrize(
+    ("factors", "sentence"),
+    [
+        ([], "factors is empty"),
+        (None, "factors is empty"),
+        (["rps"], "factors\\[0\\] is 'rps'; a mapping of levels, name belongs there"),
+        ([changed(levls=[])], "factors\\[0\\] has levls, which means nothing there; it takes levels, name"),
+        ([changed(name="a b")], "factors\\[0\\].name is 'a b'; it has to begin with"),
+        ([changed(levels=[level("all", 1)])], "factor rps needs a list of at least two levels"),
+        ([changed(levels=[level("all", 1), level("all", 2)])], "factor rps: the name all is used twice"),
+        ([changed(levels=[{"name": False}])], "needs a list of at least two levels"),
+        ([changed(levels=[level(False, 1), level("a", 2)])], "YAML takes on, off, yes and no for true and false"),
+        ([changed(levels=[level("a", 1), {"name": "b"}])], "level b .* needs either vars, .*, or found: true"),
+        ([changed(levels=[level("a", 1), {**level("b", 2), "found": True}])], "needs either vars"),
+        ([changed(levels=[level("a", 1), {"name": "b", "vars": ["rps_every"]}])], "a mapping of variables"),
+        (
+            [changed(levels=[level("a", 1), {"name": "b", "vars": {"rps_every": 2}}])],
+            "rps_state is set in one of the levels",
+        ),
+        ([changed(levels=[level("a", 1), level("b", 1)])], "the levels a and b set the same values"),
+        ([changed(levels=[level("a", 1), level("b", 1, "restored")])], "write found: true in place"),
+        (
+            [changed(levels=[{"name": "a", "found": True}, {"name": "b", "found": True}])],
+            "more than one level with found: true",
+        ),
+        (
+            [changed(levels=[{"name": name, "vars": {"rps_evry": value}} for name, value in (("a", 1), ("b", 2))])],
+            "sets rps_evry, and there is no such variable; did you mean rps_every?",
+        ),
+        (
+            [
+                changed(
+                    levels=[{"name": name, "vars": {"measure_bytes": value}} for name, value in (("a", 1), ("b", 2))]
+                )
+            ],
+            "sets measure_bytes, which is no variable of a tuning: it takes those of the roles cpu_polarization, rps",
+        ),
+        ([RPS, changed(levels=ON_OFF)], "factors: the name rps is used twice"),
+        ([RPS, changed(name="again", levels=ON_OFF)], "the factors rps and again both set rps_every"),
+        (
+            [
+                changed(levels=[{"name": "found", "found": True}, {"name": "two", "vars": {"rps_every": 2}}]),
+                {"name": "cpus", "levels": [{"name": n, "vars": {"rps_cpus": n}} for n in ("all", "0-3")]},
+            ],
+            "factor rps has a level with found: true, and the factors rps and cpus both set the tuning rps",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(factors: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_factors(factors, KNOWN)
+    assert "\n" not in str(caught.value)
+
+
+def test_names_of_combinations_must_not_meet() -> None:
+    def factor(name: str, *levels: str) -> dict[str, Any]:
+        variable = {"one": "rps_cpus", "two": "rps_every"}[name]
+        return {"name": name, "levels": [{"name": level, "vars": {variable: level}} for level in levels]}
+
+    with pytest.raises(ValueError, match="two combinations of levels would both be called a.b.c"):
+        make_plan(factor("one", "a", "a.b"), factor("two", "b.c", "c"))
+
+
+def test_too_many_combinations_and_rounds_are_refused() -> None:
+    many = {"name": "rps", "levels": [level(f"n{number}", number) for number in range(1, 70)]}
+    with pytest.raises(ValueError, match="69 combinations of levels; more than 64"):
+        make_plan(many)
+    with pytest.raises(ValueError, match="rounds is 0; it has to lie between 1 and 1000"):
+        make_plan(rounds=0)
+    with pytest.raises(ValueError, match=r"max_rounds is 5; it has to lie between rounds \(6\) and 1000"):
+        make_plan(rounds=6, most=5)
+    with pytest.raises(ValueError, match="max_minutes is -1; it takes minutes, or 0 for no limit"):
+        make_plan(minutes=-1)
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        ({"seed": 1}, "its seed was "),
+        ({"baseline": "all"}, "its baseline was off, and is all now"),
+    ],
+)
+def test_a_plan_that_differs_is_told(other: dict[str, Any], name: str) -> None:
+    told = planning.different(make_plan(), make_plan(**other))
+    assert told is not None and told.startswith(name)
+    assert planning.different(make_plan(), make_plan(POLARIZATION)) is not None
+    assert planning.different(make_plan(), make_plan()) is None
+
+
+def test_a_step_is_done_with_its_tunings_file_and_its_measurement() -> None:
+    steps = [("off", 1), ("all", 1), ("every-2", 1), ("off", 9)]
+    tuned = [{"host": host, "phase": phase, "round": number} for host in experiments.HOSTS for phase, number in steps]
+    measured = [SimpleNamespace(host="app1", phase=phase, number=number) for phase, number in steps[:2]]
+    found = planning.finished(make_plan(rounds=1), measured, tuned, [*experiments.HOSTS, "app3"])
+    assert found == {"app1": {*steps[:2]}, "app2": {*steps[:3]}, "app3": set()}, "app2 is only tuned"
+
+
+def test_a_plan_from_a_file_is_sound_or_told_why_not() -> None:
+    plan = json.loads(json.dumps(make_plan(POLARIZATION, RPS)))
+    assert planning.validate(plan, experiments.CHANGE) is None
+    assert "belongs to the change" in str(planning.validate(plan, "other"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda plan: plan.update(schema="x"),
+        lambda plan: plan["cells"][1]["vars"].update(rps_every=9),
+        lambda plan: plan["order"][0].append("all"),
+        lambda plan: plan["order"].pop(),
+        lambda plan: plan["order"][0].pop(),
+        lambda plan: plan.update(order=[]),
+        lambda plan: plan.update(max_rounds=9),
+        lambda plan: plan.update(max_rounds=None),
+        lambda plan: plan.update(max_minutes=float("nan")),
+        lambda plan: plan.update(stopped=0),
+        lambda plan: plan.update(stopped=9),
+        lambda plan: plan.update(stopped="8"),
+        lambda plan: plan.update(continued=[0]),
+        lambda plan: plan.update(continued=5),
+        lambda plan: plan.update(order=5),
+        lambda plan: plan.update(rounds=10**9),
+        lambda plan: plan.update(seed=None, order=None),
+        lambda plan: plan["factors"][0].pop("levels"),
+        lambda plan: plan["factors"].clear(),
+        lambda plan: plan["sessions"].append({}),
+        lambda plan: plan["sessions"][0].update(hosts=[1]),
+        lambda plan: plan.update(baseline="nobody"),
+        lambda plan: plan["factors"][0]["levels"][0].update(name="<b>"),
+    ],
+)
+def test_a_spoilt_plan_is_never_used(spoil: Any) -> None:
+    plan = json.loads(json.dumps(make_plan()))
+    spoil(plan)
+    assert planning.validate(plan, experiments.CHANGE) is not None
+    assert planning.validate([plan], experiments.CHANGE) is not None
+
+
+@pytest.mark.parametrize("factors", [(RPS,), (POLARIZATION, RPS)])
+def test_a_plan_is_as_its_schema_says(factors: tuple[dict[str, Any], ...]) -> None:
+    schema = json.loads((SCHEMAS / "experiment-1.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    plan = make_plan(*factors)
+    Draft202012Validator(schema).validate(plan)
+    del plan["sessions"][0]["ended"]
+    assert not Draft202012Validator(schema).is_valid(plan)

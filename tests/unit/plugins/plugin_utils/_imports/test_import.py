@@ -1,0 +1,496 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows of figures that were measured elsewhere, and the records that they become."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import (
+    RowsError,
+    from_csv,
+    from_file,
+    from_list,
+    from_yaml,
+)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import Kpi, add, cpu_sum, kpi
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import validate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from places import SCHEMAS
+
+SCHEMA = SCHEMAS / "measurement-1.schema.json"
+VALIDATOR = Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
+ROW = {
+    "change": "rps",
+    "host": "app1",
+    "phase": "before",
+    "workload": "settlement",
+    "elapsed_s": 100,
+    "source": {"kind": "rmf", "text": "report of a Friday"},
+}
+
+
+def rows(*changes, **common):
+    return from_list([{**ROW, **common, **change} for change in changes])
+
+
+def records(*changes, **common):
+    found = records_of(rows(*changes, **common))
+    assert found.problems == []
+    return found.records
+
+
+def problems(*changes, **common):
+    return records_of(rows(*changes, **common)).problems
+
+
+def problem(change):
+    (found,) = problems(change)
+    return found
+
+
+def test_a_row_is_a_sound_record_with_only_what_was_said():
+    (record,) = records({})
+    complete = {**record, "collector": {}}
+    assert validate(complete) is None
+    VALIDATOR.validate(complete)
+    assert (record["peer"], record["round"], record["started"], record["idle"]) == ("local", 1, None, None)
+    assert record["workload"]["tool"] == "import"
+    assert record["workload"]["metric"] == {"name": "elapsed_s", "unit": "s", "better": "lower"}
+    (run,) = record["runs"]
+    assert (run["metrics"], run["cpu"], run["elapsed_s"]) == ({"elapsed_s": 100}, None, 100)
+    assert record["fingerprint"] == {"client": {}, "server": {}}
+    assert record["cpu_source"] == {"client": None, "server": None}
+
+
+def test_everything_that_can_be_said_fits_the_schema():
+    (record,) = records(
+        {
+            "peer": "db1",
+            "round": 3,
+            "started": "2026-11-20T16:00:00+01:00",
+            "finished": "2026-11-20T15:01:40Z",
+            "units": 5000,
+            "unit": "account",
+            "latency_us": 1482.5,
+            "metric": {"name": "steps_per_h", "unit": "1/h", "better": "higher"},
+            "metrics": {"steps_per_h": 7, "delta_c": -3},
+            "params": {"users": 10, "mode": "7.10"},
+            "context": {"packet_size": 1000, "smt": True, "icm/server_port": "x"},
+            "client": {"system": "AIX", "machine": "POWER8", "cpus_online": 4, "utilization_pct": 50, "steal_s": 1},
+            "server": {"cpu_s": 33.5},
+            "source": {"kind": "other", "file": "a.csv", "text": "measured by hand"},
+            "bytes": 500,
+            "loops": 10,
+            "connections": 5,
+            "control": True,
+        }
+    )
+    complete = {**record, "collector": {}}
+    assert validate(complete) is None
+    VALIDATOR.validate(complete)
+    assert (record["started"], record["finished"]) == ("2026-11-20T15:00:00.000000Z", "2026-11-20T15:01:40.000000Z")
+    (run,) = record["runs"]
+    window = {"elapsed_s": 100, "ncpu": 4, "steal_s": 1, "busy_s": 200.0}
+    assert run["cpu"] == {"client": window, "server": {"elapsed_s": 100, "ncpu": None, "steal_s": None, "busy_s": 33.5}}
+    assert record["fingerprint"]["client"] == {"system": "AIX", "machine": "POWER8", "cpus_online": 4}
+    assert record["cpu_source"] == {"client": "given", "server": "given"}
+    assert record["context"] == {"packet_size": 1000, "smt": True, "icm/server_port": "x"}
+
+
+def test_csv_yaml_and_variables_say_the_same():
+    text = "context.packet_size,context.smt,context.release,client.cpus_online,started,client.utilization_pct\n"
+    csv = from_csv(text + "1000,true,7.10,128,2026-11-20T16:00:00+01:00,80\n")
+    yml = from_yaml(
+        "- context: {packet_size: 1000, smt: true, release: '7.10'}\n"
+        "  started: 2026-11-20 16:00:00+01:00\n"
+        "  client: {cpus_online: 128, utilization_pct: 80}\n"
+    )
+    moment = datetime(2026, 11, 20, 16, tzinfo=timezone(timedelta(hours=1)))
+    variables = from_list(
+        [
+            {
+                "context": {"packet_size": 1000, "smt": True, "release": "7.10"},
+                "started": moment,
+                "client": {"cpus_online": 128, "utilization_pct": 80},
+            }
+        ]
+    )
+    found = [records_of(table, ROW).records for table in (csv, yml, variables)]
+    assert found[0] == found[1] == found[2]
+    assert found[0][0]["context"] == {"packet_size": 1000, "smt": True, "release": "7.10"}
+
+
+def test_rows_without_a_round_are_rounds_of_their_own_state_by_state():
+    found = records({}, {"phase": "after"}, {"elapsed_s": 101}, {"host": "app2"}, {"workload": "other"})
+    assert [(r["host"], r["phase"], r["workload"]["name"], r["round"]) for r in found] == [
+        ("app1", "before", "settlement", 1),
+        ("app1", "after", "settlement", 1),
+        ("app1", "before", "settlement", 2),
+        ("app2", "before", "settlement", 1),
+        ("app1", "before", "other", 1),
+    ]
+
+
+def test_rows_of_one_round_are_its_runs_and_a_warm_up_does_not_count():
+    (record,) = records({"warmup": "yes"}, {"elapsed_s": 90}, {"elapsed_s": 92}, round="2")
+    assert [run["warmup"] for run in record["runs"]] == [True, False, False]
+    assert record["protocol"] == {"name": "import", "runs": 2, "warmup": 1}
+    (state,) = states_of([record])
+    assert (state["median"], state["runs_ok"]) == (91.0, 2)
+
+
+def test_a_failed_run_stays_failed_and_brings_no_figure():
+    found = records({}, {"error": "cancelled after 80 s", "elapsed_s": 80, "client": {"cpu_s": 1}, "metrics": {"x": 1}})
+    run = found[1]["runs"][0]
+    assert (run["ok"], run["error"], run["metrics"], run["cpu"]) == (False, "cancelled after 80 s", {}, None)
+    assert found[1]["workload"]["metric"] == found[0]["workload"]["metric"]
+    (state,) = states_of(found)
+    assert (state["runs_ok"], state["runs_failed"], state["median"]) == (1, 1, 100.0)
+
+
+def test_a_workload_that_never_succeeded_has_the_metric_that_was_named():
+    metric = {"name": "steps_per_h", "unit": "1/h", "better": "higher"}
+    assert records({"error": "x", "metric": metric})[0]["workload"]["metric"] == metric
+    assert records({"error": "x", "metric": "steps_per_h"})[0]["workload"]["metric"]["name"] == "elapsed_s"
+    (state,) = states_of(records({"error": "x"}))
+    assert (state["median"], state["etr_per_h"], state["client"]) == (None, None, None)
+
+
+def test_elapsed_time_follows_from_begin_and_end():
+    times = {"started": "2026-11-20T23:59:00Z", "finished": "2026-11-21T00:01:00Z", "elapsed_s": None}
+    assert records(times)[0]["runs"][0]["metrics"]["elapsed_s"] == 120.0
+    assert records({**times, "elapsed_s": 121.5})[0]["runs"][0]["elapsed_s"] == 121.5
+    assert "elapsed_s is 150, but from started to finished it is 120" in problem({**times, "elapsed_s": 150})
+    assert "finished is not after started" in problem({**times, "finished": times["started"]})
+
+
+def test_defaults_are_filled_up_field_by_field_and_the_nearer_ones_win():
+    table = from_yaml("defaults: {client: {machine: z14, cpus_online: 4}, unit: a}\nrows:\n- {client.cpus_online: 8}")
+    (record,) = records_of(table, {"unit": "b", "connections": 7}, ROW, {"connections": 9}).records
+    assert record["fingerprint"]["client"] == {"machine": "z14", "cpus_online": 8}
+    assert (record["workload"]["unit"], record["workload"]["connections"]) == ("a", 9)
+
+
+def test_an_empty_cell_is_not_known_and_leaves_the_default():
+    (record,) = records_of(from_csv("units,latency_us,client.cpu_s\n,null,~\n"), {**ROW, "units": 5}).records
+    assert record["runs"][0]["metrics"] == {"elapsed_s": 100, "units": 5}
+
+
+@pytest.mark.parametrize(
+    ("end", "busy_s", "utilization"),
+    [
+        ({"utilization_pct": 20.6, "cpus_online": 1}, 20.6, 20.6),
+        ({"cpu_s": 50, "cpus_online": 2}, 50.0, 25.0),
+        ({"cpu_s": 50}, 50.0, None),
+        ({"user_s": 10, "system_s": 30, "cpus_online": 2}, 40.0, 20.0),
+        ({"user_s": 10, "system_s": 30}, 40.0, None),
+        ({"utilization_pct": 31}, None, 31.0),
+    ],
+)
+def test_cpu_time_of_a_row_is_the_cpu_time_of_the_report(end, busy_s, utilization):
+    record = records({"client": end, "units": 1000})[0]
+    total = cpu_sum(record["runs"], "client")
+    found = kpi(total, None)
+    assert found.cpu_us_per_unit == (None if busy_s is None else pytest.approx(1000.0 * busy_s))
+    assert found.utilization_pct == (utilization if utilization is None else pytest.approx(utilization))
+    assert found.etr_per_h == 36000.0
+    assert found.itr_per_h == (None if utilization is None else pytest.approx(3600000.0 / utilization))
+    assert found.itr_reason == ("the utilization is not known" if utilization is None else None)
+    (state,) = states_of([record])
+    assert state["client"]["cpu_s"] == (None if busy_s is None else pytest.approx(busy_s))
+    assert state["client"]["itr_per_h"] == (found.itr_per_h and pytest.approx(found.itr_per_h))
+
+
+def test_user_and_system_time_stay_apart_where_the_report_can_use_them():
+    (record,) = records({"client": {"user_s": 10, "system_s": 30, "cpus_online": 2}})
+    window = {"elapsed_s": 100, "ncpu": 2, "steal_s": None, "user_s": 10, "system_s": 30}
+    assert record["runs"][0]["cpu"] == {"client": window, "server": None}
+
+
+def test_shares_and_seconds_are_not_added_up_to_a_utilization():
+    ends = [{"utilization_pct": 50}, {"utilization_pct": 50, "cpus_online": 4}]
+    sums = [cpu_sum(record["runs"], "client") for record in records(*({"client": end} for end in ends), units=1)]
+    found: Kpi = kpi(add(sums), None)
+    assert (found.utilization_pct, found.cpu_us_per_unit, found.itr_per_h) == (None, None, None)
+
+
+@pytest.mark.parametrize("end", [{"utilization_pct": 10}, {"cpu_s": 30}])
+def test_rows_with_and_without_a_cpu_count_have_no_utilization_together(end):
+    ends = [end, {"utilization_pct": 90, "cpus_online": 4}]
+    (state,) = states_of(records(*({"client": end} for end in ends), units=1))
+    assert (state["client"]["utilization_pct"], state["client"]["itr_per_h"]) == (None, None)
+
+
+@pytest.mark.parametrize("absent", [{"units": None}, {"units": 5, "elapsed_s": None, "latency_us": 3}])
+def test_there_is_no_etr_without_both_work_and_time(absent):
+    (state,) = states_of(records(absent))
+    assert state["etr_per_h"] is None
+
+
+def test_cpu_time_without_work_is_told_without_rates():
+    (state,) = states_of(records({"client": {"utilization_pct": 20.6, "cpus_online": 1}}))
+    assert state["client"]["cpu_s"] == pytest.approx(20.6)
+    assert state["client"]["itr_reason"] == "the units of work are not known"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"host": None}, "host is missing"),
+        ({"phase": ""}, "phase is missing"),
+        ({"phase": "a b"}, "phase is 'a b'; it has to begin with a letter or digit"),
+        ({"source": None}, "source.kind is missing"),
+        ({"source": {"kind": "rmf"}}, "source has neither file nor text"),
+        ({"source": {"kind": "other", "file": "x"}}, "source.text has to say what it is"),
+        ({"source": "hearsay"}, "source.kind is 'hearsay'; one of sap_job_log, rmf, sd_benchmark, sgen, other belongs"),
+        ({"elapsed": 3}, "there is no field elapsed; did you mean elapsed_s?"),
+        (
+            {"client.utilisation_pct": 3},
+            "there is no field client.utilisation_pct; did you mean client.utilization_pct?",
+        ),
+        ({"zzz": 3}, "there is no field zzz; there are change, host"),
+        ({3: 3}, "3 names a field; that has to be text"),
+        ({"elapsed_s": "12,5"}, "elapsed_s is '12,5'; a number belongs there, with a point and without separators"),
+        ({"elapsed_s": "0x10"}, "elapsed_s is '0x10'; a number belongs there"),
+        ({"elapsed_s": True}, "elapsed_s is True; a number belongs there"),
+        ({"elapsed_s": 0}, "elapsed_s is 0; a number above 0 belongs there"),
+        ({"elapsed_s": "1e999"}, "a finite number belongs there"),
+        ({"elapsed_s": float("nan")}, "a finite number belongs there"),
+        ({"elapsed_s": 10**400}, "a number beyond all bounds; a finite number belongs there"),
+        ({"units": -5}, "units is -5; a number above 0"),
+        ({"client": {"utilization_pct": 101}}, "client.utilization_pct is 101; percent of all processors"),
+        ({"client": {"utilization_pct": 0}}, "client.utilization_pct is 0; a number above 0"),
+        ({"client": "busy"}, "client is 'busy'; a mapping belongs there"),
+        ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; a whole number from 1 to"),
+        ({"client": {"cpu_s": 3, "utilization_pct": 3}}, "utilization_pct and client.cpu_s both give the CPU time"),
+        ({"client": {"cpu_s": 3, "user_s": 1, "system_s": 2}}, "cpu_s and client.user_s both give the CPU time"),
+        ({"server": {"user_s": 3}}, "server.user_s is given without the other one"),
+        ({"server": {"cpu_s": 3}, "elapsed_s": None, "latency_us": 3}, "server.cpu_s needs elapsed_s"),
+        ({"client": {"machine": "z14"}, "client.machine": "z13"}, "client.machine is given twice"),
+        ({"client.machine": "z14", "client": {"system": "x"}}, "client is given both as a whole and part by part"),
+        ({"client": 5, "client.machine": "z14"}, "client is given both as a whole and part by part"),
+        ({"host": "a\nb"}, "printable characters belong there"),
+        ({"host": "x" * 256}, "at most 255 printable characters"),
+        ({"host": ["x"]}, "host is a list; text belongs there"),
+        ({"round": 0}, "round is 0; a whole number from 1 to 1000"),
+        ({"warmup": True}, "a warm-up run belongs to a round, and round is missing"),
+        ({"warmup": "perhaps"}, "warmup is 'perhaps'; true or false belongs there"),
+        ({"ok": False}, "ok is false; error has to say why"),
+        ({"ok": True, "error": "x"}, "ok is true, and there is an error"),
+        ({"started": "2026-11-20 16:00:00"}, "its time zone is missing"),
+        ({"started": "yesterday"}, "a time such as 2026-11-20T16:05:00+01:00 belongs there"),
+        ({"started": "0001-01-01T00:00:00+10:00"}, "this is outside the calendar"),
+        ({"elapsed_s": None}, "there is neither elapsed_s nor latency_us; metric.name has to say which"),
+        ({"metric": "steps"}, "steps decides (metric.name), but is missing in the row"),
+        ({"metric": "steps", "metrics": {"steps": 1}}, "metric.unit of steps is missing"),
+        ({"metric": {"name": "steps", "unit": "1"}, "metrics": {"steps": 1}}, "metric.better of steps is missing"),
+        ({"metric": {"name": "elapsed_s", "better": "higher"}}, "metric.better of elapsed_s is higher; less of it is"),
+        (
+            {"metric": {"name": "gain", "unit": "%", "better": "higher"}, "metrics": {"gain": 0}},
+            "gain decides and is 0; a number above 0 belongs there",
+        ),
+        ({"metrics": {"Steps": 1}}, "the name Steps in metrics is 'Steps'; small letters, digits and _"),
+        ({"metrics": {"elapsed_s": 1}}, "metrics.elapsed_s is a field of its own: elapsed_s"),
+        ({"metrics": {"utilization_pct_server": 1}}, "is a field of its own: server.utilization_pct"),
+        ({"context.\r": 1}, "the name '\\r' in context is empty or has blanks around it"),
+        ({"metrics": {"steps ": 1}}, "the name steps  in metrics is empty or has blanks around it"),
+        ({"context": {"a\x1bb": 1}}, "printable characters belong there"),
+        ({"context": {"sizes": [1, 2]}}, "context.sizes is a list; text belongs there"),
+        ({"units": "9" * 5000}, "units is inf; a finite number belongs there"),
+    ],
+)
+def test_a_bad_row_is_one_sentence_with_its_place(change, said):
+    found = problem(change)
+    assert found.startswith("rows[0]: ") and found.endswith(".") and "\n" not in found
+    assert said in found
+
+
+def test_every_bad_row_is_told_and_the_good_ones_are_no_excuse():
+    assert [text.split(":")[0] for text in problems({}, {"units": 0}, {}, {"host": None})] == ["rows[1]", "rows[3]"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ({"round": 1}, {}, "rows[1]: round is missing, and other rows of this state have one."),
+        ({"context": {"a": 1}}, {"context": {"a": 2}}, "rows[1]: context differs from rows[0]"),
+        ({"client": {"machine": "z14"}}, {}, "rows[1]: client differs from rows[0]"),
+        ({"unit": "a"}, {"unit": "b"}, "rows[1]: unit differs from rows[0]"),
+        (
+            {"started": "2026-11-20T16:00:00Z"},
+            {"started": "2026-11-20T17:00:00+01:00"},
+            "rows[1]: began when rows[0] did; the same run cannot count twice.",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_each_other_are_told(first, second, said):
+    common = {} if "round" in first else {"round": 1}
+    (found,) = problems({**common, **first}, {**common, **second})
+    assert found.startswith(said)
+
+
+def test_one_figure_decides_in_all_states_of_a_workload():
+    (found,) = problems({}, {"phase": "after", "elapsed_s": None, "latency_us": 5})
+    assert "latency_us in µs decides here (lower is better), in rows[0], which has the same workload" in found
+
+
+def test_more_rounds_or_runs_than_a_record_holds_are_told():
+    (found,) = problems(*({"elapsed_s": number + 1} for number in range(1002)))
+    assert found == "rows[1000]: more than 1000 rounds of one state."
+    (found,) = problems(*({"round": 1} for _number in range(1001)))
+    assert found == "rows[1000]: more than 1000 runs of one round."
+
+
+@pytest.mark.parametrize("wrong", [{"units": 0}, {"nothing": 1}])
+def test_wrong_defaults_are_told_as_such(wrong):
+    with pytest.raises(RowsError, match="^the defaults: "):
+        records_of(rows({}), wrong)
+    with pytest.raises(RowsError, match="^the defaults of the file: "):
+        records_of(rows({})._replace(defaults=wrong))
+
+
+def test_csv_rows_know_their_lines_also_behind_empty_lines_and_cells_of_several_lines():
+    table = from_csv('a,b\n1,"x\ny"\n\n , \n2,z\n')
+    assert [(row.where, row.values) for row in table.rows] == [
+        ("line 2", {"a": "1", "b": "x\ny"}),
+        ("line 6", {"a": "2", "b": "z"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("a,b\n", "there is no row"),
+        ("a,b\n1\n", "line 2 has 1 cells, the header has 2"),
+        ("a,b\n1,2,3\n", "line 2 has 3 cells, the header has 2"),
+        ("a,a\n1,2\n", "line 1, the header, names a twice"),
+        ("a,,b\n1,2,3\n", "line 1, the header, has no name for column 2"),
+        ("a;b\n1;2\n", "line 1, the header, is one field that holds a semicolon; set delimiter to that"),
+        ('a,b\n1,"x"y\n', "line 2 is no CSV: "),
+        ('a,b\n1,"x\n', "is no CSV: "),
+    ],
+)
+def test_a_csv_file_that_is_none_is_one_sentence(text, said):
+    with pytest.raises(RowsError) as error:
+        from_csv(text)
+    assert said in str(error.value)
+
+
+def test_other_delimiters_are_taken():
+    assert from_csv("a;b\n1,5;2\n", ";").rows[0].values == {"a": "1,5", "b": "2"}
+
+
+def test_yaml_takes_nothing_for_a_number_or_a_time_by_itself():
+    (row,) = from_yaml("- {a: 3:55:46, b: 010, c: 2026-11-20, d: yes, e: null, f: 1_000}").rows
+    assert row.values == {"a": "3:55:46", "b": "010", "c": "2026-11-20", "d": "yes", "e": "null", "f": "1_000"}
+
+
+def test_yaml_rows_know_their_lines_and_may_share_fields():
+    table = from_yaml("defaults: {x: 1}\nrows:\n  # one\n  - &one {a: 1, b: 2}\n  - {<<: *one, b: 3}\n")
+    assert [(row.where, row.values) for row in table.rows] == [
+        ("line 4", {"a": "1", "b": "2"}),
+        ("line 5", {"a": "1", "b": "3"}),
+    ]
+    assert table.defaults == {"x": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("[]", "there is no row"),
+        ("rows: []", "there is no row"),
+        ("text", "line 1: a list of rows, or defaults and rows, belongs there"),
+        ("a: 1", "line 1: a is neither defaults nor rows"),
+        ("defaults: 1\nrows: [{a: 1}]", "line 1: defaults is no mapping of fields"),
+        ("defaults: {a: 1}", "a list of rows, or defaults and rows, belongs there"),
+        ("- {a: 1}\n- 5", "line 2: a row is a mapping of fields"),
+        ("- {a: 1}\n- {a: 1,\n   a: 2}", "line 3 names a twice in one mapping"),
+        ("- {[a]: 1}", "line 1: the name of a field is text"),
+        ("- &a {a: 1}\n- {<<: [*a, *a]}", "line 2: << takes one mapping"),
+        ("- {a: [", "is no YAML: "),
+        ("- !!python/object/apply:os.getcwd []", "line 1 has a tag (python/object/apply:os.getcwd)"),
+        ("- a: 1\n  b: !!int 2", "line 2 has a tag (int); values have none here"),
+        ("- " + "[" * 1500, "it is nested too deeply"),
+        ("- " + "[" * 51 + "]" * 51, "it is nested too deeply"),
+        ("- {host: app1}\n- {host: a\0b}\n", "line 2 holds the control character #x0000; remove it"),
+    ],
+)
+def test_a_yaml_file_that_is_none_is_one_sentence(text, said):
+    with pytest.raises(RowsError) as error:
+        from_yaml(text)
+    assert said in str(error.value)
+
+
+def test_a_row_that_holds_itself_is_no_endless_work():
+    (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
+    assert "there is no field client.client" in found
+
+
+def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
+    table = tmp_path / "a.CSV"
+    table.write_bytes(b"\xef\xbb\xbfa,b\r\n1,\xc3\xb6\r\n")
+    assert from_file(table).rows[0].values == {"a": "1", "b": "ö"}
+    other = tmp_path / "a.txt"
+    other.write_text('[{"a": 1.50}]')
+    assert from_file(other, "yaml").rows[0].values == {"a": "1.50"}
+    with pytest.raises(RowsError, match=r"not one of \.csv, \.yml, \.yaml, \.json; say which format"):
+        from_file(other)
+    other.write_bytes(b"a,b\n1,2\n1,\xe4\n")
+    with pytest.raises(RowsError, match="line 3 is not UTF-8 text"):
+        from_file(other, "csv")
+    with pytest.raises(RowsError, match="no regular file"):
+        from_file(tmp_path, "csv")
+    monkeypatch.setattr(_import_rows, "LARGEST_FILE", 5)
+    with pytest.raises(RowsError, match="more than 5 bytes"):
+        from_file(table)
+
+
+def test_there_is_an_end_to_rows(monkeypatch):
+    monkeypatch.setattr(_import_rows, "MOST_ROWS", 2)
+    with pytest.raises(RowsError, match="there are 3 rows, more than the 2"):
+        from_csv("a\n1\n2\n3\n")
+    with pytest.raises(RowsError, match=r"rows\[1\] is no mapping"):
+        from_list([{}, "x"])
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.sampled_from(["1", "2.5", "before", "rmf", "lower", "2026-11-20T10:00:00Z", "0001-01-01T00:00:00+14:00", "~"]),
+    st.lists(st.integers(), max_size=2),
+)
+NAMES = st.one_of(st.sampled_from([*FIELDS["client"], *FIELDS["source"], *FIELDS["metric"], "x"]), st.text(max_size=5))
+FIELD = st.one_of(
+    st.sampled_from(list(FIELDS)),
+    st.builds("{}.{}".format, st.sampled_from(["client", "metric", "metrics", "context", "source"]), NAMES),
+    st.text(max_size=5),
+)
+ANY_ROW = st.dictionaries(FIELD, st.one_of(ANYTHING, st.dictionaries(NAMES, ANYTHING, max_size=4)), max_size=6)
+
+
+@settings(max_examples=300)
+@given(st.lists(ANY_ROW, min_size=1, max_size=3))
+def test_whatever_stands_in_rows_becomes_sound_records_or_sentences(given_rows):
+    found = records_of(from_list(given_rows), ROW)
+    assert found.records or found.problems
+    for record in found.records:
+        complete = {**record, "collector": {}}
+        assert validate(complete) is None
+        assert list(VALIDATOR.iter_errors(json.loads(json.dumps(complete, allow_nan=False)))) == []
+    states_of(found.records)
+    for sentence in found.problems:
+        assert sentence.startswith("rows[") and sentence.endswith(".") and sentence.isprintable()

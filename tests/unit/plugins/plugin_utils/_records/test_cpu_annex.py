@@ -1,0 +1,416 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""CPU time that was recorded beside a measurement: kept in UTC, and given to the rounds that it covers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import datetime, timedelta
+
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, WindowOptions
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from places import FIXTURES, SCHEMAS
+
+SETTINGS = settings(max_examples=100)
+SCHEMA = SCHEMAS / "cpu-1.schema.json"
+HEAD = {"change": "rps-2026-11", "host": "app1", "end": "client"}
+START = factory.START.replace(tzinfo=None)
+
+
+def intervals(count=20, seconds=10.0, begin=START, **rates):
+    """Intervals in which the CPUs are used at these rates (CPU seconds a second)."""
+    used = {"user": 0.5, "system": 0.3, "softirq": 0.2, "steal": 0.1, **rates}
+    return [
+        {
+            "begin": factory.stamp(begin + timedelta(seconds=number * seconds)),
+            "elapsed_s": seconds,
+            **{f"{name}_s": None if rate is None else rate * seconds for name, rate in used.items()},
+            "ncpu": 2.0,
+        }
+        for number in range(count)
+    ]
+
+
+def entry(file="app1.nmon", replace=False, kind="nmon", **arguments):
+    return {"file": file, "format": kind, "replace": replace, "intervals": intervals(**arguments)}
+
+
+def annex(*files, **head):
+    return {"schema": cpu_annex.CPU, **HEAD, **head, "files": list(files) or [entry()]}
+
+
+def record(runs=5, seconds=20.0, started=START + timedelta(seconds=5), own=False, **arguments):
+    """A round with runs of some length, one after the other, whose CPU time nobody measured."""
+    plan = factory.Plan(runs=runs, warmup=0)
+    found = factory.make_record([50.0] * runs, plan=plan, started=started, **arguments)
+    for number, run in enumerate(found["runs"]):
+        run["started"] = factory.stamp(started + timedelta(seconds=number * seconds))
+        run["elapsed_s"] = seconds
+        run["metrics"]["round_trips"] = 1000
+        if not own:
+            run["cpu"] = None
+    return found
+
+
+def load(tmp_path, records, *annexes):
+    for item in [*records, *annexes]:
+        record_files.store(tmp_path, item, replace_old=True)
+    return record_files.load_change(tmp_path, "rps-2026-11")
+
+
+def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
+    loaded = load(tmp_path, [record()], annex())
+    (found,) = loaded.records
+    assert loaded.problems == [] and found.cpu_source == ("nmon", None)
+    total = found.cpu[0]
+    assert total == CpuSum(pytest.approx(100.0), pytest.approx(10.0), 100.0, 200.0, 100.0, 5000, pytest.approx(20.0))
+    assert found.cpu[1] is None
+    assert kpi(total, None).cpu_us_per_unit == pytest.approx(20_000)
+    assert kpi(total, None).utilization_pct == pytest.approx(50.0)
+
+
+def test_short_runs_take_the_whole_of_their_window(tmp_path):
+    """Eleven runs of a second each, which none of the intervals could tell apart."""
+    loaded = load(tmp_path, [record(runs=30, seconds=1.0)], annex(entry(seconds=1.0, count=60)))
+    assert loaded.records[0].cpu[0].busy_s == pytest.approx(30.0)
+    assert loaded.records[0].cpu[0].units == 30_000
+
+
+@pytest.mark.parametrize(
+    ("item", "file", "why"),
+    [
+        (
+            record(runs=1, seconds=8.0),
+            entry(seconds=1.0),
+            "its runs last 8 s, and below 10 s the whole seconds of the file are too coarse",
+        ),
+        (record(), entry(count=5), "only 45 s of its 100 s are covered"),
+        (record(), entry(begin=START + timedelta(days=1)), "only 0 s of its 100 s are covered"),
+        (record(runs=1, seconds=60.0), entry(seconds=45.0), "the intervals are too long for its 60 s"),
+    ],
+)
+def test_what_a_file_does_not_tell_is_not_known_and_said(tmp_path, item, file, why):
+    loaded = load(tmp_path, [item], annex(file))
+    assert loaded.records[0].cpu == (None, None) and loaded.records[0].cpu_source == (None, None)
+    assert len(loaded.problems) == 1
+    assert loaded.problems[0].startswith(f"app1/cpu-client.json: not used for 1 of 1 records: {why}")
+
+
+def test_a_gap_in_the_file_is_no_idle_time(tmp_path):
+    file = entry()
+    del file["intervals"][4]
+    assert "only 90 s of its 100 s" in load(tmp_path, [record(runs=1, seconds=100.0)], annex(file)).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda run: run.update(ok=False, metrics={}, error="refused"), "a counted run failed"),
+        (lambda run: run.pop("started"), "the times of its runs are not known"),
+        (lambda run: run.update(elapsed_s=None), "the times of its runs are not known"),
+        (lambda run: run["metrics"].pop("round_trips"), "the work of its runs is not known"),
+    ],
+)
+def test_a_run_that_is_not_known_wholly_leaves_the_round_without(tmp_path, change, why):
+    item = record()
+    change(item["runs"][2])
+    loaded = load(tmp_path, [item], annex())
+    assert loaded.records[0].cpu[0] is None and why in loaded.problems[0]
+
+
+def test_what_was_measured_stays_unless_the_import_says_otherwise(tmp_path):
+    loaded = load(tmp_path, [record(own=True)], annex())
+    assert loaded.records[0].cpu_source == (None, None) and loaded.records[0].cpu[0].busy_s != 100.0
+    assert "it has CPU time of its own" in loaded.problems[0]
+    loaded = load(tmp_path, [], annex(entry(replace=True)))
+    assert loaded.records[0].cpu_source == ("nmon", None) and loaded.problems == []
+    assert loaded.records[0].cpu[0].busy_s == pytest.approx(100.0)
+
+
+def test_the_server_has_an_annex_of_its_own_and_controls_have_none(tmp_path):
+    both = [record(), record(control=True)]
+    loaded = load(tmp_path, both, annex(entry(kind="sadf"), end="server"))
+    found = {item.workload.control: item for item in loaded.records}
+    assert found[False].cpu_source == (None, "sar") and found[False].cpu[1].busy_s == pytest.approx(100.0)
+    assert found[True].cpu == (None, None) and loaded.problems == []
+
+
+def test_a_server_annex_for_several_peers_is_said(tmp_path):
+    loaded = load(tmp_path, [record(), record(peer="app3")], annex(end="server"))
+    assert loaded.problems == ["app1/cpu-server.json: used for the server of 2 peers (app2, app3)."]
+
+
+def test_the_annex_of_another_host_is_not_used(tmp_path):
+    loaded = load(tmp_path, [record()], annex(host="app2"))
+    assert loaded.records[0].cpu == (None, None)
+    assert loaded.problems == ["app2/cpu-client.json: not used: this host has no records."]
+
+
+def test_several_files_cover_several_rounds(tmp_path):
+    later = START + timedelta(hours=1)
+    rounds = [record(), record(started=later + timedelta(seconds=5), phase="after")]
+    loaded = load(tmp_path, rounds, annex(entry(), entry("app1_2.json", kind="mpstat", begin=later, user=1.0)))
+    found = {item.phase: item for item in loaded.records}
+    assert (found["before"].cpu_source[0], found["after"].cpu_source[0]) == ("nmon", "mpstat")
+    assert found["after"].cpu[0].busy_s == pytest.approx(150.0) and loaded.problems == []
+
+
+def test_figures_that_some_intervals_do_not_have_are_not_known(tmp_path):
+    file = entry(steal=None)
+    file["intervals"][3]["softirq_s"] = None
+    total = load(tmp_path, [record()], annex(file)).records[0].cpu[0]
+    assert (total.steal_s, total.softirq_s) == (None, None)
+
+
+WINDOWS = st.tuples(st.floats(0.0, 5000.0), st.floats(0.0, 5000.0))
+
+
+@SETTINGS
+@given(st.lists(st.floats(0.5, 300.0), min_size=1, max_size=60), WINDOWS, st.floats(0.0, 8.0))
+def test_a_steady_rate_is_found_in_any_window_that_is_covered(lengths, window, rate):
+    """Whatever the intervals, what is told about a window is the rate x its length, or why it is not told."""
+    begin, listed = START, []
+    for length in lengths:
+        listed += intervals(1, round(length, 6), begin, user=rate, system=0.0, softirq=None, steal=None)
+        begin += timedelta(seconds=round(length, 6))
+    origin = microseconds(factory.stamp(START))
+    low, high = (origin + round(value * 1e6) for value in sorted(window))
+    found = cpu_annex.Series({"file": "x", "format": "nmon", "replace": False, "intervals": listed}).over(low, high)
+    covered = high <= microseconds(factory.stamp(begin)) + 1000
+    if isinstance(found, CpuSum):
+        seconds = (high - low) / 1e6
+        assert covered and seconds >= 10.0
+        assert found.busy_s == pytest.approx(rate * seconds, rel=1e-3, abs=1e-3)
+        assert found.capacity_s == pytest.approx(2.0 * seconds, rel=1e-3)
+    elif covered and high - low >= 10 * max(lengths) * 1e6 and high - low >= 10e6:
+        pytest.fail(f"a window ten times as long as the intervals has to be told: {found}")
+
+
+def imported(name, *wanted, offset="+01:00", cpus=None, **arguments):
+    window = cpu_files.window_of(str(FIXTURES / name), "auto", WindowOptions(*wanted, cpus=cpus), "2026-11-20")
+    return cpu_annex.entry_of(window, name, cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
+
+
+def test_intervals_of_a_file_are_kept_in_utc():
+    found = imported("nmon/aix_shared.nmon")
+    assert [item["begin"] for item in found["intervals"]] == [
+        "2026-11-19T22:59:39.000000Z", "2026-11-19T22:59:49.000000Z", "2026-11-19T22:59:59.000000Z",
+    ]  # fmt: skip
+    assert sum(item["user_s"] + item["system_s"] for item in found["intervals"]) == pytest.approx(12.1)
+    assert (found["source"], found["host"], found["intervals"][0]["softirq_s"]) == ("PCPU_ALL", "aixapp1", None)
+    west = imported("nmon/aix_shared.nmon", offset="-05:30")
+    assert west["intervals"][0]["begin"] == "2026-11-20T05:29:39.000000Z"
+
+
+def test_a_window_of_a_file_of_sysstat():
+    found = imported("sysstat/mpstat.json", offset="Z")
+    assert len(found["intervals"]) == 6 and found["source"] == "cpu-load"
+    assert sum(item["softirq_s"] for item in found["intervals"]) == pytest.approx(2.186)
+
+
+def test_an_interval_with_a_gap_in_it_is_not_kept(tmp_path):
+    lines = (FIXTURES / "nmon" / "aix_dedicated.nmon").read_text().splitlines(keepends=True)
+    path = tmp_path / "x.nmon"
+    path.write_text("".join(lines).replace("09:00:20", "09:30:20"))
+    found = imported(str(path), cpus=2)
+    assert [item["elapsed_s"] for item in found["intervals"]] == [10]
+    with pytest.raises(CpuFileError, match="it is one gap between two samples"):
+        imported(str(path), "09:10", cpus=2)
+
+
+@pytest.mark.parametrize("text", ["Z", "UTC", "+00:00", "-0000"])
+def test_no_offset(text):
+    assert cpu_annex.utc_offset(text) == timedelta()
+
+
+@pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
+def test_what_is_no_offset_is_one_sentence(text):
+    with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
+        cpu_annex.utc_offset(text)
+
+
+def test_what_cannot_be_kept_is_one_sentence(tmp_path):
+    lines = (FIXTURES / "nmon" / "aix_shared.nmon").read_text().splitlines(keepends=True)
+    without_shares = [line.replace("VP_", "XX_") for line in lines]
+    for text, gone, message in (
+        (lines, ("PCPU_ALL", "LPAR"), "does not say how much CPU time"),
+        (lines, ("LPAR",), "does not say how many processors there were: give cpus"),
+        (without_shares, ("PCPU_ALL",), "does not say how much CPU time"),
+    ):
+        path = tmp_path / "x.nmon"
+        path.write_text("".join(line for line in text if line.split(",")[0] not in gone))
+        with pytest.raises(CpuFileError, match=message):
+            imported(str(path))
+
+
+def test_the_same_file_replaces_what_it_said_about_the_same_time():
+    first = cpu_annex.merged(None, entry(), HEAD)
+    assert cpu_annex.merged(first, entry(), HEAD) == first
+    again = cpu_annex.merged(first, entry(user=0.9), HEAD)
+    assert len(again["files"]) == 1 and again != first
+    later = cpu_annex.merged(first, entry(begin=START + timedelta(hours=1)), HEAD)
+    other = cpu_annex.merged(later, entry("app1_2.nmon"), HEAD)
+    assert [item["file"] for item in other["files"]] == ["app1.nmon", "app1_2.nmon", "app1.nmon"]
+
+
+def test_an_annex_stays_small_enough_to_be_read(tmp_path, monkeypatch):
+    most = cpu_annex.MOST_INTERVALS
+    rates = {"user": 1.123457, "system": 1.234567, "softirq": 10.345678, "steal": 10.456789}
+    path = record_files.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
+    assert path.stat().st_size < record_files.LARGEST_FILE
+    with pytest.raises(
+        CpuFileError, match=f"{most + 1} intervals would be stored, and {most} can be: give begin and end"
+    ):
+        cpu_annex.merged(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
+    monkeypatch.setattr(cpu_annex, "MOST_FILES", 1)
+    with pytest.raises(CpuFileError, match="2 files would be stored, and 1 can be"):
+        cpu_annex.merged(annex(), entry("b.nmon"), HEAD)
+
+
+def validate(item):
+    """What is wrong with an annex; None if it is sound."""
+    try:
+        cpu_annex.Annex(item)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def validator():
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [annex(), annex(entry(steal=None, softirq=None), end="server"), annex(imported("nmon/linux_16.nmon"))],
+    ids=["all figures", "some figures", "a file"],
+)
+def test_annexes_fit_schema_and_check(item):
+    assert validator().is_valid(item), list(validator().iter_errors(item))
+    assert validate(item) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        (["schema"], "zpower.sap_tuning/cpu/2", "schema"),
+        (["change"], "../other", "change"),
+        (["host"], "", "host"),
+        (["end"], "both", "end"),
+        (["files"], [], "files"),
+        (["files"], {}, "files"),
+        (["files", 0], 7, "files[0]"),
+        (["files", 0, "file"], None, "files[0]"),
+        (["files", 0, "format"], "sar", "files[0]"),
+        (["files", 0, "format"], ["nmon"], "files[0]"),
+        (["files", 0, "replace"], 1, "files[0].replace"),
+        (["files", 0, "intervals"], [], "files[0].intervals"),
+        (["files", 0, "intervals", 1], None, "files[0].intervals[1].begin"),
+        (["files", 0, "intervals", 1, "begin"], "2026-11-20 10:00:10", "files[0].intervals[1].begin"),
+        (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s has to be above 0"),
+        (["files", 0, "intervals", 1, "ncpu"], 0, "ncpu has to be above 0"),
+        (["files", 0, "intervals", 1, "user_s"], -1, "user_s"),
+        (["files", 0, "intervals", 1, "user_s"], None, "user_s"),
+        (["files", 0, "intervals", 1, "steal_s"], "1", "steal_s"),
+        (["files", 0, "intervals", 1, "softirq_s"], True, "softirq_s"),
+    ],
+)
+def test_what_is_wrong_is_found_by_schema_and_check(path, value, named):
+    item = copy.deepcopy(annex())
+    place = item
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    assert named in validate(item)
+    assert not validator().is_valid(item)
+
+
+def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
+    item = annex()
+    item["files"][0]["intervals"].reverse()
+    assert "begins before the one before it ends" in validate(item)
+    for value in (float("nan"), float("inf"), 10**400):
+        item = annex()
+        item["files"][0]["intervals"][0]["user_s"] = value
+        assert "user_s" in validate(item)
+    assert validate(None) and validate([annex()])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "it is no JSON"),
+        ('{"schema": "zpower.sap_tuning/cpu/1"}', "change"),
+        (json.dumps(annex(change="other")), "it belongs to the change other"),
+        (json.dumps(annex(host="app2")), "a record of its content belongs at app2/cpu-client.json"),
+        (json.dumps(annex(end="server")), "a record of its content belongs at app1/cpu-server.json"),
+        (json.dumps(record()), "this version reads an object with schema zpower.sap_tuning/cpu/1"),
+    ],
+)
+def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
+    record_files.store(tmp_path, record())
+    (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").write_text(text)
+    loaded = record_files.load_change(tmp_path, "rps-2026-11")
+    assert len(loaded.records) == 1 and loaded.records[0].cpu[0] is None
+    assert loaded.problems[0].startswith("app1/cpu-client.json: left out: ") and message in loaded.problems[0]
+
+
+def test_an_annex_over_a_link_is_not_followed(tmp_path):
+    outside = tmp_path / "outside.json"
+    outside.write_text(json.dumps(annex()))
+    record_files.store(tmp_path, record())
+    (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").symlink_to(outside)
+    loaded = record_files.load_change(tmp_path, "rps-2026-11")
+    assert loaded.problems == ["app1/cpu-client.json: a symbolic link was not followed."]
+    assert loaded.records[0].cpu[0] is None
+
+
+def test_a_study_with_ten_second_intervals(tmp_path):
+    """Table 3 of the SMC-R study: 240 s at 20.6 % of one processor are 49.4 CPU seconds."""
+    lines = ["AAA,progname,nmon", "AAA,host,aix1", "AAA,AIX,7.2.2.1", "AAA,interval,10"]
+    lines += [f"AAA,time,{START:%H:%M:%S}", f"AAA,date,{START:%d-%b-%Y}", "CPU_ALL,CPU Total,User%,Sys%,Wait%,Idle%"]
+    for number in range(1, 25):
+        at = START + timedelta(seconds=10 * number)
+        lines += [f"ZZZZ,T{number:04d},{at:%H:%M:%S},{at:%d-%b-%Y}", f"CPU_ALL,T{number:04d},3.7,16.9,0,79.4"]
+    path = tmp_path / "aix1.nmon"
+    path.write_text("\n".join(lines) + "\n")
+    (tmp_path / "results").mkdir()
+    run = record(runs=1, seconds=240.0, started=datetime.fromisoformat(str(START)))
+    loaded = load(tmp_path / "results", [run], annex(imported(str(path), offset="Z", cpus=1)))
+    found = kpi(loaded.records[0].cpu[0], None)
+    assert loaded.records[0].cpu[0].busy_s == pytest.approx(49.44)
+    assert (found.utilization_pct, found.itr_reason) == (pytest.approx(20.6), None)
+
+
+def test_a_report_has_the_cpu_cost_of_an_annex(tmp_path):
+    """Six rounds a state, 100 s each, over which nmon ran; the work costs less CPU time after the change."""
+    records, files = [], []
+    for slot, (phase, number) in enumerate(factory.order(6)):
+        begin = START + timedelta(seconds=600 * slot)
+        records.append(record(phase=phase, number=number, started=begin + timedelta(seconds=5)))
+        # What is used rises a little from round to round, so that no two of them are equal.
+        used = (0.5 if phase == "before" else 0.3) + number / 1000
+        files.append(entry(f"{slot}.nmon", begin=begin, user=used, system=0.0, softirq=None, count=12))
+    loaded = load(tmp_path, records, annex(*files))
+    assert loaded.problems == []
+    (found,) = compare_change(loaded)["comparisons"]
+    before, after = found["kpi"]["client"]["before"], found["kpi"]["client"]["after"]
+    # 100 s at 0.5 CPUs for 5000 round trips, less the 0.02 CPUs of the idle machine.
+    assert before["cpu_us_per_unit"] == pytest.approx(1e6 * 0.48 * 100 / 5000, rel=0.01)
+    assert (before["utilization_pct"], before["itr_reason"]) == (pytest.approx(24.0, rel=0.02), None)
+    assert after["cpu_us_per_unit"] == pytest.approx(1e6 * 0.28 * 100 / 5000, rel=0.02)
+    assert found["kpi"]["server"] is None
+    (cost,) = found["secondary"]
+    assert cost["metric"] == "cpu_us_per_unit_client" and "is 70.5 % better" in cost["flag"]

@@ -1,0 +1,424 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records on disk: where they go, how they are written, and what happens to everything that is no record."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import stat
+
+import pytest
+import records_factory as factory
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import files, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds, time_text
+from places import FIXTURES
+
+CHANGE = factory.Plan().change
+LATER = "zpower.sap_tuning/measurement/2"
+FOLDER = FIXTURES / "records"
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder with one sound record, app1/before-1-pingpong-1000B-app2.json."""
+    record_files.store(tmp_path / "results", factory.make_record([52.0, 51.0, 50.0, 53.0]))
+    return tmp_path / "results"
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("app1", "app1"),
+        ("app1.example.org", "app1.example.org"),
+        ("../../etc/passwd", "_._.._etc_passwd"),
+        ("..", "_."),
+        (".hidden", "_hidden"),
+        ("", "_"),
+        ("a b\n<b>ü", "a_b__b__"),
+    ],
+)
+def test_file_slug(name, slug):
+    assert record_files.file_slug(name) == slug
+
+
+def test_long_names_stay_different_and_short_enough():
+    one, two = (record_files.file_slug("x" * 300 + end) for end in "ab")
+    assert one != two
+    assert len(one) == len(two) == record_files.SLUG_LENGTH
+
+
+def test_paths():
+    record = factory.make_record([50.0], host="app/1", peer="..")
+    assert str(record_files.record_path("results", record)) == f"results/{CHANGE}/app_1/before-1-pingpong-1000B-_..json"
+    tunings = factory.make_tunings("app1", "after", 3)
+    assert str(record_files.record_path("results", tunings)) == f"results/{CHANGE}/app1/tunings-after-3.json"
+
+
+@pytest.mark.parametrize("value", ["", ".", "..", "a/b", "-x", "a\n", "a b", "x" * 65, None, 7, "ä"])
+def test_ids_that_could_leave_the_folder_are_errors(tmp_path, value):
+    record = factory.make_record([50.0])
+    for key in ("change", "phase"):
+        with pytest.raises(ValueError, match=f"{key} is .*letter or digit"):
+            record_files.record_path(tmp_path, {**record, key: value})
+    with pytest.raises(ValueError, match="change is"):
+        record_files.load_change(tmp_path, value)
+
+
+def test_write_json_is_atomic_and_readable_for_all(tmp_path):
+    path = tmp_path / "deep" / "file.json"
+    record_files.write_json(path, {"b": 1, "a": "ü"}, tmp_path)
+    assert path.read_text(encoding="utf-8") == '{\n "a": "ü",\n "b": 1\n}\n'
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    with pytest.raises(ValueError, match="JSON"):
+        record_files.write_json(path, {"a": float("nan")}, tmp_path)
+    with pytest.raises(TypeError):
+        record_files.write_json(path, {"a": object()}, tmp_path)
+    assert json.loads(path.read_text(encoding="utf-8")) == {"a": "ü", "b": 1}
+    assert os.listdir(path.parent) == ["file.json"]
+
+
+def test_write_json_leaves_nothing_when_the_disk_fails(tmp_path, monkeypatch):
+    def full(_handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(record_files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        record_files.write_json(tmp_path / "file.json", {}, tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_stored_record_comes_back(results):
+    loaded = record_files.load_change(results, CHANGE)
+    (item,) = loaded.records
+    assert loaded.problems == []
+    assert (item.host, item.peer, item.phase, item.number) == ("app1", "app2", "before", 1)
+    assert item.median == 51.0  # the warm-up run of 52 does not count
+    assert item.good == [51.0, 50.0, 53.0]
+    assert item.failed == 2  # five runs were asked for, three are there
+    assert item.workload.loops == 20000
+    assert time_text(item.started) == "2026-11-20T10:00:00.000000Z"
+
+
+def test_store_turns_away_unsound_records(tmp_path):
+    record = factory.make_record([50.0])
+    with pytest.raises(ValueError, match="cannot be stored: runs is"):
+        record_files.store(tmp_path, {**record, "runs": None})
+    with pytest.raises(ValueError, match="cannot be stored: tunings"):
+        record_files.store(tmp_path, {**factory.make_tunings("app1", "after", 1), "tunings": None})
+    assert os.listdir(tmp_path) == []
+
+
+def test_store_does_not_follow_a_link_out_of_the_results(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "results" / CHANGE).mkdir(parents=True)
+    (tmp_path / "results" / CHANGE / "app1").symlink_to(outside)
+    with pytest.raises(ValueError, match="symbolic link"):
+        record_files.store(tmp_path / "results", factory.make_record([50.0]))
+    assert os.listdir(outside) == []
+
+
+def test_results_may_be_relative_and_behind_a_link(tmp_path, monkeypatch):
+    (tmp_path / "mounted").mkdir()
+    (tmp_path / "results").symlink_to("mounted")
+    monkeypatch.chdir(tmp_path)
+    record_files.store("results", factory.make_record([50.0, 50.0]))
+    assert len(record_files.load_change("results", CHANGE).records) == 1
+
+
+def put(results, name, data, host="app1"):
+    path = results / CHANGE / host / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
+    return path
+
+
+def sound():
+    return factory.make_record([50.0, 50.0], number=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("before-2-pingpong-1000B-app2.json", b"", "it is no JSON"),
+        ("before-2-pingpong-1000B-app2.json", json.dumps(sound()).encode()[:900], "it is no JSON"),
+        ("before-2-pingpong-1000B-app2.json", b"\xff\xfe{}", "it is not UTF-8 text"),
+        ("before-2-pingpong-1000B-app2.json", b"[" * 100_000, "it is nested too deeply"),
+        ("before-2-pingpong-1000B-app2.json", b'{"a": NaN}', "it holds NaN"),
+        ("before-2-pingpong-1000B-app2.json", b"[1, 2]", "the record is a list"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "round": "2"}, "round is '2'"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "schema": "other/1"}, "schema is 'other/1'"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "schema": LATER}, f"schema is '{LATER}'"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "change": "other"}, "it belongs to the change other"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "host": "\ud800"}, "surrogate"),
+        ("copy.json", sound(), "belongs at app1/before-2-pingpong-1000B-app2.json"),
+        ("before-2-pingpong-1000B-app2.json", {**sound(), "host": "app9"}, "belongs at app9/"),
+        ("tunings-after-1.json", {**factory.make_tunings("app1", "after", 1), "tunings": 1}, "tunings is 1"),
+        ("tunings-after-2.json", factory.make_tunings("app1", "after", 1), "belongs at app1/tunings-after-1.json"),
+        ("notes.txt", b"hello", "no record file"),
+        (".before-1.tmp", b"{", "no record file"),
+    ],
+)
+def test_foreign_files_become_sentences(results, name, data, sentence):
+    put(results, name, data)
+    loaded = record_files.load_change(results, CHANGE)
+    assert len(loaded.records) == 1
+    assert loaded.tunings == []
+    (problem,) = loaded.problems
+    assert problem.startswith(f"app1/{name}: ")
+    assert sentence in problem
+    assert problem.endswith(".")
+
+
+def test_a_number_of_thousands_of_digits_is_a_sentence(results):
+    text = json.dumps(sound()).replace('"loops": 20000', '"loops": ' + "9" * 5000)
+    put(results, "before-2-pingpong-1000B-app2.json", text.encode())
+    assert len(record_files.load_change(results, CHANGE).problems) == 1
+
+
+def test_a_huge_file_is_not_read(results, monkeypatch):
+    monkeypatch.setattr(record_files, "LARGEST_FILE", 100)
+    (problem,) = record_files.load_change(results, CHANGE).problems
+    assert "more than the 100 bytes that a record may have" in problem
+
+
+def test_links_and_pipes_are_reported_and_not_followed(results, tmp_path):
+    outside = tmp_path / "outside"
+    factory.write_change(outside, [factory.make_record([50.0, 50.0], host="app2", number=2)])
+    host = results / CHANGE / "app1"
+    (host / "before-2-pingpong-1000B-app2.json").symlink_to(
+        outside / CHANGE / "app2" / "before-2-pingpong-1000B-app2.json"
+    )
+    (results / CHANGE / "app2").symlink_to(outside / CHANGE / "app2")
+    os.mkfifo(host / "before-3-pingpong-1000B-app2.json")
+    (host / "folder.json").mkdir()
+    loaded = record_files.load_change(results, CHANGE)
+    assert len(loaded.records) == 1
+    assert [problem.split(":")[0] for problem in loaded.problems] == [
+        "app1/before-2-pingpong-1000B-app2.json",
+        "app1/before-3-pingpong-1000B-app2.json",
+        "app1/folder.json",
+        "app2",
+    ]
+
+
+def test_a_file_that_becomes_a_link_after_the_listing_is_not_followed(results, tmp_path):
+    target = tmp_path / "secret.json"
+    target.write_text("{}", encoding="utf-8")
+    link = tmp_path / "link.json"
+    link.symlink_to(target)
+    with pytest.raises(OSError, match="symbolic link"):
+        record_files.read_json(str(link))
+
+
+def test_the_folder_of_a_change_may_not_be_a_link(results, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "linked").symlink_to(results / CHANGE)
+    loaded = record_files.load_change(tmp_path / "other", "linked")
+    assert loaded.records == []
+    assert "symbolic link" in loaded.problems[0]
+    assert "does not exist" in record_files.load_change(results, "missing").problems[0]
+
+
+def test_names_that_are_no_text_can_be_written_down(results):
+    os.close(os.open(os.fsencode(results / CHANGE / "app1") + b"/\xff.json", os.O_CREAT | os.O_WRONLY))
+    (problem,) = record_files.load_change(results, CHANGE).problems
+    assert problem.encode("utf-8").startswith(b"app1/\\udcff.json: left out")
+
+
+def test_reports_beside_the_hosts_are_no_problem(results):
+    (results / CHANGE / "report.json").write_text("{}", encoding="utf-8")
+    assert record_files.load_change(results, CHANGE).problems == []
+
+
+def test_the_collector_of_garbage_runs_again_afterwards(results):
+    record_files.load_change(results, CHANGE)
+    assert gc.isenabled()
+
+
+def test_a_run_without_its_figure_is_a_failed_run(tmp_path):
+    record = factory.make_record([50.0] * 6)
+    del record["runs"][1]["metrics"]["av2_us"]
+    record["runs"][2]["metrics"]["av2_us"] = 0
+    record["runs"][3]["metrics"]["av2_us"] = None
+    factory.write_change(tmp_path, [record])
+    (item,) = record_files.load_change(tmp_path, CHANGE).records
+    assert item.good == [50.0, 50.0]
+    assert item.failed == 3
+    assert {error for _run, _warmup, ok, error in item.layout.heads if not ok} == {
+        "the run ended well but brought no av2_us"
+    }
+
+
+@pytest.mark.parametrize(
+    ("stamp", "moment"),
+    [
+        ("1970-01-01T00:00:01.500Z", 1_500_000),
+        ("2026-11-20T10:00:00Z", 1_795_168_800_000_000),
+        ("2026-11-20T10:00:00+01:00Z", None),
+        ("2026-11-20 10:00", None),
+        ("yesterdayZ", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_times(stamp, moment):
+    assert microseconds(stamp) == moment
+
+
+def test_equal_parts_are_kept_once(tmp_path):
+    plan = factory.Plan(hosts=("app1", "app2"))
+    factory.write_change(tmp_path, factory.make_change(plan), factory.change_tunings(plan))
+    loaded = record_files.load_change(tmp_path, CHANGE)
+    assert len({id(item.workload) for item in loaded.records}) == 2
+    assert len({id(item.ends[0]) for item in loaded.records}) == 2
+    states = {id(tuning["after"]) for item in loaded.tunings for tuning in item["tunings"]}
+    assert len(states) == 2
+
+
+# Records of earlier versions
+
+
+def test_records_of_the_first_version_still_give_their_report(tmp_path):
+    stored = json.loads((FOLDER / "version-0.1.0.json").read_text(encoding="utf-8"))
+    factory.write_change(tmp_path, stored["records"], stored["tunings"])
+    loaded = record_files.load_change(tmp_path, CHANGE)
+    assert loaded.problems == [] and len(loaded.records) == 20
+    report = compare_change(loaded)
+    (found,) = [item for item in report["comparisons"] if not item["control"]]
+    # five rounds decided then, and six do now
+    assert found["reason"] == "only 5 rounds per state; at least 6 are needed." and found["ratio"] > 1.05
+    assert (found["metric"], found["unit"], found["better"]) == ("av2_us", "µs", "lower")
+    assert found["unit_of_work"] == "round trip" and found["params"] == {} and found["set"] == ""
+    assert found["kpi"]["client"]["before"]["cpu_us_per_unit"] == pytest.approx(20.0, rel=0.1)
+    assert report["comparability"] == [] and report["context"] == [] and report["experiment"] is None
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("workload", "metric"), {"name": "x", "unit": "s", "better": "more"}, "workload.metric.better is 'more'"),
+        (("workload", "metric"), {"name": "x"}, "workload.metric.unit is missing"),
+        (("workload", "metric"), "av2_us", "workload.metric is 'av2_us'; an object"),
+        (("workload", "params"), {"users": [1]}, "workload.params.users is a list"),
+        (("workload", "unit"), 3, "workload.unit is 3; text"),
+        (("context",), {"packet_size": {"a": 1}}, "context.packet_size is an object"),
+        (("context",), {"packet_size": 1e300}, "context.packet_size is 1e\\+300"),
+        (("source",), {"kind": 3}, "source.kind is 3"),
+        (("cpu_source",), "nmon", "cpu_source is 'nmon'"),
+        (("left_behind",), ["locks"], "left_behind is a list"),
+    ],
+)
+def test_the_newer_parts_of_a_record_are_checked(place, value, words):
+    record = factory.make_record([50.0, 50.0])
+    target = record
+    for name in place[:-1]:
+        target = target[name]
+    target[place[-1]] = value
+    assert re.search(words, record_files.validate(record) or "sound")
+
+
+def test_what_a_measurement_left_behind_is_a_warning():
+    records = list(factory.make_change())
+    records[0]["left_behind"] = "20 locks could not be released"
+    assert (
+        compare_change(factory.load(records))["warnings"][0] == "Left behind on app1: 20 locks could not be released."
+    )
+
+
+def test_what_is_there_is_not_overwritten_unless_that_is_meant(tmp_path):
+    path = record_files.store(tmp_path, factory.make_record([50.0]))
+    with pytest.raises(ValueError, match="exists already: name another round or change"):
+        record_files.store(tmp_path, factory.make_record([60.0]))
+    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 50.0
+    record_files.store(tmp_path, factory.make_record([60.0]), replace_old=True)
+    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 60.0
+
+
+@pytest.mark.parametrize("link", [CHANGE, f"{CHANGE}/app1"])
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_written_through(tmp_path, monkeypatch, link):
+    """Somebody who may write in the results folder exchanges a folder after everything was looked at."""
+    results, outside = tmp_path / "results", tmp_path / "outside"
+    (results / CHANGE / "app1").mkdir(parents=True)
+    (outside / "app1").mkdir(parents=True)
+    true_replacing = record_files.replacing
+
+    def exchanged(path, top):
+        (results / link).rename(tmp_path / "away")
+        (results / link).symlink_to(outside)
+        return true_replacing(path, top)
+
+    monkeypatch.setattr(record_files, "replacing", exchanged)
+    with pytest.raises(ValueError, match="is reached over a symbolic link"):
+        record_files.store(results, factory.make_record([50.0]))
+    assert [path for path in outside.rglob("*") if path.is_file()] == []
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_written_through(tmp_path):
+    target = tmp_path / "target"
+    target.write_text("untouched")
+    link = tmp_path / "file.json"
+    link.symlink_to(target)
+    record_files.write_json(link, {}, tmp_path)
+    assert target.read_text() == "untouched" and not link.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["conflicts", "remarks", "sources"])
+@pytest.mark.parametrize("value", [7, True, "text", {"a": 1}])
+def test_a_tuning_with_lists_that_are_none_is_turned_away(name, value):
+    """A report would end at it, and with it those of all hosts."""
+    record = factory.make_tunings("app1", "after", 1)
+    assert Reader().tunings(record) == record
+    record["tunings"][0][name] = value
+    with pytest.raises(ValueError, match=re.escape(f"tunings[0].{name} is")):
+        Reader().tunings(record)
+
+
+def test_a_part_that_was_read_before_is_checked_again_if_its_type_differs():
+    reader = Reader()
+    sound = factory.make_record([52.0, 51.0, 50.0], size=1)
+    assert reader.measurement(sound).workload.bytes == 1
+    with pytest.raises(ValueError, match=r"workload\.bytes is True; a whole number"):
+        reader.measurement({**sound, "workload": {**sound["workload"], "bytes": True}})
+    with pytest.raises(ValueError, match=r"protocol\.runs is 5\.0; a whole number"):
+        reader.measurement({**sound, "protocol": {**sound["protocol"], "runs": 5.0}})
+
+
+def test_long_parts_are_read_and_not_kept():
+    reader = Reader()
+    sound = factory.make_record([52.0, 51.0, 50.0])
+    end = {**sound["fingerprint"]["client"], "kernel": "x" * 10_000}
+    for _turn in range(2):
+        item = reader.measurement({**sound, "fingerprint": {"client": end, "server": None}})
+        assert item.ends[0].must[2] == "x" * 10_000
+    assert not [key for key in reader._shared if len(key) == 2 and isinstance(key[1], bytes) and len(key[1]) > 4000]
+
+
+def test_the_runs_of_a_round_come_back_in_their_order():
+    record = factory.make_record([52.0, 51.0, 50.0, 53.0])
+    record["runs"][2] = factory.fail_run(record["runs"][2])
+    item = Reader().measurement(record)
+    assert [(*head[:3], value) for head, value in zip(item.layout.heads, item.values, strict=True)] == [
+        (0, True, True, 52.0),
+        (1, False, True, 51.0),
+        (2, False, False, None),
+        (3, False, True, 53.0),
+    ]
+    assert [time_text(started) for started in item.times] == [run["started"] for run in record["runs"]]
+    assert item.good == [51.0, 53.0]
+    assert item.failed == 3
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100])
+def test_a_file_is_read_up_to_the_limit_and_not_beyond(tmp_path, size):
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * size)
+    assert files.read_regular(path, 100) == b"x" * size
+    path.write_bytes(b"x" * 101)
+    with pytest.raises(ValueError, match="more than the 100 bytes"):
+        files.read_regular(path, 100)

@@ -1,0 +1,256 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The summary of a rollout as page and as Markdown: every state in words, the next steps, hostile texts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rollout_samples as samples
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import headline
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import (
+    checking,
+    keeping,
+    plan,
+    state,
+    summary,
+    to_html,
+    to_markdown,
+)
+from jsonschema import Draft202012Validator
+from pages import Page
+from places import SCHEMAS
+from report_samples import HOSTILE, HOSTILE_INVISIBLE
+
+Made = dict[str, Any]
+COMMAND = "ansible-playbook zpower.sap_tuning.rollout -i inventory -e rollout_change=chg4711"
+
+
+def html(made: Made) -> str:
+    return "".join(to_html.lines(made))
+
+
+def markdown(made: Made) -> str:
+    return "".join(to_markdown.lines(made))
+
+
+@pytest.fixture(name="made", params=samples.SAMPLES)
+def fixture_made(request: pytest.FixtureRequest) -> Made:
+    return samples.SAMPLES[request.param]()
+
+
+@pytest.fixture(name="page")
+def fixture_page(made: Made) -> Page:
+    return Page(html(made))
+
+
+@pytest.mark.parametrize("render", [html, markdown])
+def test_both_formats_are_the_same_twice_and_end_with_a_line(made: Made, render: Any) -> None:
+    before = json.dumps(made)
+    text = render(made)
+    assert text == render(made) and text.endswith("\n") and text.encode()
+    assert not {char for char in text if not char.isprintable()} - {"\n"}
+    assert json.dumps(made) == before
+
+
+class TestPage:
+    def test_nothing_is_loaded_sent_or_run(self, page: Page) -> None:
+        page.check_nothing_is_loaded("svg", "input")
+
+    def test_the_policy_names_the_one_style_sheet_by_its_hash(self) -> None:
+        source = html(samples.running())
+        (style,) = re.findall(r"<style>(.*?)</style>", source, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert f"style-src 'sha256-{digest}'" in source and "url(" not in style
+
+    def test_ids_are_unique_and_references_lead_somewhere(self, page: Page) -> None:
+        page.check_references()
+
+    def test_headings_landmarks_and_sections(self, page: Page) -> None:
+        page.check_headings()
+        page.check_landmarks()
+        known = [ident for ident, _title in to_html.SECTIONS if ident != "hosts" or 'id="hosts"' in page.source]
+        assert [attributes["id"] for attributes in page.all("section")] == known
+
+    def test_every_cell_of_a_table_names_its_column(self, page: Page) -> None:
+        assert len(page.all("table")) == len(page.all("caption"))
+        assert len([a for a in page.all("div") if a.get("class") == "scroll"]) == len(page.all("table"))
+        page.check_labels()
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("planned", "PLANNED"),
+            ("running", "RUNNING OR INTERRUPTED"),
+            ("stopped", "STOPPED"),
+            ("closed", "STOPPED"),
+            ("complete", "COMPLETE"),
+        ],
+    )
+    def test_the_state_is_a_word(self, name: str, words: str) -> None:
+        made = samples.SAMPLES[name]()
+        assert f"</span> {words}</p>\n<h1>{headline(made['headline'])[0]}</h1>" in html(made)
+        assert re.match(f"# . {words}: Rollout of change chg4711\n\n", markdown(made))
+
+    def test_hostile_texts_are_shown_as_they_are(self) -> None:
+        words = Page(html(samples.hostile())).words()
+        for text in (*HOSTILE, HOSTILE_INVISIBLE[1]):
+            assert words.count(text) >= 5, text
+        assert HOSTILE_INVISIBLE[0] not in words
+
+    def test_hosts_with_the_same_fate_stand_once(self) -> None:
+        source = html(samples.fleet())
+        assert "66 hosts: host201, host202, host204, host205, host207, host208 and 60 more" in source
+        assert source.count("host399") == 0 and source.count("host299") == 1
+
+    def test_what_the_guard_said_stands_once_beside_the_reasons(self) -> None:
+        made = samples.stopped()
+        (batch,) = (batch for batch in summary.batches(made) if batch["state"] == "stopped")
+        assert batch["reasons"] == [samples.REGRESSED] and batch["sentences"] == []
+        assert "−9.2 %" in html(made) and "▼</span> REGRESSED" in html(made)
+
+
+class TestMarkdown:
+    def test_no_markup_is_left(self) -> None:
+        text = re.sub(r"`[^`]*`", "", markdown(samples.hostile()))
+        assert "<" not in text and "@team" not in text
+
+    def test_it_has_batches_hosts_guard_and_runs(self) -> None:
+        text = markdown(samples.stopped())
+        for words in (
+            "| Batch 1 (canaries) | app1 | ✓ good | 1 | 2026-11-20 21:01:00 UTC |",
+            "| ✖ stopped (while measuring after) | 2 | 2026-11-20 22:00:00 UTC |",
+            "| 2026-11-20 22:41:10 UTC | 41 min 10 s | 2 taken back, 1 unknown |",
+            "| Batch 4 (erp) | app9, app10, app11, app12 | – not begun |  | – | – | – |  |",
+            "| 2 | app4 | lost | unknown | 3 | Failed to connect to the host via ssh: No route to host |",
+            "| 2 | app3 with db | tcp\\_rr | latency\\_p50 | 41.20 us | 45.00 us | −9.2 % | REGRESSED |",
+            "- Report of batch 2: results/chg4711-batch-2/report.html\n",
+            "| 2026-11-20 21:00:04 UTC | interrupted |  | control1, process 4711 | 2.21.5 | – |",
+        ):
+            assert words in text
+
+    def test_a_ticket_is_short(self) -> None:
+        assert len(markdown(samples.fleet(4000)).splitlines()) < 80
+
+    def test_a_batch_that_has_not_ended_says_so(self) -> None:
+        text = markdown(samples.running())
+        assert "? begun, not ended (soaking, since 2026-11-20 22:03:00 UTC) | 1 | 2026-11-20 22:00:00 UTC | – |" in text
+        assert "- **Last run ended:** not ended\n" in text
+
+
+class TestSteps:
+    def test_after_a_stop(self) -> None:
+        mend, unknown, again, fixed = summary.steps(samples.stopped())
+        assert mend == "Mend what stopped batch 2; its section below has the reasons."
+        assert unknown == (
+            "The values of app4 are unknown. A host takes them back by itself at most 1 h 5 min after they were set."
+            " To see them once the host can be reached:"
+            " `ansible-playbook zpower.sap_tuning.verify -i inventory --limit app4`."
+        )
+        assert again == (
+            "Start again with the same change. Good batches stay as they are. What is still on probation in batch 2 is"
+            f" taken back first. The next batch is 2: `{COMMAND}`."
+        )
+        assert "another rollout_change" in fixed
+
+    def test_values_that_were_left_can_be_taken_back(self) -> None:
+        (step,) = (step for step in summary.steps(samples.stopped("leave")) if "keeps" in step)
+        assert "keeps the new values on app3, app2." in step
+        assert step.endswith("`ansible-playbook zpower.sap_tuning.rollback -i inventory --limit app3,app2`.")
+
+    def test_of_a_run_without_an_end_nobody_knows_whether_it_lives(self) -> None:
+        wait, probation, again, _fixed = summary.steps(samples.running())
+        assert wait.startswith("If process 4711 still runs on control1, wait")
+        assert "app2, app3, app4 are on probation" in probation and "at most 1 h 5 min" in probation
+        assert probation.endswith("rollback -i inventory -e zpower_probation=only --limit app2,app3,app4`.")
+        assert again.startswith("After an interruption, start again") and COMMAND in again
+
+    def test_a_run_with_an_id_can_be_taken_over(self) -> None:
+        made = samples.running()
+        assert "rollout_take_over" not in " ".join(summary.steps(made)), "a run of 0.9.0 has no id"
+        made["runs"][-1]["id"] = "r3f9c1d20a4b7"
+        assert summary.steps(made)[0].endswith(
+            "the run was interrupted. To continue on another controller, add `-e rollout_take_over=r3f9c1d20a4b7`."
+        )
+
+    def test_a_stop_without_a_stopped_batch_says_why(self) -> None:
+        first, again, _fixed = summary.steps(samples.window_closed())
+        assert first == "The last run ended before all batches were done: the change window is closed."
+        assert "The next batch is 3" in again and "probation" not in again
+
+    def test_a_complete_rollout_needs_nothing(self) -> None:
+        first, back = summary.steps(samples.complete())
+        assert first.startswith("Nothing is left to do.") and "rollback" in back
+
+    def test_without_a_lease_no_host_takes_anything_back(self) -> None:
+        made = samples.running()
+        made["plan"]["confirm_within_s"] = 0
+        assert "by itself" not in " ".join(summary.steps(made)) and "by themselves" not in " ".join(summary.steps(made))
+        assert ("Probation", "without a time limit; a host does not take values back by itself") in summary.conditions(
+            made
+        )
+
+    def test_many_hosts_are_not_all_named(self) -> None:
+        (step,) = (step for step in summary.steps(samples.fleet()) if "unknown" in step)
+        assert "and 14 more" in step and "--limit HOSTS" in step
+
+    def test_a_command_of_hostile_names_is_one_word_and_ends_where_it_ends(self) -> None:
+        (step,) = (step for step in summary.steps(samples.hostile()) if "unknown" in step)
+        assert step.count("`") == 2 and "--limit 'app4,<b>?app?</b>; rm -rf /'`." in step
+
+
+@pytest.mark.parametrize("name", sorted(samples.SAMPLES.keys() - {"hostile"}))
+def test_the_samples_are_what_the_schema_of_the_state_says(name: str) -> None:
+    schema = json.loads((SCHEMAS / "rollout-1.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(json.loads(json.dumps(samples.SAMPLES[name]())))
+
+
+def test_the_words_are_those_of_the_state() -> None:
+    assert set(summary.STATES) == set(checking.STATES) and set(summary.OUTCOMES) == set(checking.OUTCOMES)
+    assert set(summary.VALUES) == {*checking.VALUES, "left"}
+    assert set(summary.RESULTS) == {*checking.RESULTS, "planned"}
+
+
+def test_the_window_is_told_in_its_time_zone() -> None:
+    told = "from 2026-11-20 22:00 CET (21:00 UTC) until 2026-11-21 04:00 CET (03:00 UTC)"
+    assert dict(summary.facts(samples.running()))["Change window"] == told
+
+
+def test_plan_without_options() -> None:
+    made = samples.bare()
+    assert dict(summary.conditions(made))["Guard"] == "off"
+    assert dict(summary.conditions(made))["Soak"] == "none"
+    assert dict(summary.facts(made))["Change window"] == "always open"
+    assert summary.conditions(made)[:2] == [
+        ("Tunings on 11 hosts", "rps"),
+        ("Tunings on 1 host", "cpu_polarization, rps"),
+    ]
+
+
+def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = samples.stopped()
+    made["batches"][0]["guard"]["report"] = str(tmp_path / "else where" / "report.html")
+    folder = Path("results") / "rollouts" / made["change"]
+    made["plan"]["fingerprint"] = plan.fingerprint(made["plan"])
+    paths = keeping.keep(state.Rollout(made), "results")
+    assert paths == {"html": str(folder / "rollout.html"), "md": str(folder / "rollout.md")}
+    assert sorted(os.listdir(folder)) == ["rollout.html", "rollout.json", "rollout.md"]
+    page = Path(paths["html"]).read_text(encoding="utf-8")
+    assert 'href="../../chg4711-batch-2/report.html"' in page
+    assert 'href="../../../else%20where/report.html"' in page
+    assert Path(paths["md"]).read_text(encoding="utf-8") == markdown(made)
+
+
+def test_a_hostile_path_of_a_report_is_no_address_of_another_kind(tmp_path: Path) -> None:
+    (address,) = {*keeping.links(samples.hostile(), tmp_path).values()} - {
+        *keeping.links(samples.stopped(), tmp_path).values()
+    }
+    assert address.endswith("javascript%3Aalert%283%29/%3Cscript%3E") and ":" not in address

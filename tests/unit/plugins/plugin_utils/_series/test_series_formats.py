@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The formats of trend and scaling, and the samples of all reports against their schemas."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.svg import Axis
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves import scaling_chart, trend_chart
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
+from jsonschema import Draft202012Validator
+from places import SCHEMAS
+from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, sample
+from series_samples import banking, comparison, connections, record, rounds, virtualization
+
+Made = dict[str, Any]
+
+
+def hostile_trend() -> Made:
+    names = [*HOSTILE, HOSTILE_INVISIBLE[0], "`x` | <b>"]
+    steps = [
+        TrendStep("c", name, [comparison([100, 90, 95], [80, 85, 81], host=name, workload=name)]) for name in names
+    ]
+    return trend("hostile", steps)
+
+
+def hostile_scaling() -> Made:
+    names = [*HOSTILE, HOSTILE_INVISIBLE[0]]
+    made = [record(50, name=name, connections=count) for name in names for count in (1, 10)]
+    for item in made:
+        item["host"] = item["workload"]["name"]
+    return scaling("hostile", rounds(made), "connections")
+
+
+def empty_trend() -> Made:
+    return trend("empty", [TrendStep("a", "a", [])])
+
+
+def empty_scaling() -> Made:
+    return scaling("empty", [], "connections")
+
+
+TRENDS = [banking, hostile_trend, empty_trend]
+SCALINGS = [connections, virtualization, hostile_scaling, empty_scaling]
+EVERYTHING = [(of_trend.FORMATS, make) for make in TRENDS] + [(of_scaling.FORMATS, make) for make in SCALINGS]
+
+
+def errors(name: str, report: Made) -> list[str]:
+    schema = json.loads((SCHEMAS / f"{name}-1.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(report)]
+
+
+@pytest.mark.parametrize("make", [*TRENDS, *SCALINGS])
+def test_they_are_what_their_schemas_say(make: Callable[[], Made]) -> None:
+    report = json.loads(json.dumps(make()))
+    name = report["schema"].split("/")[1]
+    assert errors(name, report) == []
+    spoilt = {**report, "headline": None}
+    assert errors(name, spoilt)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_samples_of_the_report_are_what_its_schema_says(name: str) -> None:
+    assert errors("report", sample(name)) == []
+
+
+@pytest.mark.parametrize(("formats", "make"), EVERYTHING)
+def test_every_format_is_the_same_twice_and_ends_with_a_line(formats: Made, make: Callable[[], Made]) -> None:
+    for form, renderer in formats.items():
+        text = "".join(renderer(make()))
+        assert text == "".join(renderer(make()))
+        assert text.endswith("\n") and text.encode()
+        if form != "json":
+            assert not {char for char in text if not char.isprintable()} - {"\n"}
+
+
+@pytest.mark.parametrize(
+    ("formats", "make"), [(of_trend.FORMATS, hostile_trend), (of_scaling.FORMATS, hostile_scaling)]
+)
+def test_no_markup_of_a_host_is_left(formats: Made, make: Callable[[], Made]) -> None:
+    page = "".join(formats["html"](make()))
+    assert "<script" not in page and "<img" not in page and "onload=alert(4)>" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<" not in "".join(formats["md"](make()))
+    for row in csv.reader(io.StringIO("".join(formats["csv"](make())))):
+        assert not any(cell.startswith(("=", "@")) for cell in row)
+
+
+def test_the_text_of_a_trend_names_what_moved_between_changes() -> None:
+    lines = "".join(of_trend.markdown(banking())).splitlines()
+    cells = [[cell.strip() for cell in line.split(" | ")] for line in lines if line.startswith("| ")]
+    place = cells[0].index("Gap before it")
+    assert [row[place] for row in cells[2:]] == ["\u2013", "0.0 %", "0.0 %", "0.0 %", "+0.8 %", "0.0 %", ""]
+    assert all(len(row) == len(cells[0]) for row in cells)
+    assert "product of all changes" in cells[-1][-1]
+    assert not any("chart" in line for line in lines)
+
+
+@pytest.mark.parametrize("formats, make", EVERYTHING)
+def test_many_problems_are_counted_and_no_other_report_is_named(formats: Made, make: Callable[[], Made]) -> None:
+    text = "".join(formats["md"]({**make(), "problems": [f"problem {number}" for number in range(53)]}))
+    assert "- problem 49\n- 3 more in the JSON file.\n" in text
+    assert "report.json" not in text
+
+
+def test_csv_has_a_row_a_change_and_a_row_a_point() -> None:
+    rows = list(csv.DictReader(io.StringIO("".join(of_trend.csv(banking())))))
+    assert [row["label"] for row in rows][:2] == ["HiperSockets", "z14"]
+    assert (rows[0]["before"], rows[0]["gap_ratio"], rows[1]["gap_ratio"]) == ("18234", "", "1.0")
+    rows = list(csv.DictReader(io.StringIO("".join(of_scaling.csv(connections())))))
+    assert [(row["phases"], row["x"]) for row in rows][:2] == [("before", "1.0"), ("before", "10.0")]
+    assert {row["knee"] for row in rows} == {"50.0"}
+
+
+def marks(drawn: str) -> dict[str, int]:
+    """How many marks of each kind a chart has."""
+    found = re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn)
+    return {name: path.count("M") for path, name in found}
+
+
+class TestCharts:
+    def test_a_trend_has_a_mark_for_every_state_and_tells_gaps_from_changes(self) -> None:
+        drawn = trend_chart("x", banking()["series"][0])
+        paths = dict((name, path) for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
+        assert {name: path.count("M") for name, path in paths.items()} == {
+            "gap": 5,
+            "change": 6,
+            "before": 6,
+            "after": 6,
+        }
+
+    def test_lines_that_end_together_have_names_one_below_the_other(self) -> None:
+        made = [
+            record(value * factor, phase=phase, name=f"w-x{count}", connections=count)
+            for phase, factor in (("before", 1.0), ("after", 1.001), ("later", 1.002))
+            for count, value in ((1, 50), (250, 900))
+        ]
+        drawn = scaling_chart("x", "connections", scaling("c", rounds(made), "connections")["curves"])
+        places = {name: float(y) for y, name in re.findall(r'y="([\d.]+)" class="tick">([a-z]+)</text>', drawn)}
+        assert set(places) == {"before", "after", "later"}
+        first, second, third = sorted(places.values())
+        assert second - first >= 12.9 and third - second >= 12.9
+        assert "both axes logarithmic" in drawn
+
+    def test_an_axis_without_its_zero_says_so(self) -> None:
+        words = "the axis does not begin at 0"
+        assert words not in trend_chart("x", banking()["series"][0])
+        close = trend("t", [TrendStep("c1", "c1", [comparison([100.0], [97.0])])])
+        assert words in trend_chart("x", close["series"][0])
+
+    def test_a_hole_has_no_mark(self) -> None:
+        there, other = comparison([100], [90]), comparison([50], [50], host="erp2")
+        report = trend("t", [TrendStep("a", "a", [there]), TrendStep("b", "b", [other]), TrendStep("c", "c", [there])])
+        drawn = trend_chart("x", next(item for item in report["series"] if item["host"] == "erp1"))
+        paths = dict((name, path) for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
+        assert {name: path.count("M") for name, path in paths.items()} == {
+            "gap": 1,
+            "change": 2,
+            "before": 2,
+            "after": 2,
+        }
+        assert "NO DATA" not in drawn and "\u2205" in drawn
+
+    def test_many_changes_are_numbered(self) -> None:
+        steps = [TrendStep(f"change-{n}", f"a long name of a change {n}", [comparison([100], [99])]) for n in range(40)]
+        drawn = trend_chart("x", trend("t", steps)["series"][0])
+        assert ">40</text>" in drawn and "numbered in the order of the table" in drawn
+        assert "numbered" not in trend_chart("x", banking()["series"][0])
+
+    def test_a_scaling_rings_the_knee_and_names_its_lines(self) -> None:
+        drawn = scaling_chart("x", "connections", connections()["curves"])
+        assert drawn.count('class="run knee"') == 2
+        assert ">before</text>" in drawn and ">after</text>" in drawn
+        assert 'class="run knee"' not in scaling_chart("x", "context.guests", virtualization()["curves"][:1])
+
+
+class TestAxis:
+    def test_a_linear_axis_begins_at_0_where_that_costs_no_view(self) -> None:
+        assert Axis([7388, 18234], 0, 100).at(0) == 0
+        close = Axis([100.0, 104.0], 0, 100)
+        assert 95 < close.low < 100 and close.at(100.0) > 5
+        assert close.ticks(6) == [100, 101, 102, 103, 104]
+
+    @pytest.mark.parametrize("values", [[5.0], [1.0, 250.0], [0.001, 0.002], [1e9, 3e9], [1.0, 1.0]])
+    @pytest.mark.parametrize("log", [False, True])
+    def test_ticks_lie_within_and_are_few(self, values: list[float], log: bool) -> None:
+        axis = Axis(values, 0, 100, log=log)
+        ticks = axis.ticks(6)
+        assert len(ticks) <= 7
+        assert all(-0.1 <= axis.at(tick) <= 100.1 for tick in ticks)
+
+    def test_a_logarithmic_axis_gives_equal_steps_equal_room(self) -> None:
+        axis = Axis([1.0, 100.0], 0, 100, log=True)
+        assert axis.at(10.0) - axis.at(1.0) == pytest.approx(axis.at(100.0) - axis.at(10.0))
