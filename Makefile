@@ -4,7 +4,7 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-due test-all test-fast release-check core unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
+.PHONY: help setup demo test gate test-all test-fast release-check core unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
         test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down lab-smcd lab-smcd-down
 
 HOSTS ?= 2
@@ -13,18 +13,17 @@ CASES ?=
 ON ?= 2.21-3.13
 SEED ?=
 SHARE ?=
-NOX = tests/setup.sh test && .venv/bin/python tests/sessions.py
+SESSIONS = .venv/bin/python tests/sessions.py
 # What to do with a lab that is up: its program, its inventory, its target here.
 STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it away: make lab-%s-down\n'
 
-# Sessions start in this order, two at a time: the checks that fail soonest, then the longest. The two emulated labs are
-# apart, because one of them alone can use both CPUs.
-LINT = lint license-check extra-checks
-TESTS = $(LINT) "unit(newest)" "molecule(newest-default)" "sanity(newest)" "molecule(newest-rollout)" "molecule(newest-sap)" \
-        "molecule(newest-aix)"
-# They run again if something that they depend on has changed: tests/due.py.
-HEAVY = "kernels(lpar)" "unit(oldest)" "kernels(guest)" "molecule(oldest-default)" "molecule(oldest-sap)" "unit(3.6)" "unit(3.9)" \
-        "sanity(oldest)" campaigns demo lab installed browser docs
+# Sessions start in this order, two at a time: what fails soonest, then the longest.
+TESTS = quick "unit(controller)" "molecule(newest-default)" "unit(target)" "sanity(quick)" ansible-lint
+GATE = "molecule(newest-rollout)" "unit(gate)" "molecule(newest-sap)" "molecule(newest-aix)" \
+       "unit(3.6)" "unit(oldest)" "sanity(oldest)" "sanity(rest)" docs installed
+# The two emulated labs are apart, because one of them alone can use both CPUs.
+NIGHT = "kernels(lpar)" "unit(nightly)" "kernels(guest)" "molecule(oldest-default)" "molecule(oldest-sap)" "unit(3.9)" \
+        "sanity(pylint)" lab campaigns demo browser links
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,36 +35,41 @@ demo: ## an experiment with three levels of RPS on two hosts of this machine, se
 	@tests/setup.sh demo
 	@tests/demo/run
 
-test: ## the tests on the newest ansible-core, set-up included; prints the sum of CPU time and what is slowest
-	@$(NOX) $(TESTS)
+test: ## what every change must pass first, set-up included, in 5 to 8 minutes; prints CPU time and what is slowest
+	@tests/setup.sh test
+	@$(SESSIONS) --cpu 600 900 $(TESTS)
 
-test-fast: ## ruff, mypy and the fast unit tests, for the loop at the desk; under 3 minutes on two idle CPUs
+gate: ## the rest of what every change must pass: the oldest core, old Pythons, more hosts and real programs
+	@tests/setup.sh gate
+	@$(SESSIONS) $(GATE)
+
+test-all: ## every test in random order (SEED), set-up included: also s390x kernels, labs, campaigns, browser, long tables
+	@tests/setup.sh all
+	@SHUFFLE=$${SEED:-$$(date +%s)} $(SESSIONS) $(TESTS) $(GATE) $(NIGHT)
+
+test-fast: ## for the loop at the desk: ruff, mypy and the tests of the rooms, which start no ansible
 	@tests/setup.sh test
 	@.venv/bin/python -m nox --session fast
 
-test-due: ## the heavy tests that something has changed for since they passed: oldest core, old Pythons, s390x kernels, labs, browser
-	@tests/setup.sh kernels
-	@$(NOX) --due $(HEAVY)
-
-test-all: ## every test, set-up included
-	@tests/setup.sh kernels
-	@$(NOX) $(TESTS) $(HEAVY)
-
 test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R, smcd for SMC-D
 	@tests/setup.sh $(if $(filter smc smcd,$(SCENARIO)),smc,kernels)
-	@.venv/bin/python tests/sessions.py $(if $(filter all,$(SCENARIO)),"kernels(lpar)" "kernels(guest)","kernels($(SCENARIO))")
+	@$(SESSIONS) $(if $(filter all,$(SCENARIO)),"kernels(lpar)" "kernels(guest)","kernels($(SCENARIO))")
 
-unit: ## unit tests: all on the newest ansible-core, parts on the oldest and on Python 3.6 and 3.9
-	@$(NOX) unit
+unit: ## all unit tests: on the newest ansible-core, parts on the oldest and on Python 3.6 and 3.9
+	@tests/setup.sh gate
+	@$(SESSIONS) unit
 
 sanity: ## ansible-test sanity, on the newest and on the oldest supported ansible-core
-	@$(NOX) sanity
+	@tests/setup.sh gate
+	@$(SESSIONS) sanity
 
-lint: ## ansible-lint, ruff, yamllint, mypy, licences, changelog, role arguments
-	@$(NOX) $(LINT)
+lint: ## ruff, yamllint, mypy, changelog, licences, ansible-lint
+	@tests/setup.sh test
+	@$(SESSIONS) quick ansible-lint
 
 molecule: ## the molecule scenarios; SCENARIO=name for one, on the newest ansible-core
-	@$(NOX) $(if $(filter all,$(SCENARIO)),molecule,"molecule(newest-$(SCENARIO))")
+	@tests/setup.sh test
+	@$(SESSIONS) $(if $(filter all,$(SCENARIO)),molecule,"molecule(newest-$(SCENARIO))")
 
 bench: ## figures, one line each, also in bench.json
 	@tests/setup.sh bench
@@ -88,20 +92,21 @@ fuzz: ## 10,000 damaged inputs for everything that reads what others wrote; CASE
 	@.venv/bin/python tests/fuzz/run.py $(if $(SEED),--seed $(SEED)) $(CASES)
 
 docs: ## the documentation as one site in build/docs, all pages and the reference of plugins and roles; checks every link
-	@$(NOX) docs
+	@tests/setup.sh gate
+	@$(SESSIONS) docs
 
 generate: ## write the variables of the tunings' roles, their tables, and the pages of all variables and playbooks
 	@.venv/bin/python tests/generate.py
 
-release-check: ## what a release must be: archive, tools, every supported ansible-core; not part of the tests
+release-check: ## what a release must be, after make test-all: archive, tools, surface, every supported ansible-core
 	@tests/setup.sh release
-	@.venv/bin/python tests/sessions.py release
-	@.venv/bin/python tests/sessions.py cores archive_sanity "sanity(newest)" sanity_between units_in_collection
+	@$(SESSIONS) release
+	@$(SESSIONS) cores archive_sanity sanity sanity_between units_in_collection
 
 core: ## the archive on one ansible-core; ON=2.18-3.13 for that core and Python
 	@tests/setup.sh release
-	@.venv/bin/python tests/sessions.py build
-	@.venv/bin/python tests/sessions.py "cores($(ON))"
+	@$(SESSIONS) build
+	@$(SESSIONS) "cores($(ON))"
 
 build: ## the archive for ansible-galaxy, below build/; needs git, and ansible-core, which it installs into .venv
 	@tests/setup.sh build

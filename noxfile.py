@@ -39,17 +39,19 @@ OLDEST_CORE = "ansible-core==2.16.19"
 ALL_PYTHONS = [f"3.{minor}" for minor in range(6, 15)]
 OLDEST_PYTHONS = ["3.12", "3.11"]  # ansible-core 2.16 supports 3.10 to 3.12, molecule needs 3.11
 TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
-# Left out of unit(oldest): unit(3.6) runs the first with the module_utils of the oldest ansible-core, and the second
-# imports nothing of ansible-core (see test_without_core.py there). The files compare pages with code.
-WITHOUT_CORE = ["tests/unit/plugins/module_utils", "tests/unit/plugins/plugin_utils"]
-WITHOUT_CORE += [f"tests/unit/test_{name}.py" for name in ("troubleshooting", "tutorial", "due", "release")]
-# What `make test-fast` runs, without the files that start the most programs.
-FAST_TESTS = [*TARGET_TESTS, "tests/unit/plugins/plugin_utils"]
-SLOW_TESTS = [
-    "tests/unit/plugins/module_utils/_measure/test_enq_admin.py",
-    "tests/unit/plugins/module_utils/_measure/test_enqt.py",
-    "tests/unit/plugins/modules/test_server_reused.py",
-]
+# Left out of unit(oldest), because ruff lets nothing there import ansible-core (TID251 in pyproject.toml).
+WITHOUT_CORE = "tests/unit/plugins/plugin_utils"
+UNMARKED = "not gate and not nightly"
+# session: (folders, folders left out, tests by their markers)
+UNIT = {
+    "controller": (["tests/unit"], TARGET_TESTS, UNMARKED),
+    "target": (TARGET_TESTS, [], UNMARKED),
+    "gate": (["tests/unit"], [], "gate"),
+    "nightly": (["tests/unit"], [], "nightly"),
+    "oldest": (["tests/unit"], [*TARGET_TESTS, WITHOUT_CORE], UNMARKED),
+    "3.9": (TARGET_TESTS, [], UNMARKED),
+    "3.6": (TARGET_TESTS, [], UNMARKED),
+}
 CONTROLLER_CODE = ["plugins/plugin_utils", "plugins/action", "plugins/callback", "plugins/lookup"]
 # Scenarios on s390x kernels: the session kernels runs them, not molecule.
 EMULATED = ["lpar", "guest", "smc", "smcd"]
@@ -73,11 +75,18 @@ RELEASE = {
 }
 # Whole sanity of the cores before the newest, for a release.
 BETWEEN = ["2.16-3.12", "2.17-3.12", "2.18-3.13", "2.19-3.13", "2.20-3.13"]
-# Sanity on the oldest core: the tests that ask the core or an old Python. The newest core runs all the others.
-OLDEST_SANITY = ["ansible-doc", "compile", "import", "validate-modules"]
+# The tests of ansible-test sanity that depend on ansible-core or on the Python of a host.
+OF_THE_CORE = ["ansible-doc", "compile", "import", "validate-modules"]
 OLDEST_SANITY_PYTHONS = ["3.6", "3.7", "3.8", *OLDEST_PYTHONS]
-# ruff and the unit sessions look at the tests, which are not in the archive; pylint would need two minutes for them.
-SANITY = ["sanity", "--exclude", "tests/", "--exclude", "molecule/"]
+# session: (ansible-core, Pythons, an option and the tests that it chooses or leaves out)
+SANITY = {
+    "quick": ("newest", ["3.9", "3.13"], ["--test", *OF_THE_CORE]),
+    "rest": ("newest", ALL_PYTHONS, ["--skip-test", "ansible-doc", "validate-modules", "pylint"]),
+    "pylint": ("newest", ALL_PYTHONS, ["--test", "pylint"]),
+    "oldest": ("oldest", OLDEST_SANITY_PYTHONS, ["--test", *OF_THE_CORE]),
+}
+# ruff and the unit sessions look at the tests, which are not in the archive.
+SANITY_COMMAND = ["sanity", "--exclude", "tests/", "--exclude", "molecule/"]
 # Automation Hub leaves these tests out.
 NOT_ON_THE_HUB = ["import", "validate-modules", "pslint", "ansible-doc"]
 # They use an installed collection: the session installed runs them, not lab.
@@ -163,36 +172,46 @@ def tree(session: nox.Session, where: Path) -> Path:
 
 
 @nox.session
-def lint(session: nox.Session) -> None:
-    """The tools that read the code without running it; all of them run, also if one fails."""
-    copy = tree(session, CACHE / "lint")
+def quick(session: nox.Session) -> None:
+    """The tools that read the code in seconds; all of them run, also if one fails."""
     failed = []
-    for tool, arguments, place, env in (
-        ("ruff", ["check", "--output-format", "concise", "."], HERE, shell()),
-        ("ruff", ["format", "--check", "."], HERE, shell()),
-        ("yamllint", ["--strict", "."], HERE, shell()),
-        ("mypy", CONTROLLER_CODE, HERE, shell()),
-        ("antsibull-changelog", ["lint"], HERE, shell()),
-        ("ansible-lint", ["--offline", "--profile", "production", "--strict"], copy, shell(BIN, copy.parents[2])),
+    for tool, *arguments in (
+        ("ruff", "check", "--output-format", "concise", "."),
+        ("ruff", "format", "--check", "."),
+        ("yamllint", "--strict", "."),
+        ("mypy", *CONTROLLER_CODE),
+        ("antsibull-changelog", "lint"),
+        ("reuse", "lint", "--lines"),
+        ("nox", "--noxfile", str(HERE / "noxfile.py"), "--session", "extra-checks"),
     ):
         session.log("%s %s", tool, " ".join(arguments))
-        if subprocess.run([BIN / tool, *arguments], cwd=place, env=os.environ | env, check=False).returncode:
+        if subprocess.run([BIN / tool, *arguments], cwd=HERE, env=os.environ | shell(), check=False).returncode:
             failed.append(tool)
     if failed:
         session.error(f"failed: {', '.join(failed)}")
 
 
+@nox.session(name="ansible-lint")
+def ansible_lint(session: nox.Session) -> None:
+    """ansible-lint of what it can judge: roles, playbooks, metadata and the files of molecule, but no other test."""
+    copy = tree(session, CACHE / "lint")
+    paths = ["roles", "playbooks", "meta", "galaxy.yml", "changelogs"]
+    paths += sorted(str(path.relative_to(copy)) for path in copy.glob("molecule/*/*.yml"))
+    command = [str(BIN / "ansible-lint"), "--offline", "--profile", "production", "--strict", *paths]
+    with session.chdir(copy):
+        session.run(*command, env=shell(BIN, copy.parents[2]))
+
+
 @nox.session
-@nox.parametrize("on", [*CORES, "3.9", "3.6"], ids=[*CORES, "3.9", "3.6"])
+@nox.parametrize("on", list(UNIT), ids=list(UNIT))
 def unit(session: nox.Session, on: str) -> None:
-    """All unit tests on the newest ansible-core, those that can depend on it on the oldest, code for targets on 3.x."""
-    tests, env = ["tests/unit"], {}
-    if on in CORES:
-        folder = controller(session, on)
-        env = shell(folder)
-        if on == "oldest":
-            tests += [f"--ignore={path}" for path in WITHOUT_CORE]
-    else:
+    """Unit tests: UNIT says which of them, on the newest or oldest ansible-core, or as a host with an old Python.
+
+    With SHUFFLE=number in the environment, files and tests run in a random order that begins with this number.
+    """
+    tests, left_out, markers = UNIT[on]
+    env = shell()
+    if on.startswith("3."):
         folder = environment(session, f"target-{on}", [on], "requirements-targets.txt", constrained=False)
         core = OLDEST_CORE if on == "3.6" else f"ansible-core=={importlib.metadata.version('ansible-core')}"
         library = NOX / core
@@ -202,16 +221,22 @@ def unit(session: nox.Session, on: str) -> None:
             # --no-deps: a target has ansible.module_utils and nothing that a controller needs.
             session.run(str(BIN / "python"), "-m", "pip", "install", "-q", "--no-deps", "--target", str(new), core)
             new.rename(library)
-        tests, env = TARGET_TESTS, shell(PYTHONPATH=str(library), PYTHONDONTWRITEBYTECODE="1")
-    session.run(str(folder / "python"), "-m", "pytest", "-q", *tests, *session.posargs, env=env)
+        env = shell(PYTHONPATH=str(library), PYTHONDONTWRITEBYTECODE="1")
+    else:
+        folder = controller(session, "oldest" if on == "oldest" else "newest")
+        env = shell(folder)
+    options = ["-q", "-m", markers, *(f"--ignore={path}" for path in left_out)]
+    if (seed := os.environ.get("SHUFFLE")) and not on.startswith("3."):
+        options += ["-p", "randomly", f"--randomly-seed={seed}", f"--hypothesis-seed={seed}"]
+    session.run(str(folder / "python"), "-m", "pytest", *options, *tests, *session.posargs, env=env)
 
 
 @nox.session
 def fast(session: nox.Session) -> None:
-    """For the loop at the desk: ruff, mypy, and the unit tests that start no ansible and no other program for long."""
+    """For the loop at the desk: ruff, mypy, and the unit tests of the rooms, which start no ansible."""
     for tool, *arguments in (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", *CONTROLLER_CODE)):
         session.run(str(BIN / tool), *arguments, env=shell())
-    tests = ["-q", "-n", "2", "--dist", "loadfile", *FAST_TESTS, *(f"--ignore={path}" for path in SLOW_TESTS)]
+    tests = ["-q", "-m", UNMARKED, "-n", "2", "--dist", "loadfile", *TARGET_TESTS, WITHOUT_CORE]
     session.run(str(BIN / "python"), "-m", "pytest", *tests, *session.posargs, env=shell())
 
 
@@ -229,15 +254,14 @@ if any(not argument.startswith("-") for argument in packages):
 
 
 @nox.session
-@nox.parametrize("core", CORES, ids=CORES)
-def sanity(session: nox.Session, core: str) -> None:
-    """ansible-test sanity: all of it on the newest core, with every Python, and OLDEST_SANITY on the oldest."""
-    versions, options = ALL_PYTHONS, session.posargs
-    if core == "oldest":
-        chosen = [option for test in OLDEST_SANITY for option in ("--test", test)]
-        versions, options = OLDEST_SANITY_PYTHONS, [*chosen, "plugins/", *options]
-    copy = tree(session, CACHE / f"sanity-{core}")
-    ansible_test(session, core, controller(session, core), versions, copy, [*SANITY, *options])
+@nox.parametrize("part", list(SANITY), ids=list(SANITY))
+def sanity(session: nox.Session, part: str) -> None:
+    """Parts of ansible-test sanity, on the newest or the oldest ansible-core: SANITY."""
+    core, versions, (option, *tests) = SANITY[part]
+    options = [word for test in tests for word in (option, test)]
+    copy = tree(session, CACHE / f"sanity-{part}")
+    command = [*SANITY_COMMAND, *options, *(["plugins/"] if option == "--test" else []), *session.posargs]
+    ansible_test(session, part, controller(session, core), versions, copy, command)
 
 
 @nox.session
@@ -245,7 +269,7 @@ def sanity(session: nox.Session, core: str) -> None:
 def sanity_between(session: nox.Session, on: str) -> None:
     """The same as on the newest core, on each core before it; part of a release, not of the tests."""
     copy = tree(session, CACHE / f"sanity-{on}")
-    ansible_test(session, on, release_core(session, on), ALL_PYTHONS, copy, [*SANITY, *session.posargs])
+    ansible_test(session, on, release_core(session, on), ALL_PYTHONS, copy, [*SANITY_COMMAND, *session.posargs])
 
 
 @nox.session

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run sessions of noxfile.py, two at a time; the output of each is printed when the session ends.
 
-sessions.py lint unit "molecule(newest-sap)"    a name without parameters means the session with all its parameters
-sessions.py --due "unit(oldest)" demo           only those of which something has changed since they passed (due.py)
+sessions.py quick unit "molecule(newest-sap)"    a name without parameters means the session with all its parameters
+sessions.py --cpu 600 900 quick unit             they should take at most 600 s of CPU time, and fail in CI above 900 s
 
-With CI=true the first failure ends the run and its output is the end of the log, and a session that passes is noted in
-tests/passed.json. Otherwise all sessions run. At the end: the sum of CPU time, the slowest sessions and tests.
+With CI=true the first failure ends the run and its output is the end of the log; otherwise all sessions run.
+It then prints the sum of CPU time, the slowest sessions and the slowest tests.
 """
 
+import argparse
 import json
 import os
 import re
@@ -22,8 +23,6 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
-
-import due
 
 HERE = Path(__file__).resolve().parents[1]
 NOX = [sys.executable, "-m", "nox", "--noxfile", str(HERE / "noxfile.py"), "--session"]
@@ -39,7 +38,6 @@ class Started(NamedTuple):
     process: subprocess.Popen[bytes]
     output: IO[str]
     at: float
-    hashed: str  # of what it depends on; empty if it runs every time
 
 
 class Ended(NamedTuple):
@@ -63,12 +61,11 @@ def parametrized(names: list[str]) -> list[str]:
 
 def start(session: str) -> Started:
     output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  (read when the session has ended)
-    hashed = due.digest(session) if session in due.NEEDS else ""
     process = subprocess.Popen(
         [*NOX, session], stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | OPTIONS
     )
     print(f"sessions: {session} started", flush=True)
-    return Started(session, process, output, time.monotonic(), hashed)
+    return Started(session, process, output, time.monotonic())
 
 
 def end(running: dict[int, Started]) -> None:
@@ -115,20 +112,19 @@ def summary(ended: list[Ended]) -> str:
     return "\n".join(f"sessions: {line}" for line in lines)
 
 
-def without_unchanged(sessions: Iterable[str]) -> list[str]:
-    """The sessions that are due. Of each other one, say when it passed."""
-    found = []
-    for session in sessions:
-        day = due.when(session)
-        if day:
-            print(f"sessions: {session} passed on {day}, and nothing that it depends on has changed", flush=True)
-        else:
-            found.append(session)
-    return found
+def over_budget(ended: list[Ended], goal: int, limit: int) -> bool:
+    """Print the sum of CPU time beside its goal; whether it is above the limit."""
+    used = sum(one.cpu_seconds for one in ended)
+    print(
+        f"sessions: {used:.0f} of {goal} CPU s" + (f", above the limit of {limit}" if used > limit else ""), flush=True
+    )
+    return used > limit
 
 
-def run(waiting: list[str], stop: bool) -> int:
-    """Run all sessions, or with stop until one fails; the exit status. Sessions that pass are noted with stop only."""
+def run(waiting: list[str], stop: bool, budget: tuple[int, int] | None = None) -> int:
+    """Run all sessions, or with stop until one fails; the exit status. budget: goal and limit of CPU seconds; above the
+    limit, a run with stop has failed.
+    """
     running: dict[int, Started] = {}
     failed: list[str] = []
     done: list[Ended] = []
@@ -145,8 +141,6 @@ def run(waiting: list[str], stop: bool) -> int:
             if status and stop:
                 end(running)
                 running, waiting = {}, []
-            elif started.hashed and stop:
-                due.note(started.session, started.hashed)
             show(started)
             one = result(started, used)
             done.append(one)
@@ -158,6 +152,8 @@ def run(waiting: list[str], stop: bool) -> int:
         return 130
     if done and not (failed and stop):
         print(summary(done), flush=True)
+        if budget and over_budget(done, *budget) and stop:
+            failed.append("the budget of CPU time")
     if failed:
         print(f"sessions: failed: {', '.join(failed)}", flush=True)
     return bool(failed)
@@ -167,7 +163,8 @@ if __name__ == "__main__":
     # SIGINT may be ignored here, as in a job in the background, and the sessions would ignore it too.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    names = sys.argv[1:]
-    only_due = names[:1] == ["--due"]
-    chosen = parametrized(names[only_due:])
-    sys.exit(run(without_unchanged(chosen) if only_due else chosen, os.environ.get("CI") == "true"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cpu", nargs=2, type=int, metavar=("GOAL", "LIMIT"), help="CPU seconds of all sessions")
+    parser.add_argument("session", nargs="+")
+    asked = parser.parse_args()
+    sys.exit(run(parametrized(asked.session), os.environ.get("CI") == "true", asked.cpu))

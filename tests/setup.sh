@@ -2,12 +2,20 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# setup.sh build|demo|test|bench|kernels|smc|release: install what is missing for the archive, the demo, the tests, the
-# benchmarks, the tests on s390x kernels, those with SMC, or the checks of a release: Debian packages, .venv with pinned
-# requirements, and the folder in which ansible finds this checkout as a collection.
+# setup.sh LEVEL: install what is missing: Debian packages, .venv with pinned requirements, and the folder in which ansible
+# finds this checkout as a collection. Levels:
+#   build demo         the archive; the demo and other labs
+#   test gate all      make test; make gate; make test-all: each contains the one before
+#   kernels smc        the s390x kernels; those with SMC
+#   release            the checks of a release
 set -eu
 cd "$(dirname "$0")/.."
 level=$1
+
+# at LEVEL...: whether the chosen level is one of these
+at() {
+    case " $* " in *" $level "*) ;; *) return 1 ;; esac
+}
 
 fail() {
     echo "setup: $*" >&2
@@ -23,42 +31,51 @@ python=$(python3 tests/pythons.py 3.13 3.12 3.11) ||
     fail "ansible-core needs Python 3.11, 3.12 or 3.13, and this machine has none of them."
 
 missing=
-if [ "$level" = build ]; then
-    have git || missing="$missing git"
-else
-    have ip || missing="$missing iproute2"
-    have sshd || missing="$missing openssh-server"
-    have ssh-keygen || missing="$missing openssh-client"
-    have unshare || missing="$missing util-linux"
+need() { # need PROGRAM PACKAGE...: the packages if the program is not there
+    program=$1
+    shift
+    have "$program" || missing="$missing $*"
+}
+if ! at build; then
+    need ip iproute2
+    need sshd openssh-server
+    need ssh-keygen openssh-client
+    need unshare util-linux
 fi
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
-if [ "$level" = test ] || [ "$level" = bench ]; then
-    have git || missing="$missing git"
-    have chromium || missing="$missing chromium"
-    have npm || missing="$missing npm"
-    have fio || missing="$missing fio"
-    have sadf || missing="$missing sysstat"
-    have openssl || missing="$missing openssl"
-    have ps || missing="$missing procps"
-    have qperf || missing="$missing qperf"
-    have shellcheck || missing="$missing shellcheck"
-    have sockperf || missing="$missing sockperf"
-    have sudo || missing="$missing sudo"
+if ! at demo kernels smc; then
+    need git git
 fi
-if [ "$level" = release ]; then
-    have git || missing="$missing git"
-    have gpg || missing="$missing gpg gpg-agent"
-    have shellcheck || missing="$missing shellcheck"
+if at test gate all; then
+    need openssl openssl
+    need ps procps
 fi
-if [ "$level" = kernels ] || [ "$level" = smc ]; then
-    have hercules || missing="$missing hercules"
-    have qemu-system-s390x || missing="$missing qemu-system-s390x"
-    have cpio || missing="$missing cpio"
-    have depmod || missing="$missing kmod"
-    have mkfs.ext4 || missing="$missing e2fsprogs"
+if at gate all; then
+    need fio fio
+    need sadf sysstat
+    need qperf qperf
+    need sockperf sockperf
 fi
-if [ "$level" = smc ]; then
-    have s390x-linux-gnu-gcc || missing="$missing gcc-s390x-linux-gnu"
+if at gate all release; then
+    need shellcheck shellcheck
+fi
+if at release; then
+    need gpg gpg gpg-agent
+fi
+if at all; then
+    need chromium chromium
+    need npm npm
+    need sudo sudo
+fi
+if at all kernels smc; then
+    need hercules hercules
+    need qemu-system-s390x qemu-system-s390x
+    need cpio cpio
+    need depmod kmod
+    need mkfs.ext4 e2fsprogs
+fi
+if at smc; then
+    need s390x-linux-gnu-gcc gcc-s390x-linux-gnu
 fi
 
 if [ -n "$missing" ]; then
@@ -101,18 +118,23 @@ fetch_netperf() (
     rm -rf lists ./*.bin
     return "$status"
 )
-if [ "$level" = test ] && ! have netserver && [ ! -x .cache/netperf/usr/bin/netserver ]; then
+if at gate all && ! have netserver && [ ! -x .cache/netperf/usr/bin/netserver ]; then
     echo "setup: unpacking Debian's netperf into .cache/netperf"
     fetch_netperf || echo "setup: netperf could not be fetched: its tests are skipped, and in CI they fail." >&2
 fi
 
+# The requirements of a level contain those of the levels before it.
 wanted="-r requirements.txt"
 stamp=.venv/.setup-demo
-if [ "$level" != build ] && [ "$level" != demo ]; then
+if ! at build demo; then
     wanted="$wanted -r requirements-dev.txt"
     stamp=.venv/.setup-test
 fi
-now=$("$python" --version; cat requirements.txt requirements-dev.txt constraints.txt; pwd)
+if at gate all; then
+    wanted="$wanted -r requirements-gate.txt"
+    stamp=.venv/.setup-gate
+fi
+now=$("$python" --version; cat requirements.txt requirements-dev.txt requirements-gate.txt constraints.txt; pwd)
 if [ ! -x .venv/bin/python ] || [ "$(cat .venv/.python 2>/dev/null)" != "$python in $(pwd)" ]; then
     echo "setup: making .venv with $python"
     rm -rf .venv
@@ -127,7 +149,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$now" ]; then
 fi
 
 # axe-core for the tests in the browser, with the version of the lock file.
-if [ "$level" = test ]; then
+if at all; then
     node=.cache/browser
     if ! cmp -s tests/browser/package-lock.json "$node/.installed"; then
         echo "setup: installing axe-core into $node"
@@ -140,7 +162,7 @@ fi
 
 # The collection awx.awx, for the tests of docs/awx. The last release of the package ansible that brings it has version 10.
 awx=ansible==10.7.0
-if [ "$level" = test ] && [ "$(cat .cache/awx/.of 2>/dev/null)" != "$awx" ]; then
+if at all && [ "$(cat .cache/awx/.of 2>/dev/null)" != "$awx" ]; then
     echo "setup: unpacking awx.awx of $awx into .cache/awx"
     rm -rf .cache/awx
     mkdir -p .cache/awx

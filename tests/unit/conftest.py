@@ -1,15 +1,30 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the checkout importable as ansible_collections.zpower.sap_tuning, from any folder."""
+"""Make the checkout importable as ansible_collections.zpower.sap_tuning, and keep the unit tests to themselves.
+
+Each process of pytest has a home, a folder for temporary files and, as root, a network namespace of its own, in which a
+test that leaves a process behind fails. Runs on Python 3.6 too.
+"""
 
 import contextlib
+import ctypes
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
+import time
+
+import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(os.path.dirname(HERE))
 COLLECTIONS = os.path.join(CHECKOUT, ".cache", "collections")
 LINK = os.path.join(COLLECTIONS, "ansible_collections", "zpower", "sap_tuning")
+CLONE_NEWNET = 0x40000000  # <linux/sched.h>
+# Processes that live as long as pytest, if it is their parent.
+SERVERS = ("playbook_server.py", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
+SECONDS_TO_END = 60
 
 
 def _link():
@@ -22,3 +37,74 @@ _link()
 for folder in (COLLECTIONS, os.path.join(HERE, "support")):
     if folder not in sys.path:
         sys.path.insert(0, folder)
+
+
+def pytest_configure(config):
+    home = os.path.expanduser("~")
+    os.environ.setdefault("PYENV_ROOT", os.path.join(home, ".pyenv"))
+    os.environ.setdefault("GIT_CONFIG_GLOBAL", os.path.join(home, ".gitconfig"))
+    own = tempfile.mkdtemp(prefix="zp-")
+    os.chmod(own, 0o1777)  # as /tmp: other users of these tests pass through it
+    config.add_cleanup(lambda: shutil.rmtree(own, ignore_errors=True))
+    os.environ["HOME"] = os.environ["TMPDIR"] = own
+    tempfile.tempdir = None
+    os.environ.pop("ANSIBLE_HOME", None)
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
+        path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+        subprocess.run(["ip", "link", "set", "lo", "up"], env=dict(os.environ, PATH=path), check=True)
+        config.pluginmanager.register(NothingLeft(), "nothing_left")
+
+
+class NothingLeft:
+    """Fails a test that leaves a process in the network namespace of these tests."""
+
+    def __init__(self):
+        self.network = os.readlink("/proc/self/ns/net")
+        self.newest = self._newest_process()
+        self.command = self._command(os.getpid())
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self):
+        self.newest = self._newest_process()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item, nextitem):
+        yield
+        if self._newest_process() == self.newest:
+            return  # nothing was started since
+        end = time.monotonic() + SECONDS_TO_END
+        left = self._processes()
+        while left and time.monotonic() < end:
+            time.sleep(0.02)
+            left = self._processes()
+        if left:
+            pytest.fail("%s leaves processes: %s" % (item.nodeid, "; ".join(left)), pytrace=False)
+
+    @staticmethod
+    def _newest_process():
+        with open("/proc/loadavg", encoding="ascii") as text:
+            return text.read().split()[-1]
+
+    def _processes(self):
+        """The command lines of the processes here, without this one and the servers that it keeps."""
+        return [text for text in map(self._shown, filter(str.isdigit, os.listdir("/proc"))) if text]
+
+    @staticmethod
+    def _command(pid):
+        with open("/proc/%s/cmdline" % pid, "rb") as stream:
+            return stream.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+
+    def _shown(self, pid):
+        if int(pid) == os.getpid():
+            return ""
+        try:
+            if os.readlink("/proc/%s/ns/net" % pid) != self.network:
+                return ""
+            command = self._command(pid)
+            with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as stream:
+                parent = stream.read().rpartition(")")[2].split()[1]
+        except OSError:  # it has ended
+            return ""
+        # a fork of this process is a deputy, and ends with it
+        kept = parent == str(os.getpid()) and (command == self.command or any(name in command for name in SERVERS))
+        return "" if kept or not command else "%s %s" % (pid, command)
