@@ -4,7 +4,7 @@
 # The sessions themselves are in noxfile.py; this file sets up what they run in and calls them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test gate test-all test-fast release-check core unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
+.PHONY: help setup demo test gate test-all release-check core unit sanity lint molecule bench evidence simulate faults fuzz docs generate build lab-up lab-down env clean \
         test-kernels lab-lpar lab-lpar-down lab-guest lab-guest-down lab-smc lab-smc-down lab-smcd lab-smcd-down
 
 HOSTS ?= 2
@@ -46,10 +46,6 @@ gate: ## the rest of what every change must pass: the oldest core, old Pythons, 
 test-all: ## every test in random order (SEED), set-up included: also s390x kernels, labs, campaigns, browser, long tables
 	@tests/setup.sh all
 	@SHUFFLE=$${SEED:-$$(date +%s)} $(SESSIONS) $(TESTS) $(GATE) $(NIGHT)
-
-test-fast: ## for the loop at the desk: ruff, mypy and the tests of the rooms, which start no ansible
-	@tests/setup.sh test
-	@.venv/bin/python -m nox --session fast
 
 test-kernels: ## the tunings on s390x kernels in emulated machines; SCENARIO=lpar or guest for one, smc for SMC-R, smcd for SMC-D
 	@tests/setup.sh $(if $(filter smc smcd,$(SCENARIO)),smc,kernels)

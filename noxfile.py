@@ -231,15 +231,6 @@ def unit(session: nox.Session, on: str) -> None:
     session.run(str(folder / "python"), "-m", "pytest", *options, *tests, *session.posargs, env=env)
 
 
-@nox.session
-def fast(session: nox.Session) -> None:
-    """For the loop at the desk: ruff, mypy, and the unit tests of the rooms, which start no ansible."""
-    for tool, *arguments in (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", *CONTROLLER_CODE)):
-        session.run(str(BIN / tool), *arguments, env=shell())
-    tests = ["-q", "-m", UNMARKED, "-n", "2", "--dist", "loadfile", *TARGET_TESTS, WITHOUT_CORE]
-    session.run(str(BIN / "python"), "-m", "pytest", *tests, *session.posargs, env=shell())
-
-
 # For machines where ansible-test cannot download its pip.
 PIP_BOOTSTRAP = """\
 import subprocess
