@@ -94,7 +94,7 @@ docs: ## the documentation as one site in build/docs, all pages and the referenc
 generate: ## write the variables of the tunings' roles, their tables, and the pages of all variables and playbooks
 	@.venv/bin/python tests/generate.py
 
-release-check: ## what a release must be, after make test-all: archive, tools, surface, every supported ansible-core
+release-check: test-all ## make test-all, then what a release must be: archive, tools, surface, every supported ansible-core
 	@tests/setup.sh release
 	@$(SESSIONS) release
 	@$(SESSIONS) cores archive_sanity sanity sanity_between units_in_collection
