@@ -29,7 +29,18 @@ def loaded(path):
     return module
 
 
-faults, fuzz, evidence = (loaded(TESTS / name / "run.py") for name in ("faults", "fuzz", "evidence"))
+evidence = loaded(TESTS / "evidence" / "run.py")
+
+
+# these two import most of the collection
+@pytest.fixture(scope="module", name="faults")
+def fixture_faults():
+    return loaded(TESTS / "faults" / "run.py")
+
+
+@pytest.fixture(scope="module", name="fuzz")
+def fixture_fuzz():
+    return loaded(TESTS / "fuzz" / "run.py")
 
 
 @pytest.fixture
@@ -99,7 +110,8 @@ def test_every_difference_of_a_tree_is_seen(folder, change, words):
     assert words in trees.difference(before, trees.state(folder))
 
 
-def test_every_tuning_is_part_of_the_campaign_of_faults():
+@pytest.mark.gate
+def test_every_tuning_is_part_of_the_campaign_of_faults(faults):
     tunings = {path.stem for path in (TESTS.parent / "plugins/module_utils/_tunings").glob("[a-z]*.py")}
     assert set(faults.TUNINGS) == tunings
 
@@ -116,6 +128,11 @@ def forever(_chance, _folder):
         pass
 
 
+def much(_chance, _folder):
+    return bytearray(2 * sys.modules["fuzz_run"].MEMORY)
+
+
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "run, words",
     [
@@ -123,11 +140,11 @@ def forever(_chance, _folder):
         (lambda chance, _folder: chance.random(), ""),
         (raising(KeyError("x")), "KeyError: \"'x'\""),
         (forever, "took more than 0.2 s"),
-        (lambda *_: bytearray(2 * fuzz.MEMORY), "MemoryError"),
+        (much, "MemoryError"),
         (lambda *_: os._exit(3), "ended the process"),
     ],
 )
-def test_what_an_input_may_not_do(monkeypatch, run, words):
+def test_what_an_input_may_not_do(monkeypatch, fuzz, run, words):
     monkeypatch.setattr(fuzz, "SECONDS", 0.2)
     monkeypatch.setattr(fuzz, "TARGETS", [fuzz.Target("one", "parsers", 1, run, (ValueError,))])
     _name, tried, found = fuzz.chunk(("one", [0, 1], 7))
@@ -188,11 +205,12 @@ def test_a_table_keeps_rows_and_columns_that_were_not_tried(tmp_path):
     )
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "sample, words, fills",
     [(0, [], True), (5, [], False), (0, ["kill"], False), (0, ["smc"], False), (0, ["smc", "smc-tables"], True)],
 )
-def test_only_a_complete_run_fills_the_table_or_columns(sample, words, fills):
+def test_only_a_complete_run_fills_the_table_or_columns(faults, sample, words, fills):
     tried = [faults.Case("smc", "killed", "apply call 1", "left /x")]
     assert faults.fills_table(sample, words, tried) is fills
     assert not faults.fills_table(sample, words, [*tried, faults.Case("smc", "error", faults.ITSELF, "OSError: x")])
