@@ -3,8 +3,8 @@
 """Write the variables of a tuning's role from the documentation of its module.
 
 `make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into
-docs/tunings/<name>.md. A test compares these files with the documentation. A tuning that has no role yet gets one. It
-also writes the pages of tests/reference.py and tests/catalogue.py and, for a new version, the file of tests/surface.py.
+docs/tunings/<name>.md. A tuning that has no role yet gets one. It also writes the pages of tests/reference.py. A test
+compares all these files with what they are generated from.
 
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
@@ -421,24 +421,22 @@ def new_role(role: str) -> None:
         )
 
 
+def everything() -> Iterator[tuple[Path, str]]:
+    """All generated files with their texts."""
+    yield CALL, call()
+    yield ROUTING, routing()
+    for name in MODULE_OF:
+        yield from files(name)
+    yield from importlib.import_module("reference").files()  # it uses this module
+
+
 if __name__ == "__main__":
     for name in TUNINGS:
         if not (MODULES / f"{name}.py").exists():
             new_module(name)
         if (PAGES / f"{name}.md").exists():
             new_rows(name)
-    CALL.write_text(call(), "utf-8")
-    ROUTING.write_text(routing(), "utf-8")
-    for name in MODULE_OF:
         if not (ROLES / name).is_dir():
             new_role(name)
-        for place, content in files(name):
-            place.write_text(content, "utf-8")
-    import catalogue  # these three use this module
-    import reference
-    import surface
-
-    for place, content in (*reference.files(), *catalogue.files()):
+    for place, content in everything():
         place.write_text(content, "utf-8")
-    if surface.recorded()[0] != surface.version():
-        surface.write(HERE)

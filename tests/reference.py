@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write docs/variables.md and docs/playbooks.md.
+"""docs/variables.md, docs/playbooks.md, and the table of docs/tunings/index.md, as `make generate` writes them.
 
-`make generate` writes them: the variables from the roles' argument specifications, from tests/reference.yml and from
-the documentation of callback and lookup plugins; the playbooks from the comments at their tops.
+The variables are from the roles' argument specifications, from tests/reference.yml and from the documentation of
+callback and lookup plugins; the playbooks from the comments at their tops; the table from the modules.
 """
 
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,15 @@ PAGE_OF = {
     "scaling": "series.md",
 }
 NEVER = "no default"
+TUNINGS = generate.PAGES / "index.md"
+BEGIN, END = "<!-- tunings: begin, by make generate -->\n", "<!-- tunings: end -->"
+SYSTEMS = {"linux": "Linux", "aix": "AIX"}
+# Tuning.restart and what it means for an administrator
+EFFECT = {
+    "none": "at once, and after each boot",
+    "device": "when the device is configured again, which AIX does at once unless it is busy, or after a reboot",
+    "instance": "when the SAP instance is restarted",
+}
 
 TITLES = {
     "Hosts": "hosts",
@@ -221,6 +231,27 @@ def playbooks_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def systems(module: Path) -> str:
+    """Where a module acts: its own attribute, else that of all tunings."""
+    given = generate.documentation(module).get("attributes", {})
+    shared = generate.documentation(generate.FRAGMENT)["attributes"]
+    names = {**shared["platform"], **given.get("platform", {})}["platforms"]
+    return ", ".join(SYSTEMS[name.strip()] for name in names.split(","))
+
+
+def tunings_page() -> str:
+    """The page of all tunings with the current table."""
+    restart = runpy.run_path(str(generate.FOLDER / "_about.py"))["RESTART"]
+    lines = ["| tuning | what it does | systems | takes effect |", "|---|---|---|---|"]
+    for name in sorted(generate.TUNINGS):
+        module = generate.MODULES / f"{name}.py"
+        said = generate.documentation(module)["short_description"]
+        effect = EFFECT[restart.get(name, "none")]
+        lines.append(f"| [{name}]({name}.md) | {said} | {systems(module)} | {effect} |")
+    return generate.between_marks(TUNINGS, "\n".join(lines) + "\n", BEGIN, END)
+
+
 def files() -> Iterator[tuple[Path, str]]:
     yield DOCS / "variables.md", variables_page()
     yield DOCS / "playbooks.md", playbooks_page()
+    yield TUNINGS, tunings_page()

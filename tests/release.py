@@ -27,6 +27,7 @@ from typing import Any
 
 import generate
 import signing
+import surface
 import yaml
 from packaging.version import Version
 
@@ -45,6 +46,7 @@ LISTED = {
     "role": "roles/*",
     "playbook": "playbooks/*.yml",
 }
+BREAKS = {"breaking_changes", "removed_features"}
 NEEDS = ["runtime.yml", "ee-requirements.txt", "ee-bindep.txt"]
 # How Galaxy's importer calls ansible-lint, as in its source; it has no .ansible-lint, and no other collection.
 LINT = ["--profile", "production", "--exclude", "tests/integration/", "--exclude", "tests/unit/", "--format=pep8"]
@@ -163,7 +165,7 @@ def version_problems(
     if wanted != newest:
         problems.append(f"galaxy.yml has version {wanted}, the newest entry of the changelog is {newest}")
     number = Version(newest)
-    breaks = {"breaking_changes", "removed_features"} & releases[newest].get("changes", {}).keys()
+    breaks = BREAKS & releases[newest].get("changes", {}).keys()
     if breaks and (number.micro or (number.major and number.minor)):
         needed = "major" if number.major else "minor"
         problems.append(f"{newest} has {' and '.join(sorted(breaks))}, which need a new {needed} version")
@@ -209,6 +211,23 @@ def check_version() -> None:
     tags = set(run(["git", "tag", "--points-at", "HEAD"]).stdout.split())
     if problems := version_problems(galaxy("version"), changelog, fragments, tags, contents(HERE)):
         raise Failed("\n".join(problems))
+
+
+def check_surface() -> None:
+    """What users of the last release build on is still there, or this is a new major version that says what is gone."""
+    new = galaxy("version")
+    tag = surface.last_release(HERE, new)
+    if tag is None:
+        print(f"release: no tag of a version before {new}, so there is nothing to compare with")
+        return
+    releases = yaml.safe_load((HERE / "changelogs" / "changelog.yaml").read_text())["releases"]
+    changes = [entry.get("changes", {}) for name, entry in releases.items() if Version(name) > Version(tag)]
+    texts = [text for entry in changes for section in BREAKS for text in entry.get(section, [])]
+    gone = surface.missing(surface.at(HERE, tag), surface.surface(HERE))
+    problems = surface.problems(gone, texts, Version(tag), Version(new))
+    if problems and Version(tag).major:
+        raise Failed("\n".join(problems))
+    print("\n".join(f"release: gone since {tag}: {line}" for line in sorted(gone)))
 
 
 def check_changelog() -> None:
@@ -433,6 +452,7 @@ def main() -> int:
     archive = said.archive.resolve()
     checks: list[tuple[str, Callable[[], None]]] = [
         ("version", check_version),
+        ("surface", check_surface),
         ("changelog", check_changelog),
         ("committed", check_committed),
         ("reproducible", lambda: check_reproducible(archive, said.twin)),

@@ -1,25 +1,25 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users build on: names and types of options, variables, playbooks and fields of records, a line each.
+"""What users build on: options, variables, playbooks, fields of records, exit codes and files, a line each.
 
-surface.txt has those of the last release, and a test compares them with this checkout. `make generate` writes it when
-the version in galaxy.yml has changed. `surface.py FOLDER` writes it from any tree of this collection.
+`make release-check` compares the lines of the last release with those of this checkout (tests/release.py).
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import generate
 import yaml
+from packaging.version import Version
 from reference import type_text
 
-FILE = Path(__file__).with_suffix(".txt")
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
@@ -36,29 +36,16 @@ def of_options(where: str, options: Mapping[str, Any]) -> Iterator[str]:
         yield from of_options(f"{where} {name}", option.get("suboptions", option.get("options", {})))
 
 
-def specs_of(top: Path, role: str) -> dict[str, Any]:
-    """The variables of a role in all of its entry points."""
-    found: dict[str, Any] = {}
-    for entry in of_yaml(top / "roles" / role / "meta" / "argument_specs.yml")["argument_specs"].values():
-        found |= entry.get("options", {})
-    return found
-
-
-def of_plugin(top: Path, kind: str, name: str, path: Path) -> Iterator[str]:
+def of_plugin(top: Path, path: Path) -> Iterator[str]:
     """A plugin and its options, with those of its documentation fragments."""
-    found = generate.documentation(path)
+    where, found = f"{path.parent.name} {path.stem}", generate.documentation(path)
+    yield where
+    yield from of_options(where, found.get("options", {}))
     shared = found.get("extends_documentation_fragment", [])
-    yield f"{kind} {name}"
-    yield from of_options(f"{kind} {name}", found.get("options", {}))
-    for role in re.findall(r"without C\((\w+)_\) in front", " ".join(generate.paragraphs(found))):
-        options = {key.removeprefix(f"{role}_"): spec for key, spec in specs_of(top, role).items()}
-        yield from of_options(f"{kind} {name}", options)
-    for variable in re.findall(r"C\((report_\w+)\)", " ".join(generate.paragraphs(found))):
-        yield f"{kind} {name} {variable.removeprefix('report_')}: {type_text(specs_of(top, 'report')[variable])}"
     for one in [shared] if isinstance(shared, str) else shared:
         fragment = top / "plugins" / "doc_fragments" / f"{one.rpartition('.')[2]}.py"
         if fragment.exists():  # others are of ansible-core
-            yield from of_options(f"{kind} {name}", generate.documentation(fragment).get("options", {}))
+            yield from of_options(where, generate.documentation(fragment).get("options", {}))
 
 
 def parts(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -87,20 +74,17 @@ def of_fields(
     return found
 
 
-def surface(top: Path) -> set[str]:
+def surface(top: Path = generate.HERE) -> set[str]:
     """All lines of a tree."""
-    runtime = of_yaml(top / "meta" / "runtime.yml")
-    found = {f"action group {name}" for name in runtime.get("action_groups", {})}
+    found = {f"action group {name}" for name in of_yaml(top / "meta" / "runtime.yml").get("action_groups", {})}
+    found |= {f"modules {old}" for old in generate.redirects(top)}
     for kind in ("modules", "callback", "lookup"):
         for path in (top / "plugins" / kind).glob("[!_]*.py"):
-            found |= {*of_plugin(top, kind, path.stem, path)}
-    # an old name that leads to another module is as good as that
-    for old, new in generate.redirects(top).items():
-        found |= {*of_plugin(top, "modules", old, top / "plugins" / "modules" / f"{new}.py")}
-    for role in (path.name for path in (top / "roles").iterdir()):
-        found |= {f"role {role}"} | {
-            f"variable {name}: {type_text(spec)}" for name, spec in specs_of(top, role).items()
-        }
+            found |= {*of_plugin(top, path)}
+    for path in (top / "roles").glob("*/meta/argument_specs.yml"):
+        found.add(f"role {path.parts[-3]}")
+        for entry in of_yaml(path)["argument_specs"].values():
+            found |= {*of_options("variable", entry.get("options", {}))}
     for group in of_yaml(top / "tests" / "reference.yml")["variables"]:
         found |= {f"variable {one['name']}: {one['type']}" for one in group["variables"]}
     found |= {f"playbook {path.stem}" for path in (top / "playbooks").glob("*.yml")}
@@ -108,7 +92,9 @@ def surface(top: Path) -> set[str]:
         schema = json.loads(path.read_text("utf-8"))
         fields = of_fields(f"record {schema['$id']}", schema, schema.get("$defs", {}), {})
         found |= {f"{name}: {'|'.join(sorted(types)) or 'any'}" for name, types in fields.items()}
-    return found
+    page = (top / "docs" / "codes_files_ports.md").read_text("utf-8")
+    found |= {f"exit code {code}" for code in re.findall(r"(?m)^\| (\d+) \|", page)}
+    return found | {f"file {path}" for path in re.findall(r"`([/<][^` ]*/[^` ]+|[\w<>/-]+\.json)`", page)}
 
 
 def missing(old: set[str], new: set[str]) -> set[str]:
@@ -123,28 +109,33 @@ def missing(old: set[str], new: set[str]) -> set[str]:
     return {line for line in old - new if not kept(line)}
 
 
-def announced(line: str, texts: list[str]) -> bool:
-    """Whether a text names what the line is about: the module, variable, playbook or record, and its part."""
+def announced(line: str, text: str) -> bool:
+    """Whether a text names the module, variable, playbook, record or file, and the part of it that is gone."""
     _kind, owner, *rest = line.partition(": ")[0].split(" ")
-    owner = owner.split("/")[1] if "/" in owner else owner
-    names = [owner, *re.findall(r"[\w-]+", "".join(rest[-1:]))]
-    return any(all(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in names) for text in texts)
+    owner = owner.split("/")[1] if line.startswith("record ") else owner
+    names = [owner, *re.split("=", "".join(rest[-1:]))]
+    return all(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in names)
 
 
-def version(top: Path = generate.HERE) -> str:
-    return str(of_yaml(top / "galaxy.yml")["version"])
+def last_release(top: Path, version: str) -> str | None:
+    """The tag of the newest release before a version, among the ancestors of HEAD."""
+    command = ["git", "tag", "--merged", "HEAD", "--list", "v[0-9]*"]
+    tags = subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout.split()
+    return max((tag for tag in tags if Version(tag) < Version(version)), key=Version, default=None)
 
 
-def recorded() -> tuple[str, set[str]]:
-    """The version of surface.txt, and its lines."""
-    first, *lines = (line for line in FILE.read_text("utf-8").splitlines() if not line.startswith("#"))
-    return first.removeprefix("version "), {*lines}
+def at(top: Path, tag: str) -> set[str]:
+    """The lines of a commit."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "archive", tag], cwd=top, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", folder], check=True, input=archive)
+        return surface(Path(folder))
 
 
-def write(top: Path) -> None:
-    head = "".join(f"{line}\n" for line in Path(__file__).read_text("utf-8").splitlines()[:2])
-    FILE.write_text("\n".join([f"{head}version {version(top)}", *sorted(surface(top)), ""]), "utf-8")
-
-
-if __name__ == "__main__":
-    write(Path(*sys.argv[1:2] or [generate.HERE]))
+def problems(gone: set[str], texts: list[str], old: Version, new: Version) -> list[str]:
+    """What is wrong with lines that are gone. texts: what the changelog says about breaks since the old version."""
+    unnamed = sorted(line for line in gone if not any(announced(line, text) for text in texts))
+    found = [f"gone, and in no entry of breaking_changes or removed_features: {line}" for line in unnamed]
+    if gone and new.major == old.major:
+        found += [f"needs the version {old.major + 1}.0.0, because it is gone: {line}" for line in sorted(gone)]
+    return found

@@ -54,9 +54,8 @@ def write(folder: Path, block: Block) -> None:
 
 
 def generate(folder: Path) -> None:
-    """What the page calls `make generate` and `tests/rooms.py`."""
-    for program in ("generate.py", "rooms.py"):
-        subprocess.run([sys.executable, f"tests/{program}"], cwd=folder, check=True)
+    """What the page calls `make generate`."""
+    subprocess.run([sys.executable, "tests/generate.py"], cwd=folder, check=True)
 
 
 def make(folder: Path) -> None:

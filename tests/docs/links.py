@@ -46,6 +46,19 @@ def local_links(text: str) -> list[str]:
     return [link for link in found if not is_external(link)]
 
 
+def lost(page: Path) -> list[str]:
+    """One line for each link of a Markdown page that does not lead to a file of the project and a heading in it."""
+    text, found = page.read_text("utf-8"), []
+    for link in local_links(text):
+        name, _hash, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists():
+            found.append(f"{page}: {link}: no such file")
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text("utf-8")):
+            found.append(f"{page}: {link}: no such heading")
+    return found
+
+
 def with_links(text: str, new: Callable[[str], str]) -> str:
     """A Markdown page whose local links are replaced."""
 

@@ -299,6 +299,10 @@ def fingerprint() -> str:
 
 def build() -> None:
     """The site in build/docs, unless it is that of these files already."""
+    # not all of them are pages of the site
+    outside = [*TOP.glob("*.md"), *TOP.glob("roles/*/README.md")]
+    if found := [line for path in outside for line in links.lost(path)]:
+        sys.exit("\n".join(["links that lead nowhere:", *found]))
     SITE.parent.mkdir(exist_ok=True)
     stamp = SITE.with_suffix(".made-of")
     with SITE.with_suffix(".lock").open("w") as lock:

@@ -99,13 +99,15 @@ def open_folder(parent: Path) -> Path:
     return folder
 
 
-def strings(*names: str) -> list[bytes]:
+def strings(*patterns: str) -> list[bytes]:
     """All longer texts in these unit tests, as a corpus for the tested parser."""
     found = []
-    for name in names:
-        tree = ast.parse((UNIT / "plugins" / f"{name}.py").read_text())
+    for path in (path for pattern in patterns for path in sorted((UNIT / "plugins").glob(f"{pattern}.py"))):
+        tree = ast.parse(path.read_text())
         texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
         found += [text.encode() for text in texts if isinstance(text, str) and len(text) > 7]
+    if not found:
+        raise ValueError(f"no unit test has texts: {', '.join(patterns)}")
     return sorted(set(found))
 
 
@@ -213,13 +215,13 @@ SYSINFO = [
     for path, text in captured.entries(name).items()
     if path == "/proc/sysinfo"
 ]
-AIX = strings("module_utils/test_aix_commands", "module_utils/test_aix_device_attributes", "module_utils/test_smc_r")
+AIX = strings("module_utils/_aix/test_*", "module_utils/_tunings/test_aix_*", "module_utils/_tunings/test_smc_r*")
 AIX += [
     b"sb_max,1048576,1048576,1048576,4096,9223372036854775807,byte,D,\n",
     b'# x\nvmo:\n\nno:\n\tsb_max = "1"  # y\n\nno:\n\tsb_max = DEFAULT\n',
     b"en0: flags=1e084863,814c0<UP,RUNNING>\n\t tcp_sendspace 262144 rfc1323 1\n",
 ]
-SAP = strings("module_utils/test_sap_control", "module_utils/test_measure_enqueue")
+SAP = strings("module_utils/_sap/test_control*", "module_utils/_measure/test_enqueue*")
 NETWORK = files("network/*.txt")
 JSONS = [*files("sysstat/*.json"), *files("fio/*.txt"), b"[]", b"{}"]
 CPU_LISTS = [b"0-3,8", b"0", b"0-63,96-199", b"ff,ffffffff", b"00000003", b"0,2,4-8"]
@@ -257,7 +259,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "other_settings.sysctls",
         of_file(
             lambda host, path: list(other_settings.sysctls(host, "net.core.rps_default_mask")),
-            strings("module_utils/test_rps_stored"),
+            strings("module_utils/_tunings/test_rps*"),
             "/etc/sysctl.d/a.conf",
         ),
         OWN,
@@ -266,7 +268,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "other_settings.udev_rules",
         of_file(
             lambda host, path: list(other_settings.udev_rules(host, "rps_cpus")),
-            strings("module_utils/test_rps_stored"),
+            strings("module_utils/_tunings/test_rps*"),
             "/etc/udev/rules.d/a.rules",
         ),
         OWN,
@@ -275,7 +277,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "other_settings.tmpfiles",
         of_file(
             lambda host, path: list(other_settings.tmpfiles(host)),
-            strings("module_utils/test_rps_stored"),
+            strings("module_utils/_tunings/test_rps*"),
             "/etc/tmpfiles.d/a.conf",
         ),
         OWN,
@@ -284,7 +286,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "other_settings.ini_files",
         of_file(
             lambda host, path: list(other_settings.ini_files(host, "systemd/network", ".link")),
-            strings("module_utils/test_rps_stored"),
+            strings("module_utils/_tunings/test_rps*"),
             "/etc/systemd/network/a.link",
         ),
         OWN,
@@ -293,7 +295,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "other_settings.boot_scripts",
         of_file(
             lambda host, path: list(other_settings.boot_scripts(host, re.compile("rps_cpus"))),
-            strings("module_utils/test_who_else_at_boot"),
+            strings("module_utils/_machine/test_who_*"),
             "/etc/sysconfig/network/if-up.d/a",
         ),
         OWN,
@@ -302,7 +304,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "drop_ins.assignments",
         of_file(
             lambda host, path: list(drop_ins.assignments(host, path)),
-            strings("module_utils/test_sap_realtime"),
+            strings("module_utils/_sap/test_real*"),
             "/etc/x.conf",
         ),
         OWN,
@@ -335,17 +337,17 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("_sap.sapcontrol.parse_check", of_text(lambda text: sapcontrol.parse_check(1, text), SAP), ()),
     (
         "_sap.instances.parse_services",
-        of_text(instances.parse_services, strings("module_utils/test_sap_instances")),
+        of_text(instances.parse_services, strings("module_utils/_sap/test_inst*")),
         (),
     ),
     ("_sap.instances.parse_enqueue", of_text(instances.parse_enqueue, files("profiles/*")), ()),
-    ("_sap.instances", of_file(instances_of, strings("module_utils/test_sap_instances"), "/usr/sap/sapservices"), OWN),
+    ("_sap.instances", of_file(instances_of, strings("module_utils/_sap/test_inst*"), "/usr/sap/sapservices"), OWN),
     ("_sap.profile", of_bytes(whole_profile, files("profiles/*")), (InputError,)),
     (
         "_sap.rtprio.of_session",
         of_file(
             lambda host, path: rtprio.of_session(host, "prdadm"),
-            strings("module_utils/test_sap_realtime"),
+            strings("module_utils/_sap/test_real*"),
             "/etc/security/limits.conf",
         ),
         OWN,
@@ -354,17 +356,17 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         "_sap.rtprio.of_unit",
         of_file(
             lambda host, path: rtprio.of_unit(host, "SAPPRD_00.service"),
-            strings("module_utils/test_sap_realtime"),
+            strings("module_utils/_sap/test_real*"),
             "/etc/systemd/system/SAPPRD_00.service",
         ),
         OWN,
     ),
     ("niping", of_text(niping.parse, files("niping/*.txt"), 1000), OWN),
     ("niping version", of_text(lambda text: re.search(niping.VERSION[1], text), files("niping/*.txt")), ()),
-    ("enqt rates", of_text(enqt.parse_rates, strings("module_utils/test_measure_enqt")), OWN),
-    ("enqt entries", of_text(enqt.parse_entries, strings("module_utils/test_measure_enqt")), OWN),
-    ("enq_admin", of_text(enq_admin.parse, strings("module_utils/test_measure_enq_admin")), OWN),
-    ("enq_admin info", of_text(enq_admin.release_of, strings("module_utils/test_measure_enq_admin")), ()),
+    ("enqt rates", of_text(enqt.parse_rates, strings("module_utils/_measure/test_enqt*")), OWN),
+    ("enqt entries", of_text(enqt.parse_entries, strings("module_utils/_measure/test_enqt*")), OWN),
+    ("enq_admin", of_text(enq_admin.parse, strings("module_utils/_measure/test_enq_*")), OWN),
+    ("enq_admin info", of_text(enq_admin.release_of, strings("module_utils/_measure/test_enq_*")), ()),
     ("enq_statistics", of_text(enq_statistics.parse, SAP), OWN),
     ("fio", of_text(fio.parse, files("fio/*.txt"), False), OWN),
     ("figure by pointer", of_text(figures.by_pointer, files("fio/*.txt"), "/jobs/0/read/iops"), OWN),
@@ -382,19 +384,23 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
     ("qperf", of_text(qperf.parse, NETWORK, "latency", "us"), OWN),
     ("sockperf ping-pong", of_text(sockperf.parse_ping_pong, NETWORK), OWN),
     ("sockperf throughput", of_text(sockperf.parse_throughput, NETWORK), OWN),
-    ("counters cpu", of_text(counters.parse_cpu, strings("module_utils/test_measure_counters"), 100), ()),
-    ("counters retransmits", of_text(counters.parse_retransmits, strings("module_utils/test_measure_counters")), ()),
-    ("counters rps", of_text(counters.parse_received_rps, strings("module_utils/test_measure_counters")), ()),
-    ("counters process", of_text(counters.parse_process, strings("module_utils/test_measure_counters"), 100), ()),
-    ("mounts", of_text(fio.parse_mount, strings("module_utils/test_measure_scratch"), "8:1"), ()),
+    ("counters cpu", of_text(counters.parse_cpu, strings("module_utils/_measure/test_counters*"), 100), ()),
+    ("counters retransmits", of_text(counters.parse_retransmits, strings("module_utils/_measure/test_counters*")), ()),
+    ("counters rps", of_text(counters.parse_received_rps, strings("module_utils/_measure/test_counters*")), ()),
+    ("counters process", of_text(counters.parse_process, strings("module_utils/_measure/test_counters*"), 100), ()),
+    ("mounts", of_text(fio.parse_mount, strings("module_utils/_measure/test_scratch*"), "8:1"), ()),
     ("ps etime", of_text(processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "]), ()),
     ("control protocol", of_bytes(wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}']), (*OWN, EOFError)),
     ("nmon", of_text(nmon_snapshots, files("nmon/*.nmon")), (CpuFileError,)),
     ("sysstat", of_text(sysstat_samples, JSONS), (CpuFileError,)),
-    ("rows of CSV", of_text(_import_rows.from_csv, strings("plugin_utils/test_import")), (_import_rows.RowsError,)),
+    (
+        "rows of CSV",
+        of_text(_import_rows.from_csv, strings("plugin_utils/_imports/test_imp*")),
+        (_import_rows.RowsError,),
+    ),
     (
         "rows of YAML",
-        of_text(_import_rows.from_yaml, [*strings("plugin_utils/test_import"), *JSONS[-2:]]),
+        of_text(_import_rows.from_yaml, [*strings("plugin_utils/_imports/test_imp*"), *JSONS[-2:]]),
         (_import_rows.RowsError,),
     ),
 ]

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers.answers import RENAMED
 from packaging.version import Version
@@ -44,62 +44,35 @@ WARNING = r"zpower\.sap_tuning\.(\w+) has been deprecated\. Use (\S+)" + END
 OPTION = r"The option state of zpower\.sap_tuning\.(\w+) is called event" + END
 
 
-@pytest.fixture(scope="module", name="run")
-def fixture_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], str]:
-    """The results of a play that calls each module by its old name, and what Ansible says."""
-    folder = tmp_path_factory.mktemp("old")
-    tasks: list[dict[str, Any]] = [
-        {f"zpower.sap_tuning.{old}": options, "register": old, "ignore_errors": True}
-        for old, (options, _words) in CALLS.items()
+def test_old_names_work_and_ansible_warns_of_each_once(tmp_path: Path) -> None:
+    calls: list[tuple[str, str, dict[str, Any], str]] = [
+        (old, old, options, words) for old, (options, words) in CALLS.items()
     ]
-    names = [*CALLS]
-    for module, (options, event, _words) in EVENTS.items():
-        for times, name in (1, "event"), (2, "state"):
-            call = {f"zpower.sap_tuning.{module}": {**options, name: event}, "ignore_errors": True}
-            tasks += [{**call, "register": f"{module}_{name}"}] * times
-            names.append(f"{module}_{name}")
-    results = "{{ {" + ", ".join(f"'{old}': {old}" for old in names) + "} | to_json }}"
-    tasks.append({"ansible.builtin.copy": {"content": results, "dest": str(folder / "found.json")}})
+    for module, (options, event, words) in EVENTS.items():
+        names = ("event", "state", "state")
+        calls += [(f"{module}_{name}", module, {**options, name: event}, words) for name in names]
+    tasks: list[dict[str, Any]] = [
+        {f"zpower.sap_tuning.{module}": options, "register": result, "ignore_errors": True}
+        for result, module, options, _words in calls
+    ]
+    results = "{{ {" + ", ".join(f"'{result}': {result}" for result, *_rest in calls) + "} | to_json }}"
+    tasks.append({"ansible.builtin.copy": {"content": results, "dest": str(tmp_path / "found.json")}})
     play = {"hosts": "localhost", "gather_facts": False, "module_defaults": DEFAULTS, "tasks": tasks}
-    (folder / "own.json").write_text(json.dumps([play]))
+    (tmp_path / "own.json").write_text(json.dumps([play]))
     command = ["-i", "localhost,", "-c", "local", "-e", "ansible_python_interpreter=/usr/bin/python3", "own.json"]
     settings = environment(ANSIBLE_NOCOLOR="1", ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
-    done = ansible_playbook(*command, cwd=folder, env=settings)
+    done = ansible_playbook(*command, cwd=tmp_path, env=settings)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads((folder / "found.json").read_text("utf-8"))
-    return {old: json.dumps(result) for old, result in found.items()}, " ".join((done.stdout + done.stderr).split())
-
-
-def test_every_old_name_is_called() -> None:
-    assert {*CALLS} == {*NEW}
-
-
-@pytest.mark.parametrize("old", CALLS)
-def test_a_task_with_the_old_name_gets_the_result_of_the_new_module(run: tuple[dict[str, str], str], old: str) -> None:
-    assert CALLS[old][1] in run[0][old]
-
-
-def test_each_old_name_is_warned_of_once_with_the_new_name_and_the_version(run: tuple[dict[str, str], str]) -> None:
-    assert sorted(re.findall(WARNING, run[1])) == sorted(NEW.items()), run[1]
-
-
-@pytest.mark.parametrize("name", ["event", "state"])
-@pytest.mark.parametrize("module", EVENTS)
-def test_an_option_works_under_its_new_and_its_old_name(
-    run: tuple[dict[str, str], str], module: str, name: str
-) -> None:
-    assert EVENTS[module][2] in run[0][f"{module}_{name}"]
-
-
-def test_the_old_name_of_an_option_is_warned_of_once(run: tuple[dict[str, str], str]) -> None:
-    assert sorted(re.findall(OPTION, run[1])) == sorted(EVENTS), run[1]
-
-
-def test_rows_of_old_names_are_in_the_table(run: tuple[dict[str, str], str]) -> None:
-    assert re.search(r"TUNINGS \*+ .*\b1 host: .*\d+ rows", run[1]), run[1]
+    found = json.loads((tmp_path / "found.json").read_text("utf-8"))
+    assert [result for result, _module, _options, words in calls if words not in json.dumps(found[result])] == []
+    said = " ".join((done.stdout + done.stderr).split())
+    assert sorted(re.findall(WARNING, said)) == sorted(NEW.items()), said
+    assert sorted(re.findall(OPTION, said)) == sorted(EVENTS), said
+    assert re.search(r"TUNINGS \*+ .*\b1 host: .*\d+ rows", said), said
 
 
 def test_old_names_of_actions_lead_to_the_same_new_ones_and_end_with_a_later_major_version() -> None:
+    assert {*CALLS} == {*NEW}
     actions = {path.stem for path in (CHECKOUT / "plugins" / "action").glob("*.py")}
     routed = {old: new for old, new in NEW.items() if new.rpartition(".")[2] in actions}
     assert {old: route["redirect"] for old, route in ROUTES["action"].items()} == routed

@@ -1,113 +1,85 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rooms of the code are those of tests/rooms.py, and docs/architecture.md and its picture show them as they are."""
+"""Imports lead down: a file imports only from its own room and from rooms further down in docs/architecture.md."""
 
+from __future__ import annotations
+
+import ast
 import re
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import rooms  # noqa: E402
-import rooms_picture  # noqa: E402
-
-
-def test_no_import_leads_up():
-    assert rooms.against(rooms.arrows()) == []
-
-
-def test_imports_inside_the_collection_are_relative():
-    assert rooms.absolute() == []
-
-
-def test_the_page_shows_the_rooms_as_they_are():
-    page = rooms.PAGE.read_text("utf-8")
-    assert rooms.drawn(page) == page, "draw it again: python tests/rooms.py"
+TOP = Path(__file__).resolve().parents[2]
+PLUGINS = TOP / "plugins"
+# faces may use each other
+FACES = {"action", "callback", "lookup", "modules"}
+ROOMS: list[str] = re.findall(
+    r"^\| `([\w/]+)` \| [^|]+ \|$",
+    (TOP / "docs" / "architecture.md").read_text("utf-8").partition("\n## Rooms\n")[2].partition("\n## ")[0],
+    re.MULTILINE,
+)
+FILES = [
+    path.relative_to(PLUGINS)
+    for path in sorted(PLUGINS.rglob("*.py"))
+    if path.name != "__init__.py" and path.parent.name != "doc_fragments"
+]
 
 
-def test_the_picture_shows_the_rooms_as_they_are():
-    assert rooms.PICTURE.read_text("utf-8") == rooms.picture(), "draw it again: python tests/rooms.py"
+def room_of(path: Path) -> str:
+    """The room of a file or folder below plugins/; KeyError if it is in none."""
+    face, *parts = path.with_suffix("").parts
+    if face in FACES:
+        return face
+    for length in range(len(parts), 0, -1):
+        if (room := "/".join(parts[:length])) in ROOMS:
+            return room
+    raise KeyError(f"plugins/{path} is in no room of docs/architecture.md")
 
 
-def test_every_room_is_in_the_picture_and_its_text():
-    drawn = rooms.picture()
-    names = set(re.findall(r'class="name"[^>]*>([^<]+)<', drawn))
-    assert names == {room if room.startswith("_") else f"plugins/{room}" for room in rooms.ROOMS if "/" not in room} | {
-        "playbooks/",
-        "roles/",
-    }
-    parts = drawn.partition("<desc")[0], drawn.partition("<desc")[2].partition("</desc>")[0]
-    assert "<title" in parts[0] and "_engine imports from _captures" in parts[1]
+def imports(path: Path, text: str) -> Iterator[Path]:
+    """The files and folders of the collection from which a file imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for name in node.names:
+                module = base / f"{name.name}.py"
+                yield module if (PLUGINS / module).exists() or (PLUGINS / base).is_dir() else base
 
 
-def test_a_picture_has_no_arrow_that_others_imply_and_none_that_leads_up():
-    edges = {("a", "b"), ("b", "c"), ("a", "c"), ("d", "c")}
-    few = rooms_picture.reduced(edges)
-    assert few == [("a", "b"), ("b", "c"), ("d", "c")]
-    rows = rooms_picture.layers(["a", "b", "c", "d"], edges)
-    assert rows == [["a"], ["b", "d"], ["c"]]
+def leads_up(path: Path, text: str) -> list[str]:
+    here = room_of(path)
+    rooms = {room_of(target) for target in imports(path, text)} - {here}
+    return [] if here in FACES else sorted(room for room in rooms if ROOMS.index(room) < ROOMS.index(here))
 
 
-def test_an_arrow_that_passes_a_layer_has_a_place_there_and_crosses_no_other():
-    edges = [("a", "d"), ("b", "c"), ("c", "e")]
-    rows, paths = rooms_picture.with_dummies([["a", "b"], ["c"], ["e", "d"]], edges)
-    assert paths[0] == ["a", "a d 1", "d"] and rows[1] == ["c", "a d 1"]
-    found = rooms_picture.ordered(rows, paths)
-    steps = [step for path in paths for step in zip(path, path[1:], strict=False)]
-    assert rooms_picture.disorder(rows, steps)[0] == 1 and rooms_picture.disorder(found, steps)[0] == 0
+def test_imports_lead_down_and_are_relative() -> None:
+    texts = {path: (PLUGINS / path).read_text("utf-8") for path in FILES}
+    assert {path: rooms for path, text in texts.items() if (rooms := leads_up(path, text))} == {}
+    absolute = re.compile(r"^\s*(?:from|import) ansible_collections\.", re.MULTILINE)
+    assert [path for path, text in texts.items() if absolute.search(text)] == []
 
 
-def test_every_room_has_files():
-    used = {rooms.room_of(parts) for parts in rooms.files()}
-    assert used == set(rooms.ROOMS)
+def test_every_room_has_files() -> None:
+    assert {room_of(path) for path in FILES} == {*ROOMS} and len(ROOMS) == len({*ROOMS})
 
 
-def test_a_file_outside_of_all_rooms_is_named():
-    with pytest.raises(KeyError, match="plugins/module_utils/_new/thing.py lies in no room"):
-        rooms.room_of(("module_utils", "_new", "thing"))
+@pytest.mark.parametrize(
+    ("path", "text", "rooms"),
+    [
+        ("module_utils/_host/new.py", "from .._engine import run", ["_engine"]),
+        ("module_utils/_host/new.py", "from .._engine.run import Run", ["_engine"]),
+        ("module_utils/_measure/new.py", "from .net.request import X", ["_measure/net"]),
+        ("module_utils/_engine/new.py", "from .._host import host\nfrom . import run", []),
+        ("plugin_utils/_pages/new.py", "from ...module_utils._host.host import Host", []),
+        ("lookup/new.py", "from ..modules import rps", []),
+    ],
+)
+def test_an_import_that_leads_up_is_found(path: str, text: str, rooms: list[str]) -> None:
+    assert leads_up(Path(path), text) == rooms
 
 
-def test_what_leads_up_is_named():
-    up = {("_host", "_engine"): ["one imports two"], ("_tunings", "_host"): ["fine"]}
-    assert rooms.against(up) == ["one imports two"]
-
-
-LOCAL = {"About", "Budget", "Command", "Line", "Piece", "Reader", "Row", "Totals"}
-"""Names of classes in several rooms that mean something only in their own file. No name may be added."""
-
-
-def glossary():
-    """The words of the page, each with its classes and their rooms."""
-    section = rooms.PAGE.read_text("utf-8").partition("## Words\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| \*\*(.+?)\*\* \| .+ \| (.*) \|$", section, re.MULTILINE)
-    named = r"`(\w+)`: ((?:`_[\w/]+`(?:, )?)+)"
-    return {
-        word: {name: set(re.findall(r"`(.+?)`", where)) for name, where in re.findall(named, told)}
-        for word, told in rows
-    }
-
-
-def classes():
-    """The names of all classes below the faces, each with its rooms."""
-    found = {}
-    for parts in rooms.files():
-        if parts[0] in ("module_utils", "plugin_utils"):
-            for name in re.findall(r"^class (\w+)", rooms.text_of(parts), re.MULTILINE):
-                found.setdefault(name, set()).add(rooms.room_of(parts))
-    return found
-
-
-def test_the_glossary_has_at_most_forty_words_and_each_class_with_such_a_name():
-    words = glossary()
-    assert 30 <= len(words) <= 40
-    named = {name: where for told in words.values() for name, where in told.items()}
-    single = {part.strip().title().replace(" ", "") for word in words for part in word.split(",")}
-    known = classes()
-    assert named == {name: where for name, where in known.items() if name in single | set(named)}
-
-
-def test_a_name_of_a_class_in_two_rooms_is_a_word_of_the_glossary():
-    named = {name for told in glossary().values() for name in told}
-    assert {name for name, where in classes().items() if len(where) > 1} - named == LOCAL
+def test_a_file_outside_of_all_rooms_is_named() -> None:
+    with pytest.raises(KeyError, match="module_utils/_new/thing.py is in no room"):
+        room_of(Path("module_utils/_new/thing.py"))

@@ -1,48 +1,50 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users of the last release build on is still there, or the changelog of the next one says that it is not."""
+"""What users build on: the lines of a tree, and which of their changes are breaks."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
+from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import generate  # noqa: E402  (they lie beside what uses them without pytest)
-import surface  # noqa: E402
+import surface  # noqa: E402  (it lies beside what uses it without pytest)
 
-CHANGELOGS = generate.HERE / "changelogs"
-SECTIONS = ("breaking_changes", "removed_features", "deprecated_features")
-NOW = surface.surface(generate.HERE)
+NOW = surface.surface()
 
 
-def texts_of_this_release() -> list[str]:
-    """What the fragments that are in no release yet say of breaks."""
-    releases = yaml.safe_load((CHANGELOGS / "changelog.yaml").read_text("utf-8"))["releases"].values()
-    released = {name for release in releases for name in release.get("fragments", ())}
-    fragments = [
-        surface.of_yaml(path) for path in (CHANGELOGS / "fragments").glob("*.yml") if path.name not in released
-    ]
-    return [text for fragment in fragments for section in SECTIONS for text in fragment.get(section, ())]
+@pytest.mark.parametrize(
+    "line",
+    [
+        "modules rps state=restored",
+        "modules rollout event=planned",
+        "modules rollout state=planned",  # under its old name too
+        "modules leftovers",
+        "lookup tunings",
+        "variable rps_every: int",
+        "variable zpower_drift: str",
+        "playbook site",
+        "record zpower.sap_tuning/report/1 verdict: string",
+        "exit code 2",
+        "file /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules",
+        "file <change>/experiment.json",
+    ],
+)
+def test_the_lines_of_this_checkout(line: str) -> None:
+    assert line in NOW
 
 
-def test_the_last_release_is_that_of_galaxy_yml() -> None:
-    version, lines = surface.recorded()
-    assert version == surface.version(), "run make generate"
-    assert {"modules rps", "modules rps state=restored", "variable rps_every: int", "playbook site"} <= lines
-    assert {"record zpower.sap_tuning/report/1 verdict: string", "lookup tunings"} <= lines
-
-
-def test_what_is_gone_or_has_another_type_is_announced() -> None:
-    texts = texts_of_this_release()
-    gone = surface.missing(surface.recorded()[1], NOW)
-    assert sorted(line for line in gone if not surface.announced(line, texts)) == [], (
-        "name each in a fragment, below breaking_changes, removed_features or deprecated_features"
-    )
+def test_a_state_is_one_that_a_host_can_have() -> None:
+    """Neither a question nor a step. CONTRIBUTING.md says why `observe` is among them."""
+    states = {line for line in NOW if " state=" in line and line.replace(" state=", " event=") not in NOW}
+    assert {line.rpartition("=")[2] for line in states if line.startswith("modules ")} == {
+        *("present", "off", "observe", "restored", "confirmed", "started", "stopped")
+    }
 
 
 @pytest.mark.parametrize(
@@ -51,12 +53,8 @@ def test_what_is_gone_or_has_another_type_is_announced() -> None:
         ("variable rps_every: int", "variable rps_every: str", True),
         ("modules rps mode=all", "modules rps mode=any", True),
         ("modules rps name: str", "modules rps name: raw", False),
-        (
-            "record zpower.sap_tuning/rollout/1 pct: null|number",
-            "record zpower.sap_tuning/rollout/1 pct: number",
-            False,
-        ),
-        ("record zpower.sap_tuning/rollout/1 pct: number", "record zpower.sap_tuning/rollout/1 pct: null|number", True),
+        ("record zpower.sap_tuning/rollout/1 p: null|number", "record zpower.sap_tuning/rollout/1 p: number", False),
+        ("record zpower.sap_tuning/rollout/1 p: number", "record zpower.sap_tuning/rollout/1 p: null|number", True),
     ],
 )
 def test_which_changes_are_breaks(was: str, now: str, gone: bool) -> None:
@@ -69,28 +67,28 @@ def test_which_changes_are_breaks(was: str, now: str, gone: bool) -> None:
         ("modules rps mode=all", "rps - ``mode`` takes no ``all`` any more."),
         ("variable rps_every: int", "``rps_every`` is text."),
         ("record zpower.sap_tuning/rollout/1 plan guard pct: number", "rollout - ``pct`` can be null."),
+        ("file /etc/x.conf", "The file ``/etc/x.conf`` has another place."),
     ],
 )
-def test_which_words_announce_a_break(line: str, named: str) -> None:
-    assert surface.announced(line, ["something else", named])
-    assert not surface.announced(line, [named.replace("``rps_", "``smc_").replace("all", "any").replace("pct", "rate")])
+def test_a_break_has_to_be_named_and_needs_a_major_version(line: str, named: str) -> None:
+    one, two = Version("1.3.0"), Version("2.0.0")
+    assert surface.problems({line}, ["something else", named], one, two) == []
+    (unnamed,) = surface.problems({line}, ["something else"], one, two)
+    assert unnamed.startswith("gone, and in no entry") and unnamed.endswith(line)
+    (minor,) = surface.problems({line}, [named], one, Version("1.4.0"))
+    assert minor.startswith("needs the version 2.0.0")
+    assert surface.problems(set(), [], one, Version("1.3.1")) == []
 
 
-@pytest.mark.parametrize("old", ["leftovers", "report", "workload"])
-def test_a_module_is_there_under_its_old_name_too(old: str) -> None:
-    assert f"modules {old}" in NOW
+def test_the_last_release_is_the_newest_tag_below_the_version(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
 
-
-@pytest.mark.parametrize("module", ["before_after", "calibrate", "experiment", "rollout"])
-def test_an_option_is_there_under_its_old_name_too(module: str) -> None:
-    names = ("event: str", "event=planned", "state: str", "state=planned")
-    assert {f"modules {module} {name}" for name in names} <= NOW
-
-
-def test_a_state_is_one_that_a_host_can_have() -> None:
-    """Neither a question nor a step. CONTRIBUTING.md says why `observe` is among them."""
-    found: set[str] = set()
-    for folder in ("modules", "doc_fragments"):
-        for path in (generate.HERE / "plugins" / folder).glob("*.py"):
-            found |= {*generate.documentation(path).get("options", {}).get("state", {}).get("choices", ())}
-    assert found == {"present", "off", "observe", "restored", "confirmed", "started", "stopped"}
+    git("init")
+    git("commit", "--allow-empty", "-m", "one")
+    assert surface.last_release(tmp_path, "0.10.0") is None
+    for tag in ("v0.9.0", "v0.10.0", "v0.2.0", "other"):
+        git("tag", tag)
+    assert surface.last_release(tmp_path, "0.10.0") == "v0.9.0"
+    assert surface.last_release(tmp_path, "1.0.0") == "v0.10.0"
