@@ -38,6 +38,7 @@ class Started(NamedTuple):
     process: subprocess.Popen[bytes]
     output: IO[str]
     at: float
+    home: tempfile.TemporaryDirectory[str]
 
 
 class Ended(NamedTuple):
@@ -60,12 +61,18 @@ def parametrized(names: list[str]) -> list[str]:
 
 
 def start(session: str) -> Started:
+    """Start a session in a process group, with a home and a folder for temporary files of its own."""
     output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  (read when the session has ended)
+    home = tempfile.TemporaryDirectory(prefix="zp-", ignore_cleanup_errors=True)
+    os.chmod(home.name, 0o1777)  # as /tmp: other users of the tests pass through it
+    theirs = {"XDG_CACHE_HOME": ".cache", "PYENV_ROOT": ".pyenv", "GIT_CONFIG_GLOBAL": ".gitconfig"}
+    kept = {name: os.environ.get(name, str(Path.home() / path)) for name, path in theirs.items()}
+    env = os.environ | OPTIONS | kept | {"HOME": home.name, "TMPDIR": home.name}
     process = subprocess.Popen(
-        [*NOX, session], stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | OPTIONS
+        [*NOX, session], stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=env
     )
     print(f"sessions: {session} started", flush=True)
-    return Started(session, process, output, time.monotonic())
+    return Started(session, process, output, time.monotonic(), home)
 
 
 def end(running: dict[int, Started]) -> None:
@@ -136,6 +143,7 @@ def run(waiting: list[str], stop: bool, budget: tuple[int, int] | None = None) -
             pid, status, used = wait_for_one(running)
             started = running.pop(pid)
             started.process.returncode = status
+            started.home.cleanup()
             if status:
                 failed.append(started.session)
             if status and stop:

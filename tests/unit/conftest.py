@@ -41,6 +41,7 @@ for folder in (COLLECTIONS, os.path.join(HERE, "support")):
 
 def pytest_configure(config):
     home = os.path.expanduser("~")
+    os.environ.setdefault("XDG_CACHE_HOME", os.path.join(home, ".cache"))
     os.environ.setdefault("PYENV_ROOT", os.path.join(home, ".pyenv"))
     os.environ.setdefault("GIT_CONFIG_GLOBAL", os.path.join(home, ".gitconfig"))
     own = tempfile.mkdtemp(prefix="zp-")
