@@ -323,7 +323,7 @@ def test_times_beyond_the_calendar_are_one_sentence(tmp_path):
         ("sadf.json", "mpstat", "this is a file of sadf, and format is mpstat"),
         ("mpstat.json", "sadf", "this is a file of mpstat, and format is sadf"),
         ("mpstat.json", "nmon", "no file of nmon"),
-        ("load.sa.license", "auto", "neither a file of nmon"),
+        ("../platform/README.md", "auto", "neither a file of nmon"),
     ],
 )
 def test_a_format_that_is_not_so(name, kind, message):
