@@ -208,7 +208,7 @@ def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
     comparisons, rows = [], []
     for number in range(hosts):
         ratio = 0.9 if number % 100 == 99 else 1.1 + number / 10 / hosts
-        found = {"ratio": ratio, "low": ratio * 0.97, "high": ratio * 1.03}
+        found: dict[str, Any] = {"ratio": ratio, "low": ratio * 0.97, "high": ratio * 1.03}
         found.update(host=f"app{number:04d}", verdict="REGRESSED" if ratio < 1 else "IMPROVED")
         rows.append({**row, **found, "workloads": workloads})
         found["peer"] = f"app{(number + 1) % hosts:04d}"
