@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import records_factory as factory
@@ -22,7 +22,7 @@ from jsonschema import Draft202012Validator
 from places import FIXTURES, SCHEMAS
 
 SETTINGS = settings(max_examples=100)
-SCHEMA = SCHEMAS / "cpu-1.schema.json"
+VALIDATOR = Draft202012Validator(json.loads((SCHEMAS / "cpu-1.schema.json").read_text(encoding="utf-8")))
 HEAD = {"change": "rps-2026-11", "host": "app1", "end": "client"}
 START = factory.START.replace(tzinfo=None)
 
@@ -69,7 +69,7 @@ def load(tmp_path, records, *annexes):
 
 
 def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
-    loaded = load(tmp_path, [record()], annex())
+    loaded = load(tmp_path / "results", [record()], annex())
     (found,) = loaded.records
     assert loaded.problems == [] and found.cpu_source == ("nmon", None)
     total = found.cpu[0]
@@ -77,10 +77,7 @@ def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
     assert found.cpu[1] is None
     assert kpi(total, None).cpu_us_per_unit == pytest.approx(20_000)
     assert kpi(total, None).utilization_pct == pytest.approx(50.0)
-
-
-def test_short_runs_take_the_whole_of_their_window(tmp_path):
-    """Eleven runs of a second each, which none of the intervals could tell apart."""
+    # runs of a second each, which none of the intervals could tell apart, take the whole of their window
     loaded = load(tmp_path, [record(runs=30, seconds=1.0)], annex(entry(seconds=1.0, count=60)))
     assert loaded.records[0].cpu[0].busy_s == pytest.approx(30.0)
     assert loaded.records[0].cpu[0].units == 30_000
@@ -228,13 +225,9 @@ def test_an_interval_with_a_gap_in_it_is_not_kept(tmp_path):
         imported(str(path), "09:10", cpus=2)
 
 
-@pytest.mark.parametrize("text", ["Z", "UTC", "+00:00", "-0000"])
-def test_no_offset(text):
-    assert cpu_annex.utc_offset(text) == timedelta()
-
-
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
+    assert {cpu_annex.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
     with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
         cpu_annex.utc_offset(text)
 
@@ -268,9 +261,7 @@ def test_an_annex_stays_small_enough_to_be_read(tmp_path, monkeypatch):
     rates = {"user": 1.123457, "system": 1.234567, "softirq": 10.345678, "steal": 10.456789}
     path = record_files.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
     assert path.stat().st_size < record_files.LARGEST_FILE
-    with pytest.raises(
-        CpuFileError, match=f"{most + 1} intervals would be stored, and {most} can be: give begin and end"
-    ):
+    with pytest.raises(CpuFileError, match=f"{most + 1} intervals .*, and {most} can be: give begin and end"):
         cpu_annex.merged(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
     monkeypatch.setattr(cpu_annex, "MOST_FILES", 1)
     with pytest.raises(CpuFileError, match="2 files would be stored, and 1 can be"):
@@ -286,19 +277,14 @@ def validate(item):
     return None
 
 
-def validator():
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
-
-
 @pytest.mark.parametrize(
     "item",
     [annex(), annex(entry(steal=None, softirq=None), end="server"), annex(imported("nmon/linux_16.nmon"))],
     ids=["all figures", "some figures", "a file"],
 )
 def test_annexes_fit_schema_and_check(item):
-    assert validator().is_valid(item), list(validator().iter_errors(item))
+    VALIDATOR.check_schema(VALIDATOR.schema)
+    assert list(VALIDATOR.iter_errors(item)) == []
     assert validate(item) is None
 
 
@@ -334,7 +320,7 @@ def test_what_is_wrong_is_found_by_schema_and_check(path, value, named):
         place = place[step]
     place[path[-1]] = value
     assert named in validate(item)
-    assert not validator().is_valid(item)
+    assert not VALIDATOR.is_valid(item)
 
 
 def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
@@ -357,41 +343,21 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
         (json.dumps(annex(host="app2")), "a record of its content belongs at app2/cpu-client.json"),
         (json.dumps(annex(end="server")), "a record of its content belongs at app1/cpu-server.json"),
         (json.dumps(record()), "this version reads an object with schema zpower.sap_tuning/cpu/1"),
+        (None, "a symbolic link was not followed"),
     ],
 )
 def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
     record_files.store(tmp_path, record())
-    (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").write_text(text)
+    path = tmp_path / "rps-2026-11" / "app1" / "cpu-client.json"
+    if text is None:
+        (tmp_path / "outside.json").write_text(json.dumps(annex()))
+        path.symlink_to(tmp_path / "outside.json")
+    else:
+        path.write_text(text)
     loaded = record_files.load_change(tmp_path, "rps-2026-11")
     assert len(loaded.records) == 1 and loaded.records[0].cpu[0] is None
-    assert loaded.problems[0].startswith("app1/cpu-client.json: left out: ") and message in loaded.problems[0]
-
-
-def test_an_annex_over_a_link_is_not_followed(tmp_path):
-    outside = tmp_path / "outside.json"
-    outside.write_text(json.dumps(annex()))
-    record_files.store(tmp_path, record())
-    (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").symlink_to(outside)
-    loaded = record_files.load_change(tmp_path, "rps-2026-11")
-    assert loaded.problems == ["app1/cpu-client.json: a symbolic link was not followed."]
-    assert loaded.records[0].cpu[0] is None
-
-
-def test_a_study_with_ten_second_intervals(tmp_path):
-    """Table 3 of the SMC-R study: 240 s at 20.6 % of one processor are 49.4 CPU seconds."""
-    lines = ["AAA,progname,nmon", "AAA,host,aix1", "AAA,AIX,7.2.2.1", "AAA,interval,10"]
-    lines += [f"AAA,time,{START:%H:%M:%S}", f"AAA,date,{START:%d-%b-%Y}", "CPU_ALL,CPU Total,User%,Sys%,Wait%,Idle%"]
-    for number in range(1, 25):
-        at = START + timedelta(seconds=10 * number)
-        lines += [f"ZZZZ,T{number:04d},{at:%H:%M:%S},{at:%d-%b-%Y}", f"CPU_ALL,T{number:04d},3.7,16.9,0,79.4"]
-    path = tmp_path / "aix1.nmon"
-    path.write_text("\n".join(lines) + "\n")
-    (tmp_path / "results").mkdir()
-    run = record(runs=1, seconds=240.0, started=datetime.fromisoformat(str(START)))
-    loaded = load(tmp_path / "results", [run], annex(imported(str(path), offset="Z", cpus=1)))
-    found = kpi(loaded.records[0].cpu[0], None)
-    assert loaded.records[0].cpu[0].busy_s == pytest.approx(49.44)
-    assert (found.utilization_pct, found.itr_reason) == (pytest.approx(20.6), None)
+    (problem,) = loaded.problems
+    assert problem.startswith("app1/cpu-client.json: " + "left out: " * (text is not None)) and message in problem
 
 
 def test_a_report_has_the_cpu_cost_of_an_annex(tmp_path):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 
 import pytest
@@ -16,6 +17,7 @@ from jsonschema import Draft202012Validator
 from places import FIXTURES, SCHEMAS
 
 
+@functools.cache
 def validator(name):
     schema = json.loads((SCHEMAS / f"{name}-1.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
