@@ -62,16 +62,7 @@ def test_blanks_and_tabs_are_no_part_of_names_and_values_and_other_blanks_are_da
         assert Profile(("a = %s\n" % text).encode("latin-1")).value("a") == text
 
 
-SPECIAL = [
-    "_PF",
-    "_",
-    "SETENV_00",
-    "Execute_07",
-    "execute_00",
-    "Start_Program_12",
-    "Restart_Program_0",
-    "Stop_Program_1",
-]
+SPECIAL = ["_PF", "_", "SETENV_00", "Execute_07", "execute_0", "Start_Program_1", "Restart_Program_0", "Stop_Program_1"]
 NO_DIRECTIVES = ["SETENV", "Execute", "a_PF", "rdisp/Execute_00", "Execute_00/x", "SETENV_x", "Autostart"]
 
 

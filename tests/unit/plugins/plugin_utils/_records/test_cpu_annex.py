@@ -77,6 +77,10 @@ def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
     assert found.cpu[1] is None
     assert kpi(total, None).cpu_us_per_unit == pytest.approx(20_000)
     assert kpi(total, None).utilization_pct == pytest.approx(50.0)
+    # long runs are taken one by one, without the time between them
+    item = record(runs=2, seconds=60.0)
+    item["runs"][1]["started"] = factory.stamp(START + timedelta(seconds=130))
+    assert load(tmp_path / "long", [item], annex()).records[0].cpu[0].busy_s == pytest.approx(120.0)
     # runs of a second each, which none of the intervals could tell apart, take the whole of their window
     loaded = load(tmp_path, [record(runs=30, seconds=1.0)], annex(entry(seconds=1.0, count=60)))
     assert loaded.records[0].cpu[0].busy_s == pytest.approx(30.0)
