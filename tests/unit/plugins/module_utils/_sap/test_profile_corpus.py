@@ -97,19 +97,6 @@ def test_the_corpus_is_read_as_a_person_reads_it_and_changed_and_brought_back(fi
         assert out.value(name) is None
         assert len(out.active("_PF")) == len(profile.active("_PF"))
         assert out.changed({name: profile.text(name)}, MARKER).data() == data
-    # all of them at once
-    first = {name: profile.text(name) for name in profile.names()}
-    empty = profile.changed(dict.fromkeys(first), MARKER)
-    assert empty.names() == []
-    assert empty.changed(first, MARKER).data() == data
-    # new lines go below a marker with the line ends of the file
-    wanted = {name: profile.wanted(name, "1") for name in ("new/one", "new/two")}
-    new = profile.changed(wanted, MARKER)
-    end = b"\r\n" if b"\r\n" in data else b"\n"
-    tail = end.join([MARKER.encode("ascii"), b"new/one = 1", b"new/two = 1"])
-    assert new.data().rstrip(b"\r\n").endswith(end + tail)
-    assert new.data().count(b"\n") - new.data().count(b"\r\n") == (0 if end == b"\r\n" else new.data().count(b"\n"))
-    assert new.changed(dict.fromkeys(wanted), MARKER).data() == data
 
 
 def test_a_long_profile_is_changed_and_comes_back():

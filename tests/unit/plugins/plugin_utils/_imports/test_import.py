@@ -37,6 +37,7 @@ ROW = {
     "elapsed_s": 100,
     "source": {"kind": "rmf", "text": "report of a Friday"},
 }
+GAIN = {"name": "gain", "unit": "%", "better": "higher"}
 
 
 def rows(*changes, **common):
@@ -154,8 +155,7 @@ def test_a_failed_run_brings_no_figure_and_keeps_the_metric_that_was_named():
     assert found[1]["workload"]["metric"] == found[0]["workload"]["metric"]
     (state,) = states_of(found)
     assert (state["runs_ok"], state["runs_failed"], state["median"]) == (1, 1, 100.0)
-    metric = {"name": "steps_per_h", "unit": "1/h", "better": "higher"}
-    assert records({"error": "x", "metric": metric})[0]["workload"]["metric"] == metric
+    assert records({"error": "x", "metric": GAIN})[0]["workload"]["metric"] == GAIN
     assert records({"error": "x", "metric": "steps_per_h"})[0]["workload"]["metric"]["name"] == "elapsed_s"
     (state,) = states_of(records({"error": "x"}))
     assert (state["median"], state["etr_per_h"], state["client"]) == (None, None, None)
@@ -231,17 +231,13 @@ def test_there_is_no_rate_without_both_work_and_time():
     ("change", "said"),
     [
         ({"host": None}, "host is missing"),
-        ({"phase": ""}, "phase is missing"),
         ({"phase": "a b"}, "phase is 'a b'; it has to begin with a letter or digit"),
         ({"source": None}, "source.kind is missing"),
         ({"source": {"kind": "rmf"}}, "source has neither file nor text"),
         ({"source": {"kind": "other", "file": "x"}}, "source.text has to say what it is"),
         ({"source": "hearsay"}, "source.kind is 'hearsay'; one of sap_job_log, rmf, sd_benchmark, sgen, other belongs"),
         ({"elapsed": 3}, "there is no field elapsed; did you mean elapsed_s?"),
-        (
-            {"client.utilisation_pct": 3},
-            "there is no field client.utilisation_pct; did you mean client.utilization_pct?",
-        ),
+        ({"client.utilisation_pct": 3}, "no field client.utilisation_pct; did you mean client.utilization_pct?"),
         ({"zzz": 3}, "there is no field zzz; there are change, host"),
         ({3: 3}, "3 names a field; that has to be text"),
         ({"elapsed_s": "12,5"}, "elapsed_s is '12,5'; a number belongs there, with a point and without separators"),
@@ -249,7 +245,6 @@ def test_there_is_no_rate_without_both_work_and_time():
         ({"elapsed_s": 0}, "elapsed_s is 0; a number above 0 belongs there"),
         ({"elapsed_s": float("nan")}, "a finite number belongs there"),
         ({"elapsed_s": 10**400}, "a number beyond all bounds; a finite number belongs there"),
-        ({"units": -5}, "units is -5; a number above 0"),
         ({"client": {"utilization_pct": 101}}, "client.utilization_pct is 101; percent of all processors"),
         ({"client": "busy"}, "client is 'busy'; a mapping belongs there"),
         ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; a whole number from 1 to"),
@@ -273,16 +268,10 @@ def test_there_is_no_rate_without_both_work_and_time():
         ({"metric": "steps", "metrics": {"steps": 1}}, "metric.unit of steps is missing"),
         ({"metric": {"name": "steps", "unit": "1"}, "metrics": {"steps": 1}}, "metric.better of steps is missing"),
         ({"metric": {"name": "elapsed_s", "better": "higher"}}, "metric.better of elapsed_s is higher; less of it is"),
-        (
-            {"metric": {"name": "gain", "unit": "%", "better": "higher"}, "metrics": {"gain": 0}},
-            "gain decides and is 0; a number above 0 belongs there",
-        ),
+        ({"metric": GAIN, "metrics": {"gain": 0}}, "gain decides and is 0; a number above 0 belongs there"),
         ({"metrics": {"Steps": 1}}, "the name Steps in metrics is 'Steps'; small letters, digits and _"),
         ({"metrics": {"elapsed_s": 1}}, "metrics.elapsed_s is a field of its own: elapsed_s"),
         ({"context.\r": 1}, "the name '\\r' in context is empty or has blanks around it"),
-        ({"metrics": {"steps ": 1}}, "the name steps  in metrics is empty or has blanks around it"),
-        ({"context": {"a\x1bb": 1}}, "printable characters belong there"),
-        ({"context": {"sizes": [1, 2]}}, "context.sizes is a list; text belongs there"),
         ({"units": "9" * 5000}, "units is inf; a finite number belongs there"),
     ],
 )
@@ -290,10 +279,6 @@ def test_a_bad_row_is_one_sentence_with_its_place(change, said):
     found = problem(change)
     assert found.startswith("rows[0]: ") and found.endswith(".") and "\n" not in found
     assert said in found
-
-
-def test_every_bad_row_is_told():
-    assert [text.split(":")[0] for text in problems({}, {"units": 0}, {}, {"host": None})] == ["rows[1]", "rows[3]"]
 
 
 @pytest.mark.parametrize(
@@ -321,7 +306,8 @@ def test_rows_that_do_not_fit_each_other_are_told(first, second, said):
     assert said in found
 
 
-def test_more_rounds_or_runs_than_a_record_holds_are_told():
+def test_every_bad_row_is_told_and_more_rounds_or_runs_than_a_record_holds():
+    assert [text.split(":")[0] for text in problems({}, {"units": 0}, {}, {"host": None})] == ["rows[1]", "rows[3]"]
     (found,) = problems(*({"elapsed_s": number + 1} for number in range(1002)))
     assert found == "rows[1000]: more than 1000 rounds of one state."
     (found,) = problems(*({"round": 1} for _number in range(1001)))
@@ -354,6 +340,9 @@ def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
         ("line 5", {"a": "1", "b": "3"}),
     ]
     assert table.defaults == {"x": "1"}
+    # a row that holds itself is no endless work
+    (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
+    assert "there is no field client.client" in found
 
 
 @pytest.mark.parametrize(
@@ -402,11 +391,6 @@ def test_a_yaml_file_that_is_none_is_one_sentence(text, said):
         from_yaml(text)
 
 
-def test_a_row_that_holds_itself_is_no_endless_work():
-    (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
-    assert "there is no field client.client" in found
-
-
 def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
     table = tmp_path / "a.CSV"
     table.write_bytes(b"\xef\xbb\xbfa,b\r\n1,\xc3\xb6\r\n")
@@ -424,9 +408,6 @@ def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
     monkeypatch.setattr(_import_rows, "LARGEST_FILE", 5)
     with pytest.raises(RowsError, match="more than 5 bytes"):
         from_file(table)
-
-
-def test_there_is_an_end_to_rows(monkeypatch):
     monkeypatch.setattr(_import_rows, "MOST_ROWS", 2)
     with pytest.raises(RowsError, match="there are 3 rows, more than the 2"):
         from_csv("a\n1\n2\n3\n")

@@ -107,10 +107,15 @@ def test_what_a_file_does_not_tell_is_not_known_and_said(tmp_path, item, file, w
     assert loaded.problems[0].startswith(f"app1/cpu-client.json: not used for 1 of 1 records: {why}")
 
 
-def test_a_gap_in_the_file_is_no_idle_time(tmp_path):
+def test_a_gap_in_the_file_is_no_idle_time_and_unknown_figures_stay_unknown(tmp_path):
     file = entry()
     del file["intervals"][4]
-    assert "only 90 s of its 100 s" in load(tmp_path, [record(runs=1, seconds=100.0)], annex(file)).problems[0]
+    loaded = load(tmp_path / "gap", [record(runs=1, seconds=100.0)], annex(file))
+    assert "only 90 s of its 100 s" in loaded.problems[0]
+    file = entry(steal=None)
+    file["intervals"][3]["softirq_s"] = None
+    total = load(tmp_path / "unknown", [record()], annex(file)).records[0].cpu[0]
+    assert (total.steal_s, total.softirq_s) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -138,21 +143,15 @@ def test_what_was_measured_stays_unless_the_import_says_otherwise(tmp_path):
     assert loaded.records[0].cpu[0].busy_s == pytest.approx(100.0)
 
 
-def test_the_server_has_an_annex_of_its_own_and_controls_have_none(tmp_path):
+def test_client_and_server_have_an_annex_of_their_own_and_controls_have_none(tmp_path):
     both = [record(), record(control=True)]
     loaded = load(tmp_path, both, annex(entry(kind="sadf"), end="server"))
     found = {item.workload.control: item for item in loaded.records}
     assert found[False].cpu_source == (None, "sar") and found[False].cpu[1].busy_s == pytest.approx(100.0)
     assert found[True].cpu == (None, None) and loaded.problems == []
-
-
-def test_a_server_annex_for_several_peers_is_said(tmp_path):
-    loaded = load(tmp_path, [record(), record(peer="app3")], annex(end="server"))
+    loaded = load(tmp_path / "peers", [record(), record(peer="app3")], annex(end="server"))
     assert loaded.problems == ["app1/cpu-server.json: used for the server of 2 peers (app2, app3)."]
-
-
-def test_the_annex_of_another_host_is_not_used(tmp_path):
-    loaded = load(tmp_path, [record()], annex(host="app2"))
+    loaded = load(tmp_path / "another host", [record()], annex(host="app2"))
     assert loaded.records[0].cpu == (None, None)
     assert loaded.problems == ["app2/cpu-client.json: not used: this host has no records."]
 
@@ -164,13 +163,6 @@ def test_several_files_cover_several_rounds(tmp_path):
     found = {item.phase: item for item in loaded.records}
     assert (found["before"].cpu_source[0], found["after"].cpu_source[0]) == ("nmon", "mpstat")
     assert found["after"].cpu[0].busy_s == pytest.approx(150.0) and loaded.problems == []
-
-
-def test_figures_that_some_intervals_do_not_have_are_not_known(tmp_path):
-    file = entry(steal=None)
-    file["intervals"][3]["softirq_s"] = None
-    total = load(tmp_path, [record()], annex(file)).records[0].cpu[0]
-    assert (total.steal_s, total.softirq_s) == (None, None)
 
 
 WINDOWS = st.tuples(st.floats(0.0, 5000.0), st.floats(0.0, 5000.0))
@@ -202,7 +194,7 @@ def imported(name, *wanted, offset="+01:00", cpus=None, **arguments):
     return cpu_annex.entry_of(window, name, cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
 
 
-def test_intervals_of_a_file_are_kept_in_utc():
+def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
     found = imported("nmon/aix_shared.nmon")
     assert [item["begin"] for item in found["intervals"]] == [
         "2026-11-19T22:59:39.000000Z", "2026-11-19T22:59:49.000000Z", "2026-11-19T22:59:59.000000Z",
@@ -211,20 +203,13 @@ def test_intervals_of_a_file_are_kept_in_utc():
     assert (found["source"], found["host"], found["intervals"][0]["softirq_s"]) == ("PCPU_ALL", "aixapp1", None)
     west = imported("nmon/aix_shared.nmon", offset="-05:30")
     assert west["intervals"][0]["begin"] == "2026-11-20T05:29:39.000000Z"
-
-
-def test_a_window_of_a_file_of_sysstat():
     found = imported("sysstat/mpstat.json", offset="Z")
     assert len(found["intervals"]) == 6 and found["source"] == "cpu-load"
     assert sum(item["softirq_s"] for item in found["intervals"]) == pytest.approx(2.186)
-
-
-def test_an_interval_with_a_gap_in_it_is_not_kept(tmp_path):
-    lines = (FIXTURES / "nmon" / "aix_dedicated.nmon").read_text().splitlines(keepends=True)
+    # an interval with a gap in it is not kept
     path = tmp_path / "x.nmon"
-    path.write_text("".join(lines).replace("09:00:20", "09:30:20"))
-    found = imported(str(path), cpus=2)
-    assert [item["elapsed_s"] for item in found["intervals"]] == [10]
+    path.write_text((FIXTURES / "nmon" / "aix_dedicated.nmon").read_text().replace("09:00:20", "09:30:20"))
+    assert [item["elapsed_s"] for item in imported(str(path), cpus=2)["intervals"]] == [10]
     with pytest.raises(CpuFileError, match="it is one gap between two samples"):
         imported(str(path), "09:10", cpus=2)
 
@@ -300,17 +285,14 @@ def test_annexes_fit_schema_and_check(item):
         (["host"], "", "host"),
         (["end"], "both", "end"),
         (["files"], [], "files"),
-        (["files"], {}, "files"),
         (["files", 0], 7, "files[0]"),
         (["files", 0, "file"], None, "files[0]"),
         (["files", 0, "format"], "sar", "files[0]"),
-        (["files", 0, "format"], ["nmon"], "files[0]"),
         (["files", 0, "replace"], 1, "files[0].replace"),
         (["files", 0, "intervals"], [], "files[0].intervals"),
         (["files", 0, "intervals", 1], None, "files[0].intervals[1].begin"),
         (["files", 0, "intervals", 1, "begin"], "2026-11-20 10:00:10", "files[0].intervals[1].begin"),
         (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s has to be above 0"),
-        (["files", 0, "intervals", 1, "ncpu"], 0, "ncpu has to be above 0"),
         (["files", 0, "intervals", 1, "user_s"], -1, "user_s"),
         (["files", 0, "intervals", 1, "user_s"], None, "user_s"),
         (["files", 0, "intervals", 1, "steal_s"], "1", "steal_s"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import re
 import stat
 
 import pytest
@@ -103,23 +102,19 @@ def test_a_stored_record_comes_back(results):
     assert time_text(item.started) == "2026-11-20T10:00:00.000000Z"
 
 
-def test_store_turns_away_unsound_records(tmp_path):
+def test_store_turns_away_unsound_records_and_does_not_overwrite_unless_that_is_meant(tmp_path):
     record = factory.make_record([50.0])
     with pytest.raises(ValueError, match="cannot be stored: runs is"):
         record_files.store(tmp_path, {**record, "runs": None})
     with pytest.raises(ValueError, match="cannot be stored: tunings"):
         record_files.store(tmp_path, {**factory.make_tunings("app1", "after", 1), "tunings": None})
     assert os.listdir(tmp_path) == []
-
-
-def test_store_does_not_follow_a_link_out_of_the_results(tmp_path):
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (tmp_path / "results" / CHANGE).mkdir(parents=True)
-    (tmp_path / "results" / CHANGE / "app1").symlink_to(outside)
-    with pytest.raises(ValueError, match="symbolic link"):
-        record_files.store(tmp_path / "results", factory.make_record([50.0]))
-    assert os.listdir(outside) == []
+    path = record_files.store(tmp_path, record)
+    with pytest.raises(ValueError, match="exists already: name another round or change"):
+        record_files.store(tmp_path, factory.make_record([60.0]))
+    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 50.0
+    record_files.store(tmp_path, factory.make_record([60.0]), replace_old=True)
+    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 60.0
 
 
 def test_results_may_be_relative_and_behind_a_link(tmp_path, monkeypatch):
@@ -178,12 +173,6 @@ def test_foreign_files_become_sentences(results, name, data, sentence):
     assert problem.endswith(".")
 
 
-def test_a_huge_file_is_not_read(results, monkeypatch):
-    monkeypatch.setattr(record_files, "LARGEST_FILE", 100)
-    (problem,) = record_files.load_change(results, CHANGE).problems
-    assert "more than the 100 bytes that a record may have" in problem
-
-
 def test_links_and_pipes_are_reported_and_not_followed(results, tmp_path):
     outside = tmp_path / "outside"
     factory.write_change(outside, [factory.make_record([50.0, 50.0], host="app2", number=2)])
@@ -215,10 +204,14 @@ def test_the_folder_of_a_change_may_not_be_a_link(results, tmp_path):
     assert "does not exist" in record_files.load_change(results, "missing").problems[0]
 
 
-def test_names_that_are_no_text_can_be_written_down(results):
+def test_names_that_are_no_text_and_huge_files_are_sentences(results, monkeypatch):
     os.close(os.open(os.fsencode(results / CHANGE / "app1") + b"/\xff.json", os.O_CREAT | os.O_WRONLY))
     (problem,) = record_files.load_change(results, CHANGE).problems
     assert problem.encode("utf-8").startswith(b"app1/\\udcff.json: left out")
+    monkeypatch.setattr(record_files, "LARGEST_FILE", 100)
+    assert "more than the 100 bytes that a record may have" in " ".join(
+        record_files.load_change(results, CHANGE).problems
+    )
 
 
 def test_a_run_without_its_figure_is_a_failed_run(tmp_path):
@@ -279,50 +272,16 @@ def test_records_of_the_first_version_still_give_their_report(tmp_path):
     assert report["comparability"] == [] and report["context"] == [] and report["experiment"] is None
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "words"),
-    [
-        (("workload", "metric"), {"name": "x", "unit": "s", "better": "more"}, "workload.metric.better is 'more'"),
-        (("workload", "metric"), {"name": "x"}, "workload.metric.unit is missing"),
-        (("workload", "metric"), "av2_us", "workload.metric is 'av2_us'; an object"),
-        (("workload", "params"), {"users": [1]}, "workload.params.users is a list"),
-        (("workload", "unit"), 3, "workload.unit is 3; text"),
-        (("context",), {"packet_size": {"a": 1}}, "context.packet_size is an object"),
-        (("context",), {"packet_size": 1e300}, "context.packet_size is 1e\\+300"),
-        (("source",), {"kind": 3}, "source.kind is 3"),
-        (("cpu_source",), "nmon", "cpu_source is 'nmon'"),
-        (("left_behind",), ["locks"], "left_behind is a list"),
-    ],
-)
-def test_the_newer_parts_of_a_record_are_checked(place, value, words):
-    record = factory.make_record([50.0, 50.0])
-    target = record
-    for name in place[:-1]:
-        target = target[name]
-    target[place[-1]] = value
-    assert re.search(words, record_files.validate(record) or "sound")
-
-
 def test_what_a_measurement_left_behind_is_a_warning():
     records = list(factory.make_change())
     records[0]["left_behind"] = "20 locks could not be released"
-    assert (
-        compare_change(factory.load(records))["warnings"][0] == "Left behind on app1: 20 locks could not be released."
-    )
-
-
-def test_what_is_there_is_not_overwritten_unless_that_is_meant(tmp_path):
-    path = record_files.store(tmp_path, factory.make_record([50.0]))
-    with pytest.raises(ValueError, match="exists already: name another round or change"):
-        record_files.store(tmp_path, factory.make_record([60.0]))
-    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 50.0
-    record_files.store(tmp_path, factory.make_record([60.0]), replace_old=True)
-    assert json.loads(path.read_text())["runs"][0]["metrics"]["av2_us"] == 60.0
+    (told,) = compare_change(factory.load(records))["warnings"]
+    assert told == "Left behind on app1: 20 locks could not be released."
 
 
 @pytest.mark.parametrize("link", [CHANGE, f"{CHANGE}/app1"])
-def test_a_folder_that_becomes_a_link_meanwhile_is_not_written_through(tmp_path, monkeypatch, link):
-    """Somebody who may write in the results folder exchanges a folder after everything was looked at."""
+def test_a_folder_that_is_or_becomes_a_link_is_not_written_through(tmp_path, monkeypatch, link):
+    """Somebody who may write in the results folder exchanges a folder, even after everything was looked at."""
     results, outside = tmp_path / "results", tmp_path / "outside"
     (results / CHANGE / "app1").mkdir(parents=True)
     (outside / "app1").mkdir(parents=True)
@@ -333,22 +292,12 @@ def test_a_folder_that_becomes_a_link_meanwhile_is_not_written_through(tmp_path,
         (results / link).symlink_to(outside)
         return true_replacing(path, top)
 
-    monkeypatch.setattr(record_files, "replacing", exchanged)
-    with pytest.raises(ValueError, match="is reached over a symbolic link"):
+    with monkeypatch.context() as meanwhile, pytest.raises(ValueError, match="is reached over a symbolic link"):
+        meanwhile.setattr(record_files, "replacing", exchanged)
+        record_files.store(results, factory.make_record([50.0]))
+    with pytest.raises(ValueError, match="symbolic link"):
         record_files.store(results, factory.make_record([50.0]))
     assert [path for path in outside.rglob("*") if path.is_file()] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("conflicts", 7), ("remarks", True), ("sources", "text"), ("conflicts", {"a": 1})]
-)
-def test_a_tuning_with_lists_that_are_none_is_turned_away(name, value):
-    """A report would end at it, and with it those of all hosts."""
-    record = factory.make_tunings("app1", "after", 1)
-    assert Reader().tunings(record) == record
-    record["tunings"][0][name] = value
-    with pytest.raises(ValueError, match=re.escape(f"tunings[0].{name} is")):
-        Reader().tunings(record)
 
 
 def test_a_part_that_was_read_before_is_checked_again_if_its_type_differs():

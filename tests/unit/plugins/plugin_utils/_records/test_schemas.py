@@ -119,12 +119,24 @@ def test_what_is_written_fits_schema_and_check(record):
         (["histogram_us"], "340:1,-5", "histogram_us"),
         (["histogram_us"], "340:1," + "1" * 13, "histogram_us"),
         (["histogram_us"], "1:1" + " 2:1" * 5000, "histogram_us"),
+        (["workload", "metric"], {"name": "x", "unit": "s", "better": "more"}, "workload.metric.better"),
+        (["workload", "metric"], {"name": "x"}, "workload.metric.unit"),
+        (["workload", "metric"], "av2_us", "workload.metric"),
+        (["workload", "params"], {"users": [1]}, "workload.params.users"),
+        (["workload", "unit"], 3, "workload.unit"),
+        (["context"], {"packet_size": {"a": 1}}, "context.packet_size"),
+        (["source"], {"kind": 3}, "source.kind"),
+        (["cpu_source"], "nmon", "cpu_source"),
+        (["left_behind"], ["locks"], "left_behind"),
         (["check_mode"], "no", "check_mode"),
         (["tunings"], {}, "tunings"),
         (["tunings", 0], "rps", "tunings[0]"),
         (["tunings", 0, "verdict"], "fine", "tunings[0].verdict"),
         (["tunings", 0, "name"], None, "tunings[0].name"),
         (["tunings", 0, "after"], "0000ffff", "tunings[0].after"),
+        (["tunings", 0, "conflicts"], 7, "tunings[0].conflicts"),
+        (["tunings", 0, "remarks"], True, "tunings[0].remarks"),
+        (["tunings", 0, "sources"], {"a": 1}, "tunings[0].sources"),
     ],
 )
 def test_both_turn_away_the_same_records(path, value, named):
@@ -140,16 +152,14 @@ def test_the_schema_of_tunings_has_the_verdicts():
     assert validator("tunings").schema["$defs"]["tuning"]["properties"]["verdict"]["enum"] == list(VERDICTS)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, -(10**400), True])
-def test_figures_that_no_statistics_survive_are_turned_away(value):
-    record = changed(factory.make_record([50.0] * 6), ["runs", 1, "metrics", "max_us"], value)
-    assert validate(record).startswith("runs[1].metrics.max_us is ")
-
-
-@pytest.mark.parametrize("record", [None, [], "text", 7, {}])
-def test_what_is_no_record_is_told_in_a_sentence(record):
-    assert " is " in validate(record)
-    assert " is " in validate_tunings(record)
+def test_figures_that_no_statistics_survive_and_what_is_no_record_are_turned_away():
+    for value in (float("nan"), float("inf"), 10**400, -(10**400), True):
+        record = changed(factory.make_record([50.0] * 6), ["runs", 1, "metrics", "max_us"], value)
+        assert validate(record).startswith("runs[1].metrics.max_us is ")
+    record = changed(factory.make_record([50.0] * 6), ["context"], {"packet_size": 1e300})
+    assert validate(record).startswith("context.packet_size is 1e+300")
+    for value in (None, [], "text", 7, {}):
+        assert " is " in validate(value) and " is " in validate_tunings(value)
 
 
 @pytest.mark.parametrize(
