@@ -102,7 +102,7 @@ def test_a_stored_record_comes_back(results):
     assert time_text(item.started) == "2026-11-20T10:00:00.000000Z"
 
 
-def test_store_turns_away_unsound_records_and_does_not_overwrite_unless_that_is_meant(tmp_path):
+def test_what_is_there_is_not_overwritten_unless_that_is_meant(tmp_path):
     record = factory.make_record([50.0])
     with pytest.raises(ValueError, match="cannot be stored: runs is"):
         record_files.store(tmp_path, {**record, "runs": None})
