@@ -112,7 +112,7 @@ def strings(*patterns: str) -> list[bytes]:
 
 
 def files(pattern: str) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(FIXTURES.glob(pattern)) if path.suffix != ".license"]
+    return [path.read_bytes() for path in sorted(FIXTURES.glob(pattern))]
 
 
 def of_text(function: Callable[..., object], corpus: Sequence[bytes], *more: Any) -> Callable[..., object]:

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import random
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import records_factory as factory
@@ -20,13 +19,10 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     compare_change,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import better_by
 from experiments import make_plan, make_records, make_tunings
 
-FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "report"
-STORED = ("improved", "regressed", "mixed", "hostile")
-MADE = ("unchanged", "incomparable", "experiment", "unfinished")
-NAMES = (*STORED, *MADE)
+NAMES = ("improved", "regressed", "mixed", "hostile", "unchanged", "incomparable", "experiment", "unfinished")
+REPEAT = "ansible-playbook -i inventory zpower.sap_tuning.before_after"
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -37,109 +33,162 @@ HOSTILE = (
     "=cmd|' /C calc'!A0",
     "{{ 7*7 }}{% raw %}",
 )
-"""Texts of hostile.json that must be shown as they are."""
+"""Texts of the sample hostile that must be shown as they are."""
 
 HOSTILE_INVISIBLE = ("evil\u202egnp.exe\u200b", "evil[U+202E]gnp.exe[U+200B]")
 """A text with invisible characters, and how it must be shown."""
 
+TEXTS = (*HOSTILE, HOSTILE_INVISIBLE[0])
+EVERYTHING = " ".join((*TEXTS, "a|b `code` **bold** [x](http://example.invalid) @root #1 \x07\x1b[31mred"))
+WORDS = ("better", "cause", "contrast", "design", "metric", "phase", "scope", "started", "unit", "verdict", "workload")
+"""Members with words of the schema, which no host can choose."""
+
 
 def sample(name: str) -> dict[str, Any]:
     """One of NAMES, fresh at each call."""
-    if name in MADE:
-        made: dict[str, Any] = json.loads(_made(name))
-        return made
-    report: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return {**report, "pooled": pooled_rows(report)}
-
-
-def pooled_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Pooled rows that fit the comparisons: the site has the verdict of the report, each host that of its first one."""
-    judged = [item for item in report["comparisons"] if not item["control"]]
-    hosts = list(dict.fromkeys(item["host"] for item in judged))
-    rows = [pooled_row("site", None, len(hosts), judged, report["verdict"])]
-    for host in hosts if len(hosts) > 1 else ():
-        mine = [item for item in judged if item["host"] == host]
-        rows.append(pooled_row("host", host, 1, mine, mine[0]["verdict"]))
-    return rows
-
-
-def pooled_row(scope: str, host: str | None, hosts: int, items: list[dict[str, Any]], verdict: str) -> dict[str, Any]:
-    """One pooled row; its figures are geometric means of the comparisons that have its verdict, if there are any."""
-    usable = [item for item in items if item["ratio"]]
-    usable = [item for item in usable if item["verdict"] == verdict] or usable
-    mean: dict[str, Any] = {"ratio": None, "low": None, "high": None}
-    for key in mean:
-        known = [item[key] for item in usable]
-        if known and None not in known:
-            mean[key] = math.exp(math.fsum(map(math.log, known)) / len(known))
-    words = {"IMPROVED": "beyond the material limit of 5 %", "INCONCLUSIVE": "neither clearly beyond nor within 5 %"}
-    return {
-        "contrast": "",
-        "scope": scope,
-        "host": host,
-        "hosts": hosts,
-        "workloads": len({item["workload"] for item in items}),
-        "unit": "rounds",
-        "rounds": 6,
-        **mean,
-        "confidence_pct": 99.78 if usable else None,
-        "material_pct": 5.0,
-        "verdict": verdict,
-        "reason": f"{better_by(mean['ratio'])}, {words.get(verdict, 'as the interval shows')}."
-        if usable
-        else items[0]["reason"]
-        if items
-        else "there is no record.",
-        "cause": "noise" if verdict == "INCONCLUSIVE" else "",
-        "guards": [],
-        "warnings": verdict == "IMPROVED" and any(item["warnings"] is True for item in items),
-        "flags": [],
-        "deviations": [],
-        "control_ratio": 1.002 if scope == "host" and usable else None,
-        "control_low": 0.99 if scope == "host" and usable else None,
-        "control_high": 1.014 if scope == "host" and usable else None,
-        "more_rounds": 4 if verdict == "INCONCLUSIVE" and scope == "site" else None,
-    }
+    made: dict[str, Any] = json.loads(_made(name))
+    return made
 
 
 @functools.lru_cache(maxsize=None)
 def _made(name: str) -> str:
     """What the comparison says today about records with a known truth, as JSON."""
-    if name in ("experiment", "unfinished"):
-        plan = make_plan(rounds=8)
-        done = None if name == "experiment" else steps(plan)[:9]
-        records = make_records(plan, {"all": 0.08, "every-2": -0.12, "every-4": -0.2}, done)
-        plan["sessions"][0].update(
-            {"kept": "every-4"} if done is None else {"failures": {"app2": "the host could not be reached"}}
-        )
-        loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
-        return json.dumps(
-            compare_change(loaded, options=Options(repeat="ansible-playbook zpower.sap_tuning.experiment"))
-        )
-    plan = factory.Plan(change=name, sizes=(1000, 10000), session_noise=0.005, run_noise=0.005)
-    records = list(factory.make_change(plan))
-    if name == "incomparable":
-        for record in records:
-            after = record["phase"] == "after"
-            record["context"] = {"packet_size": 2000 if after else 1000, "parallel_jobs": 32}
-            record["source"] = {"kind": "sap_job_log", "file": "jobs.csv", "text": "transaction SM37"}
-            if after:
-                record["fingerprint"]["client"].update(kernel="6.4.0-150600.23", mtu=9000)
-    if name == "unchanged":
-        for place, record in enumerate(records):
-            record["histogram_us"] = _histogram(place, 1.0 + record["workload"]["bytes"] / 20000)
+    makers = {
+        "hostile": _hostile,
+        "improved": _improved,
+        "incomparable": _incomparable,
+        "mixed": _mixed,
+        "regressed": _regressed,
+        "unchanged": _unchanged,
+    }
+    return json.dumps(makers[name]() if name in makers else _experiment(name))
+
+
+def _report(
+    plan: factory.Plan, records: Iterable[dict[str, Any]], problems: Iterable[str] = (), **given: Any
+) -> dict[str, Any]:
+    """What the comparison says about these records; given: the expected hosts and other options."""
     loaded = factory.load(records, factory.change_tunings(plan))
-    options = Options(expected_change=["kernel"]) if name == "incomparable" else Options()
-    return json.dumps(compare_change(replace(loaded, change=name), Expected(hosts=[*plan.hosts, "db1"]), options))
+    expected = Expected(hosts=given.pop("hosts", plan.hosts), reasons=given.pop("reasons", {}))
+    loaded = replace(loaded, change=plan.change, problems=list(problems))
+    return compare_change(loaded, expected, Options(**{"repeat": REPEAT, **given}))
+
+
+def _improved() -> dict[str, Any]:
+    plan = factory.Plan(sizes=(100, 1000, 10000), effect=-0.11, spikes=0.03, seed=2)
+    return _report(plan, factory.make_change(plan))
+
+
+def _regressed() -> dict[str, Any]:
+    """One host is slower, with a failed run; the other is faster, with more retransmits and stolen CPU time."""
+    plan = factory.Plan(change="rps-everywhere", effect=-0.12)
+    records = [record for record in factory.make_change(plan) if record["host"] == "app1"]
+    slower = replace(plan, effect=0.4)
+    records += [record for record in factory.make_change(slower) if record["host"] == "app2"]
+    for record in records:
+        if (record["phase"], record["workload"]["control"]) != ("after", False):
+            continue
+        if record["host"] == "app2" and record["round"] == 2:
+            record["runs"][3] = factory.fail_run(record["runs"][3])
+        for run in record["runs"] if record["host"] == "app1" else ():
+            run["net"]["server"]["retransmits"] = 14
+            run["cpu"]["client"]["steal_s"] = 0.2 * run["elapsed_s"]
+    return _report(plan, records)
+
+
+def _mixed() -> dict[str, Any]:
+    """Two hosts are faster, one is noisy, one has another kernel after the change, and of one all runs failed."""
+    plan = factory.Plan(change="rps-rollout-3", hosts=("app1", "app2", "app3", "app4", "db1"), effect=-0.1)
+    noisy = replace(plan, effect=-0.02, session_noise=0.1)
+    records = [
+        *(record for record in factory.make_change(plan) if record["host"] != "db1"),
+        *(record for record in factory.make_change(noisy) if record["host"] == "db1"),
+    ]
+    records = [record for record in records if record["host"] == "app1" or not record["workload"]["control"]]
+    for record in records:
+        if (record["phase"], record["host"]) == ("after", "app3"):
+            record["fingerprint"]["client"]["kernel"] = "6.4.0-150700"
+        if (record["phase"], record["host"]) == ("after", "app4"):
+            record["runs"] = [factory.fail_run(run) for run in record["runs"]]
+    reasons = dict.fromkeys(("erp7", "erp8"), "unreachable or failed")
+    reasons.update(web1="not in this play (limited out)", web2="in the play, but no records")
+    return _report(plan, records, ["app9/before-1-pingpong-1000B-app1.json: is not JSON."], reasons=reasons)
+
+
+def _hostile() -> dict[str, Any]:
+    """A report that says nothing but hostile texts, one in each of its rows."""
+    report = sample("regressed")
+    runs = [run for run in report["runs"] if run["host"] == "app2" and run["peer"] == "app1"]
+    report["comparability"] = sample("mixed")["comparability"]
+    for name in ("changes", "comparability", "comparisons", "published"):
+        report[name] = [_spoilt(report[name][0], text) for text in TEXTS]
+    report["pooled"][1:] = [_spoilt(report["pooled"][1], text) for text in TEXTS]
+    for change, item, text in zip(report["changes"], report["comparisons"], TEXTS, strict=True):
+        change["before"]["running"] = change["wanted"] = {text: text}
+        change["conflicts"] = [{"file": text, "line": 1, "what": text, "wins": text}]
+        item["flags"] = item["guards"] = [text]
+    report["not_measured"] = [{"host": text, "reason": text} for text in TEXTS]
+    for run in runs:
+        run.update({"ok": False, "error": "refused", "value": None} if run["phase"] == "after" else {})
+    report["runs"] = [_spoilt(run, text) for text in TEXTS for run in runs]
+    report["runs_total"] = len(report["runs"])
+    report["hosts"] = {"measured": len(TEXTS), "not_measured": len(TEXTS)}
+    report["protocol"] = {**_spoilt(report["protocol"], EVERYTHING), "names": list(TEXTS)}
+    for name in ("method", "next_steps", "problems", "tools", "warnings"):
+        report[name] = list(TEXTS)
+    return {**report, "headline": EVERYTHING, "repeat": EVERYTHING}
+
+
+def _spoilt(value: Any, text: str, name: str = "") -> Any:
+    """The same with this text for every other, except for the words of the schema."""
+    if isinstance(value, str):
+        return value if name in WORDS else text
+    if isinstance(value, dict):
+        return {key: _spoilt(item, text, key) for key, item in value.items()}
+    return [_spoilt(item, text, name) for item in value] if isinstance(value, list) else value
+
+
+def _quiet(name: str) -> factory.Plan:
+    return factory.Plan(change=name, sizes=(1000, 10000), session_noise=0.005, run_noise=0.005)
+
+
+def _unchanged() -> dict[str, Any]:
+    plan = _quiet("unchanged")
+    records = list(factory.make_change(plan))
+    for place, record in enumerate(records):
+        record["histogram_us"] = _histogram(place, 1.0 + record["workload"]["bytes"] / 20000)
+    return _report(plan, records, hosts=[*plan.hosts, "db1"])
+
+
+def _incomparable() -> dict[str, Any]:
+    plan = _quiet("incomparable")
+    records = list(factory.make_change(plan))
+    for record in records:
+        after = record["phase"] == "after"
+        record["context"] = {"packet_size": 2000 if after else 1000, "parallel_jobs": 32}
+        record["source"] = {"kind": "sap_job_log", "file": "jobs.csv", "text": "transaction SM37"}
+        if after:
+            record["fingerprint"]["client"].update(kernel="6.4.0-150600.23", mtu=9000)
+    return _report(plan, records, hosts=[*plan.hosts, "db1"], expected_change=["kernel"])
+
+
+def _experiment(name: str) -> dict[str, Any]:
+    """An experiment with a winner, or one that is not finished."""
+    plan = make_plan(rounds=8)
+    done = None if name == "experiment" else steps(plan)[:9]
+    records = make_records(plan, {"all": 0.08, "every-2": -0.12, "every-4": -0.2}, done)
+    plan["sessions"][0].update(
+        {"kept": "every-4"} if done is None else {"failures": {"app2": "the host could not be reached"}}
+    )
+    loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
+    return compare_change(loaded, options=Options(repeat="ansible-playbook zpower.sap_tuning.experiment"))
 
 
 def fourteen() -> dict[str, Any]:
     """Two hosts with seven sizes each, a tenth faster, as the comparison tells it."""
     sizes = (1, 100, 500, 1000, 5000, 10000, 30000)
     plan = factory.Plan(sizes=sizes, effect=-0.1, session_noise=0.02, run_noise=0.02)
-    loaded = factory.load(factory.make_change(plan), factory.change_tunings(plan))
-    repeat = "ansible-playbook -i inventory zpower.sap_tuning.before_after"
-    return compare_change(loaded, Expected(hosts=list(plan.hosts)), Options(repeat=repeat))
+    return _report(plan, factory.make_change(plan))
 
 
 def _histogram(seed: int, times: float) -> str:
@@ -155,34 +204,28 @@ def _histogram(seed: int, times: float) -> str:
 def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
     """A report of many host pairs; every hundredth has regressed, and there are no runs in it."""
     report = sample("improved")
-    first = report["comparisons"][0]
-    comparisons = []
+    item, (site, row, *_rows) = report["comparisons"][0], report["pooled"]
+    comparisons, rows = [], []
     for number in range(hosts):
-        for index in range(workloads):
-            bad = number % 100 == 99
-            comparisons.append(
-                {
-                    **first,
-                    "host": f"app{number:04d}",
-                    "peer": f"app{(number + 1) % hosts:04d}",
-                    "workload": f"pingpong-{10**index}B",
-                    "bytes": 10**index,
-                    "verdict": "REGRESSED" if bad else "IMPROVED",
-                    "ratio": (ratio := 0.9 if bad else 1.1 + number / 10 / hosts),
-                    "low": ratio * 0.97,
-                    "high": ratio * 1.03,
-                }
-            )
+        ratio = 0.9 if number % 100 == 99 else 1.1 + number / 10 / hosts
+        found: dict[str, Any] = {"ratio": ratio, "low": ratio * 0.97, "high": ratio * 1.03}
+        found.update(host=f"app{number:04d}", verdict="REGRESSED" if ratio < 1 else "IMPROVED")
+        rows.append({**row, **found, "workloads": workloads})
+        found["peer"] = f"app{(number + 1) % hosts:04d}"
+        sizes = [10**index for index in range(workloads)]
+        comparisons += [{**item, **found, "workload": f"pingpong-{size}B", "bytes": size} for size in sizes]
     change = report["changes"][0]
-    report["changes"] = [{**change, "host": f"app{number:04d}"} for number in range(hosts)]
+    report["changes"] = [{**change, "host": row["host"]} for row in rows]
     report["comparisons"] = comparisons
     report["runs"] = []
-    regressed = sum(1 for item in comparisons if item["verdict"] == "REGRESSED")
+    regressed = workloads * sum(row["verdict"] == "REGRESSED" for row in rows)
     report["counts"].update(IMPROVED=len(comparisons) - regressed, REGRESSED=regressed, UNCHANGED=0)
     report["hosts"] = {"measured": hosts, "not_measured": hosts}
     if regressed:
         report["verdict"] = "REGRESSED"
         report["headline"] = f"{regressed} of {len(comparisons)} comparisons got worse, by 10.0 % in the median."
-    report["pooled"] = pooled_rows(report)
+        site.update(ratio=0.9, low=0.873, high=0.927)
+    site.update(hosts=hosts, workloads=workloads, verdict=report["verdict"])
+    report["pooled"] = [site, *(rows if hosts > 1 else ())]
     report["not_measured"] = [{"host": f"db{number:04d}", "reason": "unreachable"} for number in range(hosts)]
     return report

@@ -182,7 +182,7 @@ def dbginfo_with(opened, *sysctl_sections):
 
 def test_contradictory_values_are_refused(opened):
     text = captures.sysctl(captures.SYSCTLS)
-    host = dbginfo_with(opened, text, text.replace("= 32768", "= 0"))
+    host = dbginfo_with(opened, text, text.replace("= 32768", "= 0"), text)
     with pytest.raises(HostError, match="rps_sock_flow_entries: it is contradictory .*'32768' in sysctl -a .*'0' in"):
         host.value(FLOWS)
     assert host.value("/proc/sys/vm/swappiness") == "10"

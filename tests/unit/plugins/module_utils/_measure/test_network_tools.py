@@ -53,9 +53,6 @@ def test_netperf_transactions():
         "p50_us": 12,
     }
     assert elapsed == pytest.approx(43392 / 43385.969)
-
-
-def test_netperf_several_clients_together():
     metrics, _elapsed = figures(netperf, "onlTrans", "netperf_rr.txt", "netperf_rr.txt")
     # each of two clients takes as long as alone, and both together do twice as much
     assert metrics["avg_us"] == pytest.approx(1e6 / 43385.969, abs=1e-3)
@@ -73,13 +70,10 @@ def test_netperf_streams():
     assert metrics["kib_per_s"] == pytest.approx(26738.89e6 / 8 / 1024) and metrics["units"] == 109017
 
 
-def test_sockperf_ping_pong():
+def test_sockperf():
     metrics, elapsed = figures(sockperf, "latency", "sockperf_ping_pong.txt")
     assert metrics == {"avg_us": 12.197, "p50_us": 11.947, "max_us": 4239.135, "min_us": 11.126, "units": 82233}
     assert elapsed == 1.0
-
-
-def test_sockperf_throughput():
     metrics, elapsed = figures(sockperf, "strWrite", "sockperf_throughput.txt")
     assert (metrics["units"], elapsed) == (60571, 1.0)
     # sockperf's own figure of the bandwidth, in units of 1,048,576 bytes
@@ -107,12 +101,7 @@ def test_qperf():
         (netperf, "strWrite", text_of("netperf_stream.txt").replace("24586.93", "0.00"), "no throughput"),
         (sockperf, "latency", text_of("sockperf_refused.txt"), "sockperf: Can`t connect socket .*Connection refused"),
         (sockperf, "latency", text_of("sockperf_no_answer.txt"), "sockperf: No messages were received from the server"),
-        (
-            sockperf,
-            "latency",
-            text_of("sockperf_no_observation.txt"),
-            "counted no round trip .*or run_seconds is too short",
-        ),
+        (sockperf, "latency", text_of("sockperf_no_observation.txt"), "counted no round trip .*or run_seconds"),
         (sockperf, "latency", "sockperf: Summary: Round trip is 1.2.3 usec", "sockperf printed no"),
         (sockperf, "latency", text_of("sockperf_half_rtt.txt"), "printed half of each round trip .*without --full-rtt"),
         (sockperf, "latency", text_of("sockperf_usage.txt"), "may not know --full-rtt, which 3.7 has"),
@@ -138,16 +127,17 @@ def test_output_that_does_not_fit_is_an_error_and_never_a_figure(tool, kind, tex
         workload(tool, kind).read([text])
 
 
+@pytest.mark.gate
 def test_empty_lines_take_no_long_time():
     """A server of qperf has its part in what the client prints. 130,000 lines took minutes."""
-    begin = time.process_time()
-    with pytest.raises(MeasureError, match="qperf printed no latency"):
-        workload(qperf, "latency").read(["\n" * 2000])
-    short = time.process_time() - begin
-    with pytest.raises(MeasureError, match="qperf printed no latency"):
-        workload(qperf, "latency").read(["\n" * 32000])
+    seconds = []
+    for lines in (2000, 32000):
+        begin = time.process_time()
+        with pytest.raises(MeasureError, match="qperf printed no latency"):
+            workload(qperf, "latency").read(["\n" * lines])
+        seconds.append(time.process_time() - begin)
     # linear: 16 times as much; it was 256 times as much
-    assert time.process_time() - begin - short < 100 * (short + 0.01)
+    assert seconds[1] < 100 * (seconds[0] + 0.01)
 
 
 def test_command_lines():
@@ -173,20 +163,18 @@ def test_command_lines():
         "--unify_units", "tcp_lat",
     ]  # fmt: skip
     assert workload(qperf, "strWrite").argv[-1] == "tcp_bw"
-
-
-def test_names_are_resolved_for_sockperf():
+    # names are resolved
     assert sockperf.numeric("localhost") in ("127.0.0.1", "::1")
     assert sockperf.numeric("no.such.invalid") == "no.such.invalid"
 
 
 @contextlib.contextmanager
-def real_server(tool):
+def real_server(tool, address="127.0.0.1"):
     """A server of a program of this machine, ended in every case."""
     options = {"tool": tool, "transport": "tcp"}
     _tool, how, _result = request.server(options, {"path": None}, SEARCH_PATH)
     assert how["version"] != "unknown"
-    running = agent.start(tool, "127.0.0.1", port=free_port(), lifetime=600, **how)
+    running = agent.start(tool, address, port=free_port(), lifetime=600, **how)
     try:
         yield running
     finally:
@@ -194,6 +182,7 @@ def real_server(tool):
         assert not processes.is_same(running["pid"], running["start_time"])
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("tool", [netperf, qperf, sockperf])
 def test_the_programs_themselves(tool):
     if shutil.which(tool.SERVER, path=SEARCH_PATH) is None:
@@ -212,14 +201,10 @@ def test_the_programs_themselves(tool):
         assert workload_["version"] == workload_["params"]["server_version"] != "unknown"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("address", ["127.0.0.2", "localhost", "0.0.0.0"])
 def test_sockperf_listens_where_it_is_told(address):
     if shutil.which("sockperf") is None:
         pytest.skip("no sockperf on this machine")
-    chosen = {"tool": "sockperf", "transport": "tcp"}
-    tool, how, _result = request.server(chosen, {"path": None}, os.environ["PATH"])
-    running = agent.start(tool, address, port=free_port(), lifetime=600, **how)
-    try:
+    with real_server("sockperf", address) as running:
         assert listens(running["port"]) is (address != "127.0.0.2")
-    finally:
-        agent.stop(running)

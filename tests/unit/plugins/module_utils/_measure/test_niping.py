@@ -27,16 +27,15 @@ def test_layout_in_milliseconds():
     # 0.097 ms is within 0.0005; the throughput of the same line tells more digits of it.
     assert figures.av2_us == pytest.approx(97, abs=0.5)
     assert figures.av2_us == pytest.approx(2 * 1000 / 20135.309 / 1024 * 1e6)
+    # the length that niping really sent counts
+    assert niping.parse(text_of("client_ms.txt"), 1) == figures
 
 
-def test_layout_in_microseconds_with_bw():
+def test_layout_in_microseconds_with_bw_and_with_lines_for_each_message():
     figures = niping.parse(text_of("client_usecs_bw.txt"), 4000)
     assert (figures.avg_us, figures.av2_us, figures.min_us) == (102.5, 101.875, 80.25)
     assert figures.tr2_kib_per_s == pytest.approx(74.890 * 1024)
     assert figures.tr_kib_per_s == pytest.approx(74.433 * 1024)
-
-
-def test_lines_for_each_message_and_the_harmless_one_do_not_matter():
     figures = niping.parse(text_of("client_verbose.txt"), 500)
     assert figures.av2_us == pytest.approx(391, abs=0.5)
 
@@ -59,11 +58,6 @@ def test_kilo_of_1024_and_of_1000_are_told_apart_by_the_times(rate, unit):
     text = "avg 40000.0 us\nmax 90000.0 us\nmin 10000.0 us\nav2 40000.0 us\ntr %s %s\ntr2 %s %s\n"
     figures = niping.parse(text % (rate, unit, rate, unit), 1000)
     assert figures.tr2_kib_per_s == pytest.approx(48.828, rel=1e-4)
-
-
-def test_the_length_that_niping_really_sent_counts():
-    text = text_of("client_ms.txt")
-    assert niping.parse(text, 1) == niping.parse(text, 1000)
 
 
 @pytest.mark.parametrize(
@@ -100,16 +94,11 @@ def test_what_is_missing_or_unknown_is_never_a_figure(old, new, words):
         niping.parse(text.replace(old, new), 1000)
 
 
-def test_nothing_printed_is_said():
+def test_nothing_printed_and_return_codes_in_words():
     with pytest.raises(MeasureError, match="nothing was printed"):
         niping.parse("\n\n", 1000)
-
-
-@pytest.mark.parametrize(
-    "code, words", [(-5, "NIETIMEOUT"), (-93, "SAProuter"), (-2, "NIEHOST_UNKNOWN"), (-77, "an unknown code")]
-)
-def test_return_codes_in_words(code, words):
-    assert words in niping.explain_code(code)
+    for code, words in ((-5, "NIETIMEOUT"), (-93, "SAProuter"), (-2, "NIEHOST_UNKNOWN"), (-77, "an unknown code")):
+        assert words in niping.explain_code(code)
 
 
 def put_program(path):
@@ -135,9 +124,6 @@ def test_where_niping_is_found_and_in_which_order(tmp_path):
         assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) == program
     os.chmod(program, 0o644)
     assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) == os.path.join(root, places[2])
-
-
-def test_a_path_that_is_no_program_is_an_error():
     with pytest.raises(MeasureError, match="/nowhere/niping is no executable file"):
         programs.find("niping", "/nowhere/niping", "/usr/bin")
 
@@ -157,22 +143,16 @@ def test_commands():
     assert niping.client_argv("n", "app2", 3298, 500, 20) == expected
 
 
-@pytest.mark.parametrize(
-    "text, version",
-    [
+def test_version_only_where_it_is_named(monkeypatch):
+    assert programs.version(STANDIN, *niping.VERSION) == "1"
+    with pytest.raises(MeasureError, match="/nowhere/niping cannot be run"):
+        programs.version("/nowhere/niping", *niping.VERSION)
+    for text, version in (
         ("kernel release 753\n", "753"),
         ("Version: 7.77 PL 500", "7.77"),
         ("Release 7.22.\n", "7.22"),
         ("self test o.k.", "unknown"),
         ("", "unknown"),
-    ],
-)
-def test_version_only_where_it_is_named(text, version, monkeypatch):
-    monkeypatch.setattr(programs, "ask", lambda _argv: text)
-    assert programs.version("n", *niping.VERSION) == version
-
-
-def test_version_of_a_program():
-    assert programs.version(STANDIN, *niping.VERSION) == "1"
-    with pytest.raises(MeasureError, match="/nowhere/niping cannot be run"):
-        programs.version("/nowhere/niping", *niping.VERSION)
+    ):
+        monkeypatch.setattr(programs, "ask", lambda _argv, text=text: text)
+        assert programs.version("n", *niping.VERSION) == version

@@ -61,33 +61,30 @@ def corpus_file(name):
         return stream.read()
 
 
-@pytest.fixture(params=["%s-%s" % (name, layout) for name in sorted(READ_BY_HAND) for layout in LAYOUTS])
-def sample(request):
-    """(name, bytes) of a file of the corpus in one layout."""
-    name, layout = request.param.split("-")
-    return name, LAYOUTS[layout](corpus_file(name))
-
-
-def test_every_file_of_the_corpus_was_read_by_hand():
-    assert {name for name in os.listdir(FOLDER) if not name.endswith(".license")} == set(READ_BY_HAND)
-
-
-def test_the_corpus_is_read_as_a_person_reads_it(sample):
-    profile = Profile(sample[1])
-    number, values = READ_BY_HAND[sample[0]]
-    assert profile.data() == sample[1]
-    assert len(profile.names()) == number
-    assert {name: profile.value(name) for name in values} == values
+def samples():
+    """Each file as it is and DEFAULT.PFL in each layout; the rest of the product at night."""
+    found = []
+    for file in sorted(READ_BY_HAND):
+        for layout, change in LAYOUTS.items():
+            marks = [] if layout == "as_it_is" or file == "DEFAULT.PFL" else pytest.mark.nightly
+            found.append(pytest.param(file, change(corpus_file(file)), id="%s-%s" % (file, layout), marks=marks))
+    return found
 
 
 def test_duplicates_are_reported_with_their_lines():
+    assert set(os.listdir(FOLDER)) == set(READ_BY_HAND)
     assert Profile(corpus_file("DEFAULT.PFL")).duplicates() == {"rdisp/TRACE": [12, 13, 29]}
     assert Profile(corpus_file("PRD_D00_prdapp1")).duplicates() == {}
 
 
-def test_each_parameter_of_the_corpus_is_set_taken_out_and_brought_back(sample):
-    data = sample[1]
+@pytest.mark.parametrize("file, data", samples())
+def test_the_corpus_is_read_as_a_person_reads_it_and_changed_and_brought_back(file, data):
     profile, lines = Profile(data), data.split(b"\n")
+    number, values = READ_BY_HAND[file]
+    assert profile.data() == data
+    assert len(profile.names()) == number
+    assert {name: profile.value(name) for name in values} == values
+    # each parameter is set, taken out and brought back
     for name in profile.names():
         new = profile.changed({name: profile.wanted(name, "new value")}, MARKER)
         assert new.value(name) == "new value"
@@ -100,25 +97,6 @@ def test_each_parameter_of_the_corpus_is_set_taken_out_and_brought_back(sample):
         assert out.value(name) is None
         assert len(out.active("_PF")) == len(profile.active("_PF"))
         assert out.changed({name: profile.text(name)}, MARKER).data() == data
-
-
-def test_all_of_the_corpus_at_once_and_back(sample):
-    profile = Profile(sample[1])
-    first = {name: profile.text(name) for name in profile.names()}
-    empty = profile.changed(dict.fromkeys(first), MARKER)
-    assert empty.names() == []
-    assert empty.changed(first, MARKER).data() == profile.data()
-
-
-def test_a_new_line_goes_below_a_marker_with_the_line_ends_of_the_file(sample):
-    profile = Profile(sample[1])
-    wanted = {name: profile.wanted(name, "1") for name in ("new/one", "new/two")}
-    new = profile.changed(wanted, MARKER)
-    end = b"\r\n" if b"\r\n" in sample[1] else b"\n"
-    tail = end.join([MARKER.encode("ascii"), b"new/one = 1", b"new/two = 1"])
-    assert new.data().rstrip(b"\r\n").endswith(end + tail)
-    assert new.data().count(b"\n") - new.data().count(b"\r\n") == (0 if end == b"\r\n" else new.data().count(b"\n"))
-    assert new.changed(dict.fromkeys(wanted), MARKER).data() == sample[1]
 
 
 def test_a_long_profile_is_changed_and_comes_back():

@@ -83,10 +83,6 @@ def first_texts(profile, names):
     return {name: profile.text(name) for name in names}
 
 
-def test_property_tests_have_the_same_examples_everywhere_and_no_limit_of_time():
-    assert SETTINGS.derandomize and SETTINGS.deadline is None and SETTINGS.database is None
-
-
 @SETTINGS
 @given(st.binary(max_size=300))
 @example(b"\xef\xbb\xbfa = 1\n")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -36,6 +37,7 @@ ROW = {
     "elapsed_s": 100,
     "source": {"kind": "rmf", "text": "report of a Friday"},
 }
+GAIN = {"name": "gain", "unit": "%", "better": "higher"}
 
 
 def rows(*changes, **common):
@@ -57,11 +59,16 @@ def problem(change):
     return found
 
 
-def test_a_row_is_a_sound_record_with_only_what_was_said():
-    (record,) = records({})
+def check_sound(record):
+    """As stored, the record passes the check of its reader and the published schema."""
     complete = {**record, "collector": {}}
     assert validate(complete) is None
-    VALIDATOR.validate(complete)
+    assert list(VALIDATOR.iter_errors(json.loads(json.dumps(complete, allow_nan=False)))) == []
+
+
+def test_a_row_is_a_sound_record_with_only_what_was_said():
+    (record,) = records({})
+    check_sound(record)
     assert (record["peer"], record["round"], record["started"], record["idle"]) == ("local", 1, None, None)
     assert record["workload"]["tool"] == "import"
     assert record["workload"]["metric"] == {"name": "elapsed_s", "unit": "s", "better": "lower"}
@@ -94,9 +101,7 @@ def test_everything_that_can_be_said_fits_the_schema():
             "control": True,
         }
     )
-    complete = {**record, "collector": {}}
-    assert validate(complete) is None
-    VALIDATOR.validate(complete)
+    check_sound(record)
     assert (record["started"], record["finished"]) == ("2026-11-20T15:00:00.000000Z", "2026-11-20T15:01:40.000000Z")
     (run,) = record["runs"]
     window = {"elapsed_s": 100, "ncpu": 4, "steal_s": 1, "busy_s": 200.0}
@@ -114,19 +119,14 @@ def test_csv_yaml_and_variables_say_the_same():
         "  started: 2026-11-20 16:00:00+01:00\n"
         "  client: {cpus_online: 128, utilization_pct: 80}\n"
     )
-    moment = datetime(2026, 11, 20, 16, tzinfo=timezone(timedelta(hours=1)))
-    variables = from_list(
-        [
-            {
-                "context": {"packet_size": 1000, "smt": True, "release": "7.10"},
-                "started": moment,
-                "client": {"cpus_online": 128, "utilization_pct": 80},
-            }
-        ]
-    )
-    found = [records_of(table, ROW).records for table in (csv, yml, variables)]
+    row = {
+        "context": {"packet_size": 1000, "smt": True, "release": "7.10"},
+        "started": datetime(2026, 11, 20, 16, tzinfo=timezone(timedelta(hours=1))),
+        "client": {"cpus_online": 128, "utilization_pct": 80},
+    }
+    found = [records_of(table, ROW).records for table in (csv, yml, from_list([row]))]
     assert found[0] == found[1] == found[2]
-    assert found[0][0]["context"] == {"packet_size": 1000, "smt": True, "release": "7.10"}
+    assert found[0][0]["context"] == row["context"]
 
 
 def test_rows_without_a_round_are_rounds_of_their_own_state_by_state():
@@ -148,18 +148,14 @@ def test_rows_of_one_round_are_its_runs_and_a_warm_up_does_not_count():
     assert (state["median"], state["runs_ok"]) == (91.0, 2)
 
 
-def test_a_failed_run_stays_failed_and_brings_no_figure():
+def test_a_failed_run_brings_no_figure_and_keeps_the_metric_that_was_named():
     found = records({}, {"error": "cancelled after 80 s", "elapsed_s": 80, "client": {"cpu_s": 1}, "metrics": {"x": 1}})
     run = found[1]["runs"][0]
     assert (run["ok"], run["error"], run["metrics"], run["cpu"]) == (False, "cancelled after 80 s", {}, None)
     assert found[1]["workload"]["metric"] == found[0]["workload"]["metric"]
     (state,) = states_of(found)
     assert (state["runs_ok"], state["runs_failed"], state["median"]) == (1, 1, 100.0)
-
-
-def test_a_workload_that_never_succeeded_has_the_metric_that_was_named():
-    metric = {"name": "steps_per_h", "unit": "1/h", "better": "higher"}
-    assert records({"error": "x", "metric": metric})[0]["workload"]["metric"] == metric
+    assert records({"error": "x", "metric": GAIN})[0]["workload"]["metric"] == GAIN
     assert records({"error": "x", "metric": "steps_per_h"})[0]["workload"]["metric"]["name"] == "elapsed_s"
     (state,) = states_of(records({"error": "x"}))
     assert (state["median"], state["etr_per_h"], state["client"]) == (None, None, None)
@@ -178,9 +174,7 @@ def test_defaults_are_filled_up_field_by_field_and_the_nearer_ones_win():
     (record,) = records_of(table, {"unit": "b", "connections": 7}, ROW, {"connections": 9}).records
     assert record["fingerprint"]["client"] == {"machine": "z14", "cpus_online": 8}
     assert (record["workload"]["unit"], record["workload"]["connections"]) == ("a", 9)
-
-
-def test_an_empty_cell_is_not_known_and_leaves_the_default():
+    # an empty cell is not known
     (record,) = records_of(from_csv("units,latency_us,client.cpu_s\n,null,~\n"), {**ROW, "units": 5}).records
     assert record["runs"][0]["metrics"] == {"elapsed_s": 100, "units": 5}
 
@@ -216,27 +210,18 @@ def test_user_and_system_time_stay_apart_where_the_report_can_use_them():
     assert record["runs"][0]["cpu"] == {"client": window, "server": None}
 
 
-def test_shares_and_seconds_are_not_added_up_to_a_utilization():
-    ends = [{"utilization_pct": 50}, {"utilization_pct": 50, "cpus_online": 4}]
-    sums = [cpu_sum(record["runs"], "client") for record in records(*({"client": end} for end in ends), units=1)]
-    found: Kpi = kpi(add(sums), None)
-    assert (found.utilization_pct, found.cpu_us_per_unit, found.itr_per_h) == (None, None, None)
-
-
-@pytest.mark.parametrize("end", [{"utilization_pct": 10}, {"cpu_s": 30}])
+@pytest.mark.parametrize("end", [{"utilization_pct": 50}, {"cpu_s": 30}])
 def test_rows_with_and_without_a_cpu_count_have_no_utilization_together(end):
-    ends = [end, {"utilization_pct": 90, "cpus_online": 4}]
-    (state,) = states_of(records(*({"client": end} for end in ends), units=1))
+    found = records(*({"client": one} for one in (end, {"utilization_pct": 50, "cpus_online": 4})), units=1)
+    total: Kpi = kpi(add([cpu_sum(record["runs"], "client") for record in found]), None)
+    assert (total.utilization_pct, total.cpu_us_per_unit is None, total.itr_per_h) == (None, "cpu_s" not in end, None)
+    (state,) = states_of(found)
     assert (state["client"]["utilization_pct"], state["client"]["itr_per_h"]) == (None, None)
 
 
-@pytest.mark.parametrize("absent", [{"units": None}, {"units": 5, "elapsed_s": None, "latency_us": 3}])
-def test_there_is_no_etr_without_both_work_and_time(absent):
-    (state,) = states_of(records(absent))
-    assert state["etr_per_h"] is None
-
-
-def test_cpu_time_without_work_is_told_without_rates():
+def test_there_is_no_rate_without_both_work_and_time():
+    for absent in ({"units": None}, {"units": 5, "elapsed_s": None, "latency_us": 3}):
+        assert states_of(records(absent))[0]["etr_per_h"] is None
     (state,) = states_of(records({"client": {"utilization_pct": 20.6, "cpus_online": 1}}))
     assert state["client"]["cpu_s"] == pytest.approx(20.6)
     assert state["client"]["itr_reason"] == "the units of work are not known"
@@ -246,40 +231,29 @@ def test_cpu_time_without_work_is_told_without_rates():
     ("change", "said"),
     [
         ({"host": None}, "host is missing"),
-        ({"phase": ""}, "phase is missing"),
         ({"phase": "a b"}, "phase is 'a b'; it has to begin with a letter or digit"),
         ({"source": None}, "source.kind is missing"),
         ({"source": {"kind": "rmf"}}, "source has neither file nor text"),
         ({"source": {"kind": "other", "file": "x"}}, "source.text has to say what it is"),
         ({"source": "hearsay"}, "source.kind is 'hearsay'; one of sap_job_log, rmf, sd_benchmark, sgen, other belongs"),
         ({"elapsed": 3}, "there is no field elapsed; did you mean elapsed_s?"),
-        (
-            {"client.utilisation_pct": 3},
-            "there is no field client.utilisation_pct; did you mean client.utilization_pct?",
-        ),
+        ({"client.utilisation_pct": 3}, "no field client.utilisation_pct; did you mean client.utilization_pct?"),
         ({"zzz": 3}, "there is no field zzz; there are change, host"),
         ({3: 3}, "3 names a field; that has to be text"),
         ({"elapsed_s": "12,5"}, "elapsed_s is '12,5'; a number belongs there, with a point and without separators"),
-        ({"elapsed_s": "0x10"}, "elapsed_s is '0x10'; a number belongs there"),
         ({"elapsed_s": True}, "elapsed_s is True; a number belongs there"),
         ({"elapsed_s": 0}, "elapsed_s is 0; a number above 0 belongs there"),
-        ({"elapsed_s": "1e999"}, "a finite number belongs there"),
         ({"elapsed_s": float("nan")}, "a finite number belongs there"),
         ({"elapsed_s": 10**400}, "a number beyond all bounds; a finite number belongs there"),
-        ({"units": -5}, "units is -5; a number above 0"),
         ({"client": {"utilization_pct": 101}}, "client.utilization_pct is 101; percent of all processors"),
-        ({"client": {"utilization_pct": 0}}, "client.utilization_pct is 0; a number above 0"),
         ({"client": "busy"}, "client is 'busy'; a mapping belongs there"),
         ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; a whole number from 1 to"),
         ({"client": {"cpu_s": 3, "utilization_pct": 3}}, "utilization_pct and client.cpu_s both give the CPU time"),
-        ({"client": {"cpu_s": 3, "user_s": 1, "system_s": 2}}, "cpu_s and client.user_s both give the CPU time"),
         ({"server": {"user_s": 3}}, "server.user_s is given without the other one"),
         ({"server": {"cpu_s": 3}, "elapsed_s": None, "latency_us": 3}, "server.cpu_s needs elapsed_s"),
         ({"client": {"machine": "z14"}, "client.machine": "z13"}, "client.machine is given twice"),
         ({"client.machine": "z14", "client": {"system": "x"}}, "client is given both as a whole and part by part"),
-        ({"client": 5, "client.machine": "z14"}, "client is given both as a whole and part by part"),
         ({"host": "a\nb"}, "printable characters belong there"),
-        ({"host": "x" * 256}, "at most 255 printable characters"),
         ({"host": ["x"]}, "host is a list; text belongs there"),
         ({"round": 0}, "round is 0; a whole number from 1 to 1000"),
         ({"warmup": True}, "a warm-up run belongs to a round, and round is missing"),
@@ -294,17 +268,10 @@ def test_cpu_time_without_work_is_told_without_rates():
         ({"metric": "steps", "metrics": {"steps": 1}}, "metric.unit of steps is missing"),
         ({"metric": {"name": "steps", "unit": "1"}, "metrics": {"steps": 1}}, "metric.better of steps is missing"),
         ({"metric": {"name": "elapsed_s", "better": "higher"}}, "metric.better of elapsed_s is higher; less of it is"),
-        (
-            {"metric": {"name": "gain", "unit": "%", "better": "higher"}, "metrics": {"gain": 0}},
-            "gain decides and is 0; a number above 0 belongs there",
-        ),
+        ({"metric": GAIN, "metrics": {"gain": 0}}, "gain decides and is 0; a number above 0 belongs there"),
         ({"metrics": {"Steps": 1}}, "the name Steps in metrics is 'Steps'; small letters, digits and _"),
         ({"metrics": {"elapsed_s": 1}}, "metrics.elapsed_s is a field of its own: elapsed_s"),
-        ({"metrics": {"utilization_pct_server": 1}}, "is a field of its own: server.utilization_pct"),
         ({"context.\r": 1}, "the name '\\r' in context is empty or has blanks around it"),
-        ({"metrics": {"steps ": 1}}, "the name steps  in metrics is empty or has blanks around it"),
-        ({"context": {"a\x1bb": 1}}, "printable characters belong there"),
-        ({"context": {"sizes": [1, 2]}}, "context.sizes is a list; text belongs there"),
         ({"units": "9" * 5000}, "units is inf; a finite number belongs there"),
     ],
 )
@@ -312,10 +279,6 @@ def test_a_bad_row_is_one_sentence_with_its_place(change, said):
     found = problem(change)
     assert found.startswith("rows[0]: ") and found.endswith(".") and "\n" not in found
     assert said in found
-
-
-def test_every_bad_row_is_told_and_the_good_ones_are_no_excuse():
-    assert [text.split(":")[0] for text in problems({}, {"units": 0}, {}, {"host": None})] == ["rows[1]", "rows[3]"]
 
 
 @pytest.mark.parametrize(
@@ -330,32 +293,33 @@ def test_every_bad_row_is_told_and_the_good_ones_are_no_excuse():
             {"started": "2026-11-20T17:00:00+01:00"},
             "rows[1]: began when rows[0] did; the same run cannot count twice.",
         ),
+        (
+            {},
+            {"phase": "after", "elapsed_s": None, "latency_us": 5},
+            "latency_us in µs decides here (lower is better), in rows[0], which has the same workload",
+        ),
     ],
 )
 def test_rows_that_do_not_fit_each_other_are_told(first, second, said):
     common = {} if "round" in first else {"round": 1}
     (found,) = problems({**common, **first}, {**common, **second})
-    assert found.startswith(said)
+    assert said in found
 
 
-def test_one_figure_decides_in_all_states_of_a_workload():
-    (found,) = problems({}, {"phase": "after", "elapsed_s": None, "latency_us": 5})
-    assert "latency_us in µs decides here (lower is better), in rows[0], which has the same workload" in found
-
-
-def test_more_rounds_or_runs_than_a_record_holds_are_told():
+def test_every_bad_row_is_told_and_more_rounds_or_runs_than_a_record_holds():
+    assert [text.split(":")[0] for text in problems({}, {"units": 0}, {}, {"host": None})] == ["rows[1]", "rows[3]"]
     (found,) = problems(*({"elapsed_s": number + 1} for number in range(1002)))
     assert found == "rows[1000]: more than 1000 rounds of one state."
     (found,) = problems(*({"round": 1} for _number in range(1001)))
     assert found == "rows[1000]: more than 1000 runs of one round."
 
 
-@pytest.mark.parametrize("wrong", [{"units": 0}, {"nothing": 1}])
-def test_wrong_defaults_are_told_as_such(wrong):
-    with pytest.raises(RowsError, match="^the defaults: "):
-        records_of(rows({}), wrong)
-    with pytest.raises(RowsError, match="^the defaults of the file: "):
-        records_of(rows({})._replace(defaults=wrong))
+def test_wrong_defaults_are_told_as_such():
+    for wrong in ({"units": 0}, {"nothing": 1}):
+        with pytest.raises(RowsError, match="^the defaults: "):
+            records_of(rows({}), wrong)
+        with pytest.raises(RowsError, match="^the defaults of the file: "):
+            records_of(rows({})._replace(defaults=wrong))
 
 
 def test_csv_rows_know_their_lines_also_behind_empty_lines_and_cells_of_several_lines():
@@ -364,6 +328,21 @@ def test_csv_rows_know_their_lines_also_behind_empty_lines_and_cells_of_several_
         ("line 2", {"a": "1", "b": "x\ny"}),
         ("line 6", {"a": "2", "b": "z"}),
     ]
+    assert from_csv("a;b\n1,5;2\n", ";").rows[0].values == {"a": "1,5", "b": "2"}
+
+
+def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
+    (row,) = from_yaml("- {a: 3:55:46, b: 010, c: 2026-11-20, d: yes, e: null, f: 1_000}").rows
+    assert row.values == {"a": "3:55:46", "b": "010", "c": "2026-11-20", "d": "yes", "e": "null", "f": "1_000"}
+    table = from_yaml("defaults: {x: 1}\nrows:\n  # one\n  - &one {a: 1, b: 2}\n  - {<<: *one, b: 3}\n")
+    assert [(row.where, row.values) for row in table.rows] == [
+        ("line 4", {"a": "1", "b": "2"}),
+        ("line 5", {"a": "1", "b": "3"}),
+    ]
+    assert table.defaults == {"x": "1"}
+    # a row that holds itself is no endless work
+    (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
+    assert "there is no field client.client" in found
 
 
 @pytest.mark.parametrize(
@@ -381,27 +360,8 @@ def test_csv_rows_know_their_lines_also_behind_empty_lines_and_cells_of_several_
     ],
 )
 def test_a_csv_file_that_is_none_is_one_sentence(text, said):
-    with pytest.raises(RowsError) as error:
+    with pytest.raises(RowsError, match=re.escape(said)):
         from_csv(text)
-    assert said in str(error.value)
-
-
-def test_other_delimiters_are_taken():
-    assert from_csv("a;b\n1,5;2\n", ";").rows[0].values == {"a": "1,5", "b": "2"}
-
-
-def test_yaml_takes_nothing_for_a_number_or_a_time_by_itself():
-    (row,) = from_yaml("- {a: 3:55:46, b: 010, c: 2026-11-20, d: yes, e: null, f: 1_000}").rows
-    assert row.values == {"a": "3:55:46", "b": "010", "c": "2026-11-20", "d": "yes", "e": "null", "f": "1_000"}
-
-
-def test_yaml_rows_know_their_lines_and_may_share_fields():
-    table = from_yaml("defaults: {x: 1}\nrows:\n  # one\n  - &one {a: 1, b: 2}\n  - {<<: *one, b: 3}\n")
-    assert [(row.where, row.values) for row in table.rows] == [
-        ("line 4", {"a": "1", "b": "2"}),
-        ("line 5", {"a": "1", "b": "3"}),
-    ]
-    assert table.defaults == {"x": "1"}
 
 
 @pytest.mark.parametrize(
@@ -427,14 +387,8 @@ def test_yaml_rows_know_their_lines_and_may_share_fields():
     ],
 )
 def test_a_yaml_file_that_is_none_is_one_sentence(text, said):
-    with pytest.raises(RowsError) as error:
+    with pytest.raises(RowsError, match=re.escape(said)):
         from_yaml(text)
-    assert said in str(error.value)
-
-
-def test_a_row_that_holds_itself_is_no_endless_work():
-    (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
-    assert "there is no field client.client" in found
 
 
 def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
@@ -454,9 +408,6 @@ def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
     monkeypatch.setattr(_import_rows, "LARGEST_FILE", 5)
     with pytest.raises(RowsError, match="more than 5 bytes"):
         from_file(table)
-
-
-def test_there_is_an_end_to_rows(monkeypatch):
     monkeypatch.setattr(_import_rows, "MOST_ROWS", 2)
     with pytest.raises(RowsError, match="there are 3 rows, more than the 2"):
         from_csv("a\n1\n2\n3\n")
@@ -488,9 +439,7 @@ def test_whatever_stands_in_rows_becomes_sound_records_or_sentences(given_rows):
     found = records_of(from_list(given_rows), ROW)
     assert found.records or found.problems
     for record in found.records:
-        complete = {**record, "collector": {}}
-        assert validate(complete) is None
-        assert list(VALIDATOR.iter_errors(json.loads(json.dumps(complete, allow_nan=False)))) == []
+        check_sound(record)
     states_of(found.records)
     for sentence in found.problems:
         assert sentence.startswith("rows[") and sentence.endswith(".") and sentence.isprintable()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import records_factory as factory
@@ -22,7 +22,7 @@ from jsonschema import Draft202012Validator
 from places import FIXTURES, SCHEMAS
 
 SETTINGS = settings(max_examples=100)
-SCHEMA = SCHEMAS / "cpu-1.schema.json"
+VALIDATOR = Draft202012Validator(json.loads((SCHEMAS / "cpu-1.schema.json").read_text(encoding="utf-8")))
 HEAD = {"change": "rps-2026-11", "host": "app1", "end": "client"}
 START = factory.START.replace(tzinfo=None)
 
@@ -69,7 +69,7 @@ def load(tmp_path, records, *annexes):
 
 
 def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
-    loaded = load(tmp_path, [record()], annex())
+    loaded = load(tmp_path / "results", [record()], annex())
     (found,) = loaded.records
     assert loaded.problems == [] and found.cpu_source == ("nmon", None)
     total = found.cpu[0]
@@ -77,10 +77,11 @@ def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
     assert found.cpu[1] is None
     assert kpi(total, None).cpu_us_per_unit == pytest.approx(20_000)
     assert kpi(total, None).utilization_pct == pytest.approx(50.0)
-
-
-def test_short_runs_take_the_whole_of_their_window(tmp_path):
-    """Eleven runs of a second each, which none of the intervals could tell apart."""
+    # long runs are taken one by one, without the time between them
+    item = record(runs=2, seconds=60.0)
+    item["runs"][1]["started"] = factory.stamp(START + timedelta(seconds=130))
+    assert load(tmp_path / "long", [item], annex()).records[0].cpu[0].busy_s == pytest.approx(120.0)
+    # runs of a second each, which none of the intervals could tell apart, take the whole of their window
     loaded = load(tmp_path, [record(runs=30, seconds=1.0)], annex(entry(seconds=1.0, count=60)))
     assert loaded.records[0].cpu[0].busy_s == pytest.approx(30.0)
     assert loaded.records[0].cpu[0].units == 30_000
@@ -106,10 +107,15 @@ def test_what_a_file_does_not_tell_is_not_known_and_said(tmp_path, item, file, w
     assert loaded.problems[0].startswith(f"app1/cpu-client.json: not used for 1 of 1 records: {why}")
 
 
-def test_a_gap_in_the_file_is_no_idle_time(tmp_path):
+def test_a_gap_in_the_file_is_no_idle_time_and_unknown_figures_stay_unknown(tmp_path):
     file = entry()
     del file["intervals"][4]
-    assert "only 90 s of its 100 s" in load(tmp_path, [record(runs=1, seconds=100.0)], annex(file)).problems[0]
+    loaded = load(tmp_path / "gap", [record(runs=1, seconds=100.0)], annex(file))
+    assert "only 90 s of its 100 s" in loaded.problems[0]
+    file = entry(steal=None)
+    file["intervals"][3]["softirq_s"] = None
+    total = load(tmp_path / "unknown", [record()], annex(file)).records[0].cpu[0]
+    assert (total.steal_s, total.softirq_s) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -137,21 +143,15 @@ def test_what_was_measured_stays_unless_the_import_says_otherwise(tmp_path):
     assert loaded.records[0].cpu[0].busy_s == pytest.approx(100.0)
 
 
-def test_the_server_has_an_annex_of_its_own_and_controls_have_none(tmp_path):
+def test_client_and_server_have_an_annex_of_their_own_and_controls_have_none(tmp_path):
     both = [record(), record(control=True)]
     loaded = load(tmp_path, both, annex(entry(kind="sadf"), end="server"))
     found = {item.workload.control: item for item in loaded.records}
     assert found[False].cpu_source == (None, "sar") and found[False].cpu[1].busy_s == pytest.approx(100.0)
     assert found[True].cpu == (None, None) and loaded.problems == []
-
-
-def test_a_server_annex_for_several_peers_is_said(tmp_path):
-    loaded = load(tmp_path, [record(), record(peer="app3")], annex(end="server"))
+    loaded = load(tmp_path / "peers", [record(), record(peer="app3")], annex(end="server"))
     assert loaded.problems == ["app1/cpu-server.json: used for the server of 2 peers (app2, app3)."]
-
-
-def test_the_annex_of_another_host_is_not_used(tmp_path):
-    loaded = load(tmp_path, [record()], annex(host="app2"))
+    loaded = load(tmp_path / "another host", [record()], annex(host="app2"))
     assert loaded.records[0].cpu == (None, None)
     assert loaded.problems == ["app2/cpu-client.json: not used: this host has no records."]
 
@@ -163,13 +163,6 @@ def test_several_files_cover_several_rounds(tmp_path):
     found = {item.phase: item for item in loaded.records}
     assert (found["before"].cpu_source[0], found["after"].cpu_source[0]) == ("nmon", "mpstat")
     assert found["after"].cpu[0].busy_s == pytest.approx(150.0) and loaded.problems == []
-
-
-def test_figures_that_some_intervals_do_not_have_are_not_known(tmp_path):
-    file = entry(steal=None)
-    file["intervals"][3]["softirq_s"] = None
-    total = load(tmp_path, [record()], annex(file)).records[0].cpu[0]
-    assert (total.steal_s, total.softirq_s) == (None, None)
 
 
 WINDOWS = st.tuples(st.floats(0.0, 5000.0), st.floats(0.0, 5000.0))
@@ -201,7 +194,7 @@ def imported(name, *wanted, offset="+01:00", cpus=None, **arguments):
     return cpu_annex.entry_of(window, name, cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
 
 
-def test_intervals_of_a_file_are_kept_in_utc():
+def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
     found = imported("nmon/aix_shared.nmon")
     assert [item["begin"] for item in found["intervals"]] == [
         "2026-11-19T22:59:39.000000Z", "2026-11-19T22:59:49.000000Z", "2026-11-19T22:59:59.000000Z",
@@ -210,31 +203,20 @@ def test_intervals_of_a_file_are_kept_in_utc():
     assert (found["source"], found["host"], found["intervals"][0]["softirq_s"]) == ("PCPU_ALL", "aixapp1", None)
     west = imported("nmon/aix_shared.nmon", offset="-05:30")
     assert west["intervals"][0]["begin"] == "2026-11-20T05:29:39.000000Z"
-
-
-def test_a_window_of_a_file_of_sysstat():
     found = imported("sysstat/mpstat.json", offset="Z")
     assert len(found["intervals"]) == 6 and found["source"] == "cpu-load"
     assert sum(item["softirq_s"] for item in found["intervals"]) == pytest.approx(2.186)
-
-
-def test_an_interval_with_a_gap_in_it_is_not_kept(tmp_path):
-    lines = (FIXTURES / "nmon" / "aix_dedicated.nmon").read_text().splitlines(keepends=True)
+    # an interval with a gap in it is not kept
     path = tmp_path / "x.nmon"
-    path.write_text("".join(lines).replace("09:00:20", "09:30:20"))
-    found = imported(str(path), cpus=2)
-    assert [item["elapsed_s"] for item in found["intervals"]] == [10]
+    path.write_text((FIXTURES / "nmon" / "aix_dedicated.nmon").read_text().replace("09:00:20", "09:30:20"))
+    assert [item["elapsed_s"] for item in imported(str(path), cpus=2)["intervals"]] == [10]
     with pytest.raises(CpuFileError, match="it is one gap between two samples"):
         imported(str(path), "09:10", cpus=2)
 
 
-@pytest.mark.parametrize("text", ["Z", "UTC", "+00:00", "-0000"])
-def test_no_offset(text):
-    assert cpu_annex.utc_offset(text) == timedelta()
-
-
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
+    assert {cpu_annex.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
     with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
         cpu_annex.utc_offset(text)
 
@@ -268,9 +250,7 @@ def test_an_annex_stays_small_enough_to_be_read(tmp_path, monkeypatch):
     rates = {"user": 1.123457, "system": 1.234567, "softirq": 10.345678, "steal": 10.456789}
     path = record_files.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
     assert path.stat().st_size < record_files.LARGEST_FILE
-    with pytest.raises(
-        CpuFileError, match=f"{most + 1} intervals would be stored, and {most} can be: give begin and end"
-    ):
+    with pytest.raises(CpuFileError, match=f"{most + 1} intervals .*, and {most} can be: give begin and end"):
         cpu_annex.merged(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
     monkeypatch.setattr(cpu_annex, "MOST_FILES", 1)
     with pytest.raises(CpuFileError, match="2 files would be stored, and 1 can be"):
@@ -286,19 +266,14 @@ def validate(item):
     return None
 
 
-def validator():
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
-
-
 @pytest.mark.parametrize(
     "item",
     [annex(), annex(entry(steal=None, softirq=None), end="server"), annex(imported("nmon/linux_16.nmon"))],
     ids=["all figures", "some figures", "a file"],
 )
 def test_annexes_fit_schema_and_check(item):
-    assert validator().is_valid(item), list(validator().iter_errors(item))
+    VALIDATOR.check_schema(VALIDATOR.schema)
+    assert list(VALIDATOR.iter_errors(item)) == []
     assert validate(item) is None
 
 
@@ -310,17 +285,14 @@ def test_annexes_fit_schema_and_check(item):
         (["host"], "", "host"),
         (["end"], "both", "end"),
         (["files"], [], "files"),
-        (["files"], {}, "files"),
         (["files", 0], 7, "files[0]"),
         (["files", 0, "file"], None, "files[0]"),
         (["files", 0, "format"], "sar", "files[0]"),
-        (["files", 0, "format"], ["nmon"], "files[0]"),
         (["files", 0, "replace"], 1, "files[0].replace"),
         (["files", 0, "intervals"], [], "files[0].intervals"),
         (["files", 0, "intervals", 1], None, "files[0].intervals[1].begin"),
         (["files", 0, "intervals", 1, "begin"], "2026-11-20 10:00:10", "files[0].intervals[1].begin"),
         (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s has to be above 0"),
-        (["files", 0, "intervals", 1, "ncpu"], 0, "ncpu has to be above 0"),
         (["files", 0, "intervals", 1, "user_s"], -1, "user_s"),
         (["files", 0, "intervals", 1, "user_s"], None, "user_s"),
         (["files", 0, "intervals", 1, "steal_s"], "1", "steal_s"),
@@ -334,7 +306,7 @@ def test_what_is_wrong_is_found_by_schema_and_check(path, value, named):
         place = place[step]
     place[path[-1]] = value
     assert named in validate(item)
-    assert not validator().is_valid(item)
+    assert not VALIDATOR.is_valid(item)
 
 
 def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
@@ -357,41 +329,21 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
         (json.dumps(annex(host="app2")), "a record of its content belongs at app2/cpu-client.json"),
         (json.dumps(annex(end="server")), "a record of its content belongs at app1/cpu-server.json"),
         (json.dumps(record()), "this version reads an object with schema zpower.sap_tuning/cpu/1"),
+        (None, "a symbolic link was not followed"),
     ],
 )
 def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
     record_files.store(tmp_path, record())
-    (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").write_text(text)
+    path = tmp_path / "rps-2026-11" / "app1" / "cpu-client.json"
+    if text is None:
+        (tmp_path / "outside.json").write_text(json.dumps(annex()))
+        path.symlink_to(tmp_path / "outside.json")
+    else:
+        path.write_text(text)
     loaded = record_files.load_change(tmp_path, "rps-2026-11")
     assert len(loaded.records) == 1 and loaded.records[0].cpu[0] is None
-    assert loaded.problems[0].startswith("app1/cpu-client.json: left out: ") and message in loaded.problems[0]
-
-
-def test_an_annex_over_a_link_is_not_followed(tmp_path):
-    outside = tmp_path / "outside.json"
-    outside.write_text(json.dumps(annex()))
-    record_files.store(tmp_path, record())
-    (tmp_path / "rps-2026-11" / "app1" / "cpu-client.json").symlink_to(outside)
-    loaded = record_files.load_change(tmp_path, "rps-2026-11")
-    assert loaded.problems == ["app1/cpu-client.json: a symbolic link was not followed."]
-    assert loaded.records[0].cpu[0] is None
-
-
-def test_a_study_with_ten_second_intervals(tmp_path):
-    """Table 3 of the SMC-R study: 240 s at 20.6 % of one processor are 49.4 CPU seconds."""
-    lines = ["AAA,progname,nmon", "AAA,host,aix1", "AAA,AIX,7.2.2.1", "AAA,interval,10"]
-    lines += [f"AAA,time,{START:%H:%M:%S}", f"AAA,date,{START:%d-%b-%Y}", "CPU_ALL,CPU Total,User%,Sys%,Wait%,Idle%"]
-    for number in range(1, 25):
-        at = START + timedelta(seconds=10 * number)
-        lines += [f"ZZZZ,T{number:04d},{at:%H:%M:%S},{at:%d-%b-%Y}", f"CPU_ALL,T{number:04d},3.7,16.9,0,79.4"]
-    path = tmp_path / "aix1.nmon"
-    path.write_text("\n".join(lines) + "\n")
-    (tmp_path / "results").mkdir()
-    run = record(runs=1, seconds=240.0, started=datetime.fromisoformat(str(START)))
-    loaded = load(tmp_path / "results", [run], annex(imported(str(path), offset="Z", cpus=1)))
-    found = kpi(loaded.records[0].cpu[0], None)
-    assert loaded.records[0].cpu[0].busy_s == pytest.approx(49.44)
-    assert (found.utilization_pct, found.itr_reason) == (pytest.approx(20.6), None)
+    (problem,) = loaded.problems
+    assert problem.startswith("app1/cpu-client.json: " + "left out: " * (text is not None)) and message in problem
 
 
 def test_a_report_has_the_cpu_cost_of_an_annex(tmp_path):

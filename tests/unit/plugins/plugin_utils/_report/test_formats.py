@@ -232,7 +232,7 @@ class TestMarkdown:
         text = render(sample("regressed"), "md")
         assert text.startswith("# ▼ REGRESSED: change rps-everywhere\n")
         assert WARNED in text
-        assert "Retransmits rose" in text
+        assert "TCP retransmits rose" in text
         assert "erp7, erp8" in render(sample("mixed"), "md")
 
     def test_the_pooled_rows_come_before_the_comparisons(self) -> None:

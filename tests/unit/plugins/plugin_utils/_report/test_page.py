@@ -111,7 +111,7 @@ def test_hostile_texts_are_shown_as_they_are() -> None:
 def test_verdicts_are_words_and_symbols_and_warnings_are_said() -> None:
     words = Page(render(sample("regressed"), "html")).words()
     assert "IMPROVED, WITH WARNINGS" in words
-    assert "Retransmits rose from 0 to 14" in words
+    assert "TCP retransmits rose from 0 in 30 runs to 420 in 30" in words
     mixed = Page(render(sample("mixed"), "html")).words()
     for verdict in ("IMPROVED", "UNCHANGED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"):
         assert text.VERDICT_STYLES[verdict].symbol in mixed
