@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The face: a server and a client as Ansible calls them, check mode, and what a wrong call hears."""
 
+import errno
 import json
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping
@@ -82,7 +84,7 @@ def test_niping_from_a_path(call, warned):
         ({"side": "client", "address": "x", "session": SESSION, "change": "c"}, "phase"),
         ({"side": "client", "address": "x", "session": SESSION, "tool": "niping"}, "the server of the session serves"),
         ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "bytes has 0; it has to be from 1 to"),
-        ({"side": "middle"}, "value of side must be one of"),
+        ({"side": "server", "tool": "niping", "transport": "smc"}, "transport smc takes tool pingpong"),
     ],
 )
 def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
@@ -94,3 +96,12 @@ def test_an_occupied_port_fails_with_its_number(call):
     with server() as session:
         result = call(side="server", address="127.0.0.1", tool="pingpong", port=session["port"])
     assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]
+
+
+def test_a_server_without_smc_is_one_sentence(call, monkeypatch):
+    def refuse(family):
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(smc_sockets, "stream", refuse)
+    result = call(side="server", address="127.0.0.1", tool="pingpong", transport="smc")
+    assert result["failed"] and "transport smc needs SMC sockets (AF_SMC)" in result["msg"]
