@@ -3,19 +3,15 @@
 """RPS on Linux on Z: qeth interfaces by card type, CPUs that come and go."""
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import services
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params
+from runs import only, runner, verdicts
 
-FOLDER = "/var/lib/zpower_sap_tuning"
 QUEUE = "/sys/class/net/%s/queues/rx-0/rps_cpus"
 
 
-def run(host, check=False, **params):
-    params = rps_params(**params)
-    return Run(Rps(host, params), Journal(host, "rps", FOLDER), params["state"], check, params["force"]).run()
+run = runner(Rps, **rps_params())
 
 
 @pytest.fixture
@@ -54,31 +50,27 @@ def test_restored_by_card_type_leaves_the_other_cards(machine):
 
 def test_without_such_a_card_the_answer_is_not_applicable(tmp_path):
     host = KernelHost(tmp_path)
-    host.interface("hsi0")
-    record = run(host, interfaces=["hipersockets"])["tuning"][0]
-    assert record["verdict"] == "not_applicable" and "no HiperSockets interface" in record["reason"]
-
-
-def test_auto_says_why_it_leaves_a_management_card_out(tmp_path):
-    host = KernelHost(tmp_path)
     host.qeth("enc5000", "OSN", packets=7)
-    assert "enc5000: its card type is for management only, or unknown" in run(host)["tuning"][0]["reason"]
+    assert "enc5000: its card type is for management only, or unknown" in only(run(host))["reason"]
+    host.interface("hsi0")
+    record = only(run(host, interfaces=["hipersockets"]))
+    assert record["verdict"] == "not_applicable" and "no HiperSockets interface" in record["reason"]
 
 
 def test_a_down_interface_is_left_out_whatever_its_card(machine):
     machine.fill("/sys/class/net/enc1000/operstate", "down")
-    assert "enc1000" not in [record["subject"] for record in run(machine, check=True)["tuning"]]
+    assert "enc1000" not in verdicts(run(machine, check=True))
 
 
 def test_a_mask_written_while_a_cpu_was_offline_is_found_and_mended(tmp_path):
     host = KernelHost(tmp_path, online="0-1,3")
     host.qeth("enc1000", "HiperSockets")
-    assert run(host)["tuning"][0]["after"]["running"] == {"rx-0": "b"}
+    assert only(run(host))["after"]["running"] == {"rx-0": "b"}
     host.fill("/sys/devices/system/cpu/online", "0-3")
-    found = run(host, check=True)["tuning"][0]
+    found = only(run(host, check=True))
     assert found["verdict"] == "drifted" and "CPUs 0-1,3 (mask b), wanted CPUs 0-3 (mask f)" in found["reason"]
-    assert run(host)["tuning"][0]["after"]["running"] == {"rx-0": "f"}
-    assert run(host, check=True)["tuning"][0]["verdict"] == "compliant"
+    assert only(run(host))["after"]["running"] == {"rx-0": "f"}
+    assert only(run(host, check=True))["verdict"] == "compliant"
 
 
 @pytest.mark.parametrize(
