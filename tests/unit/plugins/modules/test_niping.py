@@ -22,15 +22,18 @@ def call(monkeypatch, capsys):
     return caller(niping.main, monkeypatch, capsys)
 
 
-def test_start_measure_stop(call):
-    started = call(side="server", address="127.0.0.1", tool="pingpong", lifetime=30)
+@pytest.mark.parametrize("start, more", [({"tool": "pingpong"}, {}), ({"path": STANDIN}, {"path": STANDIN})])
+def test_start_measure_stop(call, warned, start, more):
+    tool = start.get("tool", "niping")
+    started = call(side="server", address="127.0.0.1", lifetime=30, **start)
     session = started["session"]
     try:
+        assert session["tool"] == tool and warned == []
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-        measured = call(session=session, **ROUND)
+        measured = call(session=session, **dict(ROUND, **more))
         assert measured["changed"] is False
         (record,) = measured["records"]
-        assert record["workload"]["name"] == "pingpong-500B" and record["runs"][0]["ok"]
+        assert record["workload"]["tool"] == tool and record["runs"][0]["error"] is None
         assert session["token"] not in json.dumps(record)
     finally:
         stopped = call(side="server", state="stopped", session=session)
@@ -60,17 +63,6 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
     assert warned == ["SAP's niping was not found on this host: pingpong of this collection measures"]
     result = call(side="server", tool="niping")
     assert result["failed"] and "/usr/sap/hostctrl/exe, /nowhere" in result["msg"]
-
-
-def test_niping_from_a_path(call, warned):
-    with_path = call(side="server", address="127.0.0.1", path=STANDIN, lifetime=30)
-    session = with_path["session"]
-    try:
-        assert session["tool"] == "niping" and warned == []
-        record = call(session=session, path=STANDIN, **ROUND)["records"][0]
-        assert record["workload"]["tool"] == "niping" and record["runs"][0]["error"] is None
-    finally:
-        assert call(side="server", state="stopped", session=session)["changed"]
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ def test_an_unquoted_off_of_yaml_is_off(tmp_path, hosts, own, one):
         assert found["rps"]["tuning"][0]["wanted"]["state"] == "off"
 
 
-def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, hosts, one):
+def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, monkeypatch, hosts, one):
     hosts.append(lpar(tmp_path))
     hosts[0].errors[MASK] = errno.EROFS
     result = one(names=["rps", "cpu_topology", "cpu_polarization"], tunings=WANTED)
@@ -261,24 +261,25 @@ def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, hosts, one):
     assert result["tunings"]["rps"]["tuning"][0]["verdict"] == "failed"
     assert result["tunings"]["cpu_polarization"]["tuning"][0]["verdict"] == "changed"
     assert result["changed"] is True
+    # so does a defect
+    monkeypatch.setattr(tunings.tuning_class("rps"), "select", lambda _self: {}["none"])
+    result = one(tunings={"rps": {}, "cpu_topology": {}})
+    assert result["msg"] == "rps: unexpected error: KeyError: 'none'"
+    assert "in <lambda>" in result["tunings"]["rps"]["exception"]
+    assert result["tunings"]["cpu_topology"]["failed"] is False
 
 
 def test_stop_on_error_runs_nothing_behind_an_error(tmp_path, hosts, one):
     hosts.append(lpar(tmp_path))
     names = ["cpu_polarization", "rps", "smc_sysctls"]
     result = one(names=names, tunings=dict(WANTED, rps={"interfaces": ["eth7"]}), stop_on_error=True)
-    assert result["tunings"]["cpu_polarization"]["changed"]
-    assert result["msg"] == "rps: " + result["tunings"]["rps"]["msg"]
-    assert result["tunings"]["smc_sysctls"] == {"skipped": True, "msg": "not run, because rps failed"}
-
-
-def test_a_defect_of_one_tuning_is_its_error(tmp_path, monkeypatch, hosts, one):
-    hosts.append(lpar(tmp_path))
-    monkeypatch.setattr(tunings.tuning_class("rps"), "select", lambda _self: {}["none"])
-    result = one(tunings={"rps": {}, "cpu_topology": {}})
-    assert result["msg"] == "rps: unexpected error: KeyError: 'none'"
-    assert "in <lambda>" in result["tunings"]["rps"]["exception"]
-    assert result["tunings"]["cpu_topology"]["failed"] is False
+    found = result["tunings"]
+    assert found["cpu_polarization"]["changed"] and result["msg"] == "rps: " + found["rps"]["msg"]
+    assert found["smc_sysctls"] == {"skipped": True, "msg": "not run, because rps failed"}
+    # an unused tuning is skipped too
+    put(hosts[0], LINUX + "/rps.json", "{")
+    found = one(tunings={name: {"state": "restored"} for name in names}, stop_on_error=True)["tunings"]
+    assert [found[name].get("skipped", False) for name in names] == [False, False, True]
 
 
 @pytest.mark.parametrize("more", [WANTED, {}])
@@ -502,21 +503,7 @@ def empty(path):
     return act
 
 
-DOUBTS = {
-    "an empty folder of journals": empty(base),
-    "an empty folder of a checkpoint": empty(in_base("checkpoint-trial")),
-    "nothing but a lease": only_file(in_base("checkpoint-trial/lease.json"), "{}"),
-}
-
-
-@pytest.mark.parametrize("doubt", list(DOUBTS))
-@pytest.mark.parametrize("kind", [lpar, AixHost])
-def test_in_doubt_every_tuning_looks_itself(kind, doubt, pair):
-    assert pair(kind, DOUBTS[doubt]) == []
-
-
-@pytest.mark.parametrize("folder", [LINUX, "/etc/sysctl.d", "/etc/systemd/system", "/etc/security/limits.d"])
-def test_a_folder_that_cannot_be_read_is_a_doubt(folder, pair):
+def unreadable(folder):
     def act(host, _own):
         put(host, folder + "/something")
         host.listdir = lambda path: refuse(path) if path == folder else type(host).listdir(host, path)
@@ -524,7 +511,24 @@ def test_a_folder_that_cannot_be_read_is_a_doubt(folder, pair):
     def refuse(path):
         raise HostError("cannot list %s: Input/output error" % path)
 
-    assert pair(lpar, act) == []
+    return act
+
+
+DOUBTS = [
+    (kind, act)
+    for kind in (lpar, AixHost)
+    for act in (
+        empty(base),
+        empty(in_base("checkpoint-trial")),
+        only_file(in_base("checkpoint-trial/lease.json"), "{}"),
+    )
+]
+FOLDERS = [LINUX, "/etc/sysctl.d", "/etc/systemd/system", "/etc/security/limits.d"]
+
+
+@pytest.mark.parametrize("kind, act", DOUBTS + [(lpar, unreadable(folder)) for folder in FOLDERS])
+def test_in_doubt_every_tuning_looks_itself(kind, act, pair):
+    assert pair(kind, act) == []
 
 
 def test_files_of_others_are_no_doubt(pair):
@@ -562,14 +566,6 @@ def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
     wanted = {"cpu_polarization": dict({"state": "restored"}, **more)}
     assert tunings.unused(["cpu_polarization"], wanted) == {}
     assert one(tunings=wanted, _ansible_check_mode=True)["tunings"] == own(wanted, True)
-
-
-def test_an_unused_tuning_is_skipped_too_after_an_error(tmp_path, hosts, one):
-    hosts.append(lpar(tmp_path))
-    put(hosts[0], LINUX + "/rps.json", "{")
-    restored = {name: {"state": "restored"} for name in ("cpu_topology", "rps", "smc_sysctls")}
-    found = one(tunings=restored, stop_on_error=True)["tunings"]
-    assert [found[name].get("skipped", False) for name in restored] == [False, False, True]
 
 
 def test_every_tuning_can_be_chosen():

@@ -23,7 +23,6 @@ from zkernel import (
     POLARIZATION,
     STEAL_THRESHOLD,
     ZVM,
-    FullDiskZHost,
     ZHost,
 )
 
@@ -73,14 +72,6 @@ def test_an_old_kernel_is_switched_kept_by_tmpfiles_and_taken_back(tmp_path):
     assert record(host, state="restored")["verdict"] == "changed"
     assert everything(host) == before
     assert not run(host, state="restored")["changed"]
-
-
-def test_a_new_kernel_is_switched_by_its_sysctl_and_kept_by_sysctl_d(tmp_path):
-    host = ZHost(tmp_path, sysctl=True)
-    assert record(host)["verdict"] == "changed"
-    assert host.log == [(POLARIZATION, "1")]
-    assert "\ns390.polarization = 1\n" in host.read(SYSCTL)
-    assert not host.exists(TMPFILES)
 
 
 def test_a_kernel_that_boots_vertical_is_compliant_from_the_start(tmp_path):
@@ -134,6 +125,15 @@ def test_cpus_that_report_late_are_waited_for(tmp_path, impatient):
     assert 30 <= impatient[0] <= 75
 
 
+def test_an_offline_cpu_is_not_waited_for(tmp_path, impatient):
+    host = ZHost(tmp_path)
+    host.offline(2)
+    for check, verdict in ((False, "changed"), (True, "compliant")):
+        host.fill("/sys/devices/system/cpu/cpu2/polarization", "unknown")
+        assert record(host, check)["verdict"] == verdict
+    assert impatient[0] < 1
+
+
 def test_cpus_that_never_report_are_a_failure_and_the_host_is_put_back(tmp_path):
     host = ZHost(tmp_path, late=1000)
     result = run(host, wait_timeout=5)
@@ -163,16 +163,6 @@ def test_verify_waits_for_cpus_that_do_not_show_anything_yet(tmp_path):
     host.put(DISPATCHING, "1")
     found = record(host, check=True)
     assert found["verdict"] == "drifted" and "CPU 0-3 does not show its polarization yet" in found["reason"]
-
-
-def test_an_offline_cpu_is_not_waited_for(tmp_path, impatient):
-    host = ZHost(tmp_path)
-    host.offline(2)
-    host.fill("/sys/devices/system/cpu/cpu2/polarization", "unknown")
-    assert record(host)["verdict"] == "changed"
-    host.fill("/sys/devices/system/cpu/cpu2/polarization", "unknown")
-    assert record(host, check=True)["verdict"] == "compliant"
-    assert impatient[0] < 1
 
 
 # what the kernel refuses
@@ -233,6 +223,16 @@ def test_busy_with_cpus_that_are_vertical_already_is_success(tmp_path):
     assert found["verdict"] == "changed" and found["after"]["running"] == {"dispatching": "vertical"}
 
 
+def test_an_old_kernel_on_a_machine_that_is_vertical_already_needs_no_switch(tmp_path):
+    host = ZHost(tmp_path)
+    host._polarize(True)
+    result = run(host, mode="horizontal")
+    assert result["failed"] and "before 6.14 do not notice" in result["msg"] and host.log == []
+    found = record(host)
+    assert found["before"]["running"] == {"dispatching": "vertical"} and host.log == []
+    assert found["verdict"] == "changed" and found["after"]["stored"] == {"tmpfiles.d": "vertical"}
+
+
 @pytest.mark.parametrize(
     "number, words",
     [
@@ -253,30 +253,14 @@ def test_refusals_are_one_sentence_and_change_nothing(tmp_path, number, words):
     assert host.value(DISPATCHING) == "0" and not host.exists(TMPFILES)
 
 
-def test_an_old_kernel_on_a_machine_that_is_vertical_already_needs_no_switch(tmp_path):
-    host = ZHost(tmp_path)
-    host._polarize(True)
-    result = run(host, mode="horizontal")
-    assert result["failed"] and "before 6.14 do not notice" in result["msg"] and host.log == []
-    found = record(host)
-    assert found["before"]["running"] == {"dispatching": "vertical"} and host.log == []
-    assert found["verdict"] == "changed" and found["after"]["stored"] == {"tmpfiles.d": "vertical"}
-
-
-def test_a_full_disk_stops_before_anything_changed(tmp_path):
-    host = FullDiskZHost(tmp_path)
-    before = everything(host)
-    with pytest.raises(Exception, match="nothing was changed"):
-        run(host)
-    assert {path: text for path, text in everything(host).items() if "zpower_sap_tuning/" not in path} == before
-    host.full = ("/etc",)
-    result = run(host)
-    assert result["failed"] and "No space left" in result["msg"] and host.value(DISPATCHING) == "0"
-
-
-def test_a_wait_that_cannot_be_is_refused(tmp_path):
+def test_a_new_kernel_is_switched_by_its_sysctl_and_kept_by_sysctl_d(tmp_path):
+    host = ZHost(tmp_path, sysctl=True)
     with pytest.raises(InputError, match="wait_timeout: 0 is out of range; use 1 to 3600"):
-        run(ZHost(tmp_path), wait_timeout=0)
+        run(host, wait_timeout=0)
+    assert record(host)["verdict"] == "changed"
+    assert host.log == [(POLARIZATION, "1")]
+    assert "\ns390.polarization = 1\n" in host.read(SYSCTL)
+    assert not host.exists(TMPFILES)
 
 
 def test_what_someone_else_switched_is_left_alone_by_restore(tmp_path):
@@ -287,6 +271,16 @@ def test_what_someone_else_switched_is_left_alone_by_restore(tmp_path):
     host.put(DISPATCHING, "1")
     found = record(host, state="restored")
     assert found["after"]["running"] == {"dispatching": "vertical"} and not host.exists(TMPFILES)
+
+
+def test_a_host_that_moved_to_zvm_still_gives_up_its_file(tmp_path):
+    host = ZHost(tmp_path)
+    run(host)
+    host.fill("/proc/sysinfo", ZVM)
+    assert record(host)["verdict"] == "unsupported" and host.exists(TMPFILES)
+    host.log = []
+    assert record(host, state="restored")["verdict"] == "changed" and host.log == []
+    assert not host.exists(TMPFILES) and not host.exists(FOLDER)
 
 
 # what the split means
@@ -338,7 +332,6 @@ RULE = 'SUBSYSTEM=="cpu", RUN+="/sbin/chcpu -p horizontal"'
         ("/etc/systemd/system/z.service", CHCPU + "--dispatching=vertical", "possible", "vertical"),
         ("/etc/systemd/system/z.service", CHCPU + "-e 3", None, None),
         ("/etc/rc.d/rc.local", "echo 0 > %sdispatching" % CPU, "possible", "horizontal"),
-        ("/etc/cron.d/z", "@reboot root chcpu -p horizontal", "possible", "horizontal"),
     ],
 )
 def test_others_on_an_old_kernel(tmp_path, file, line, wins, value):
@@ -429,14 +422,3 @@ def test_cpuplugd_before_2_35_0(tmp_path, monkeypatch, version, found):
     assert [other["line"] for other in conflicts] == [3, 4][:found]
     assert all(other["wins"] == "possible" and other["effect"] for other in conflicts)
     assert record(host)["verdict"] == "changed"
-
-
-def test_a_host_that_moved_to_zvm_still_gives_up_its_file(tmp_path):
-    host = ZHost(tmp_path)
-    run(host)
-    host.fill("/proc/sysinfo", ZVM)
-    assert record(host)["verdict"] == "unsupported" and host.exists(TMPFILES)
-    host.log = []
-    found = record(host, state="restored")
-    assert found["verdict"] == "changed" and host.log == []
-    assert not host.exists(TMPFILES) and not host.exists(FOLDER)

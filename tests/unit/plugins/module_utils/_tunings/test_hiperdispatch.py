@@ -9,7 +9,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from runs import everything, only, runner
-from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, FullDiskZHost, ZHost
+from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, ZHost
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf"
 TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf"
@@ -200,20 +200,11 @@ def test_values_that_the_kernel_would_refuse_are_refused_first(lpar, asked, said
         run(lpar, **asked)
 
 
-def test_a_refusal_and_a_full_disk_leave_nothing(tmp_path):
-    host = FullDiskZHost(tmp_path, sysctl=True, vertical=True)
-    host.hiperdispatch()
-    host.boots_vertical()
-    host.errors[STEAL_THRESHOLD] = errno.ERANGE
-    for words, full in (("the kernel does not take this value", ()), ("No space left", TMPFILES)):
-        host.full = full
-        result = run(host, steal_threshold=15)
-        assert result["failed"] and words in result["msg"]
-        assert host.value(STEAL_THRESHOLD) == "30" and not host.exists(TMPFILES)
-        host.errors.clear()
-
-
-def test_a_value_that_someone_else_puts_back_is_a_failure(lpar):
+def test_a_refusal_and_a_value_that_someone_else_puts_back_are_a_failure(lpar):
+    lpar.errors[STEAL_THRESHOLD] = errno.ERANGE
+    result = run(lpar, steal_threshold=15)
+    assert result["failed"] and "the kernel does not take this value" in result["msg"]
+    assert lpar.value(STEAL_THRESHOLD) == "30" and not lpar.exists(TMPFILES)
     real = lpar.put
     lpar.put = lambda path, value: real(path, "1" if path == HIPERDISPATCH else value)
     result = run(lpar, enabled=False)

@@ -389,6 +389,11 @@ def test_linux_parameters_are_not_applicable_on_aix(host, monkeypatch):
         ({"sid": "PRD", "instance": "D00", "restart_timeout": 0}, "restart_timeout: 0 is out of range"),
         ({"sid": "PRD", "instance": "D00", "profiles": [{"sid": "PRD", "instance": "D00"}]}, "into profiles"),
         ({"profiles": [dict(BOTH[0], instance=name) for name in ("D00", "D*")], "parameters": None}, "requested twice"),
+        ({"profile": D00, "sid": "PRD"}, "give either profile"),
+        ({"profile": D00, "presets": ["memory_std", "memory_map"]}, "set es/implementation differently"),
+        ({"profile": D00, "parameters": {"rdisp/linux/os_priority": 100}}, "a number from 1 to 99"),
+        ({"profile": D00, "parameters": {"enqueue/table_size": 640000}}, "enque/table_size"),
+        ({"profile": D00, "parameters": {"rdisp/vb_dispatching": True}}, "write it in quotes"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_nothing_is_changed(host, wrong, words):
