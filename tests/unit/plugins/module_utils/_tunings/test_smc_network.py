@@ -10,7 +10,7 @@ import sys
 import zipfile
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError, Tuning
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes
@@ -18,6 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc im
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from runs import everything, runner, verdicts
 from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables, attribute
 
@@ -32,33 +33,6 @@ ASKED = {
 }
 
 
-class KernelSide(Tuning):
-    """The part of the tuning smc that is tested here, without instances."""
-
-    name = "smc"
-
-    def __init__(self, host, params):
-        self.host, self.params = host, params
-        self.network = Network(host, params)
-        self.drop_ins = self.network.drop_ins
-        for name in ("select", "selects", "want", "set", "boot", "legible", "marked"):
-            setattr(self, name, getattr(self.network, {"select": "subjects", "selects": "owns"}.get(name, name)))
-        for name in ("same", "value", "explain"):
-            setattr(self, name, getattr(self.network, name))
-
-    def observe(self, name):
-        self.network.remembered = self.remembered
-        return self.network.subject(name)
-
-    def _temporaries(self):
-        return self.network.temporaries()
-
-    select = selects = want = boot = None
-
-
-KernelSide.__abstractmethods__ = frozenset()
-
-
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     monkeypatch.setattr(smc_network, "is_live", lambda host: True)
@@ -70,7 +44,7 @@ def tables(monkeypatch):
     return Tables(monkeypatch, netlink)
 
 
-run = runner(KernelSide, **ASKED)
+run = runner(Smc, instances=[], restart=[], restart_timeout=60, **ASKED)
 
 
 def record(result, subject):
@@ -187,13 +161,9 @@ def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
     assert tables.entries == [("OTHERS", "enc1", "n/a", 255)]
 
 
-def test_without_entries_only_the_modules_are_kept(host, tables):
-    result = run(host, pnet_ids=[], ueids=[])
-    assert verdicts(result) == {"kernel": "changed"}
-    assert host.exists(MODULES) and not host.exists(UNIT) and not host.exists(PROGRAM)
-    run(host, state="restored")
-    # one that is built in needs no file
+def test_a_module_that_is_built_in_needs_no_file(host, tables):
     host.fill("/lib/modules/%s/modules.builtin" % RELEASE, "kernel/net/smc/smc.ko")
+    host.fill("/proc/net/protocols", PROTOCOLS)
     run(host)
     assert not host.exists(MODULES)
 
@@ -327,11 +297,11 @@ def kernel_row(host, **changes):
 def test_no_device_or_loopback_alone_serves_no_other_host(host, tables, monkeypatch):
     os.unlink(host.path("/sys/class/infiniband/mlx5_0/node_type"))
     os.rmdir(host.path("/sys/class/infiniband/mlx5_0"))
-    found = kernel_row(host, pnet_ids=[], ueids=[])
+    found = kernel_row(host, pnet_ids=[])
     assert found["verdict"] == "drifted" and "neither ISM nor RoCE" in found["reason"]
     loopback = {"type": "SMCD", "name": "loopback", "pci_id": None, "pnet_id": None}
     monkeypatch.setattr(smc_network.Preconditions, "_devices", lambda self: ([], [], [loopback]))
-    found = kernel_row(host, pnet_ids=[], ueids=[])
+    found = kernel_row(host, pnet_ids=[])
     told = "this host has no device for SMC but loopback, so every connection to another host falls back to TCP"
     assert found["verdict"] == "drifted" and told in found["reason"]
     assert not any("SMC-D version 1 is impossible" in remark for remark in found["remarks"])
@@ -354,11 +324,10 @@ def test_ids_of_ism_devices_decide_on_the_versions(host, tables):
     def remarked(words, **asked):
         return any(words in remark for remark in kernel_row(host, **asked)["remarks"])
 
-    none = {"pnet_ids": [], "ueids": []}
     ism(host, "0009:00:00.0", "NET25")
-    assert remarked("SMC-D version 1 is impossible", **none)
+    assert remarked("SMC-D version 1 is impossible", pnet_ids=[])
     osa(host, "enc1", "NET25")
-    assert remarked("PNET ID NET25: enc1 with 0009:00:00.0", **none)
+    assert remarked("PNET ID NET25: enc1 with 0009:00:00.0", pnet_ids=[])
     ism(host, "0009:00:00.0")
     entries = [{"name": "SAPNET", "interface": "enc1"}, {"name": "SAPNET", "pci": "0009:00:00.0"}]
     assert remarked("SMC-D uses it in version 1 only", pnet_ids=entries)
