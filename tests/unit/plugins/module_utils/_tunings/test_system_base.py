@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import ITEMS, OPTIONAL, SystemBase
 from ansible_collections.zpower.sap_tuning.plugins.modules import system_base
-from basekernel import FSTAB, GIB, HUGE, BaseHost, path_of
+from basekernel import FSTAB, GIB, HUGE, RELEASES, BaseHost, path_of
 from modules import caller
 from runs import everything, runner
 
@@ -119,6 +119,14 @@ def test_values_are_set_kept_and_taken_back(host):
     # the kernel shows options in an order of its own
     after["/proc/mounts"] = before["/proc/mounts"]
     assert after == before and host.value(path_of("vm.dirty_ratio")) == "20"
+
+
+def test_the_way_back_knows_the_values_of_other_releases(host):
+    present(host)
+    assert host.value(path_of("kernel.shmmni")) == "32768"
+    host.fill("/etc/os-release", RELEASES["RHEL 9"])
+    run(host, state="restored", items=[])
+    assert host.value(path_of("kernel.shmmni")) == "4096" and host.read(JOURNAL) is None
 
 
 def test_higher_limits_are_left_alone(tmp_path):
