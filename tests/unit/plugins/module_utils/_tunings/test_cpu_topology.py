@@ -86,6 +86,10 @@ def test_one_cpu_has_no_siblings_to_prove_anything(guest):
     guest.siblings(False)
     assert record(guest)["verdict"] == "changed"
     assert record(guest, check=True)["verdict"] == "compliant"
+    # two have
+    guest.fill("/sys/devices/system/cpu/online", "0-1")
+    guest.siblings(False)
+    assert "1, siblings 0, wanted 1" in record(guest, check=True)["reason"]
 
 
 @pytest.mark.parametrize(
