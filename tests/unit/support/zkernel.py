@@ -11,7 +11,7 @@ import errno
 import os
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
-from kernel import FullDisk, KernelHost
+from kernel import KernelHost
 
 CPU = "/sys/devices/system/cpu"
 DISPATCHING = CPU + "/dispatching"
@@ -127,7 +127,3 @@ class ZHost(KernelHost):
         for cpu in cpu_lists.present(self):
             text = "vertical:" + self.split[cpu % len(self.split)] if vertical else "horizontal"
             self.fill("%s/cpu%d/polarization" % (CPU, cpu), text)
-
-
-class FullDiskZHost(FullDisk, ZHost):
-    """A ZHost on which some files cannot be written any more."""

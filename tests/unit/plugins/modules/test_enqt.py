@@ -30,6 +30,7 @@ def test_no_enqueue_server_is_one_sentence(call, options):
     )
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("kind, tool, program", [("ENSA1", "enqt", ENQT), ("ENSA2", "enq_admin", ENQ_ADMIN)])
 def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypatch, kind, tool, program):
     with standin(tmp_path, kind, monkeypatch) as server:
@@ -53,6 +54,7 @@ def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypa
         assert server.count() == 0
 
 
+@pytest.mark.gate
 def test_counters_of_the_server_that_cannot_be_had_are_said(call, tmp_path, monkeypatch):
     program = tmp_path / "sapcontrol"
     program.write_text("#!/bin/sh\necho 'FAIL: NIECONN_REFUSED (Connection refused)'\n")

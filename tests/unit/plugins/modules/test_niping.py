@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The face: a server and a client as Ansible calls them, check mode, and what a wrong call hears."""
 
+import errno
 import json
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping
@@ -20,15 +22,18 @@ def call(monkeypatch, capsys):
     return caller(niping.main, monkeypatch, capsys)
 
 
-def test_start_measure_stop(call):
-    started = call(side="server", address="127.0.0.1", tool="pingpong", lifetime=30)
+@pytest.mark.parametrize("start, more", [({"tool": "pingpong"}, {}), ({"path": STANDIN}, {"path": STANDIN})])
+def test_start_measure_stop(call, warned, start, more):
+    tool = start.get("tool", "niping")
+    started = call(side="server", address="127.0.0.1", lifetime=30, **start)
     session = started["session"]
     try:
+        assert session["tool"] == tool and warned == []
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-        measured = call(session=session, **ROUND)
+        measured = call(session=session, **dict(ROUND, **more))
         assert measured["changed"] is False
         (record,) = measured["records"]
-        assert record["workload"]["name"] == "pingpong-500B" and record["runs"][0]["ok"]
+        assert record["workload"]["tool"] == tool and record["runs"][0]["error"] is None
         assert session["token"] not in json.dumps(record)
     finally:
         stopped = call(side="server", state="stopped", session=session)
@@ -60,17 +65,6 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
     assert result["failed"] and "/usr/sap/hostctrl/exe, /nowhere" in result["msg"]
 
 
-def test_niping_from_a_path(call, warned):
-    with_path = call(side="server", address="127.0.0.1", path=STANDIN, lifetime=30)
-    session = with_path["session"]
-    try:
-        assert session["tool"] == "niping" and warned == []
-        record = call(session=session, path=STANDIN, **ROUND)["records"][0]
-        assert record["workload"]["tool"] == "niping" and record["runs"][0]["error"] is None
-    finally:
-        assert call(side="server", state="stopped", session=session)["changed"]
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -82,7 +76,7 @@ def test_niping_from_a_path(call, warned):
         ({"side": "client", "address": "x", "session": SESSION, "change": "c"}, "phase"),
         ({"side": "client", "address": "x", "session": SESSION, "tool": "niping"}, "the server of the session serves"),
         ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "bytes has 0; it has to be from 1 to"),
-        ({"side": "middle"}, "value of side must be one of"),
+        ({"side": "server", "tool": "niping", "transport": "smc"}, "transport smc takes tool pingpong"),
     ],
 )
 def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
@@ -94,3 +88,12 @@ def test_an_occupied_port_fails_with_its_number(call):
     with server() as session:
         result = call(side="server", address="127.0.0.1", tool="pingpong", port=session["port"])
     assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]
+
+
+def test_a_server_without_smc_is_one_sentence(call, monkeypatch):
+    def refuse(family):
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(smc_sockets, "stream", refuse)
+    result = call(side="server", address="127.0.0.1", tool="pingpong", transport="smc")
+    assert result["failed"] and "transport smc needs SMC sockets (AF_SMC)" in result["msg"]

@@ -214,13 +214,21 @@ def timeless(text):
     return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:]+Z?", "TIME", text)
 
 
-@pytest.mark.parametrize("life", list(LIVES))
-@pytest.mark.parametrize("kind", [lpar, guest, SapHost, AixHost])
+KINDS = [lpar, guest, SapHost, AixHost]
+# every life of one machine, and the first of the others, are the sample of each change
+MANY = [
+    pytest.param(kind, life, marks=[] if kind is lpar or number == 0 else pytest.mark.nightly)
+    for kind in KINDS
+    for number, life in enumerate(LIVES)
+]
+
+
+@pytest.mark.parametrize("kind, life", MANY)
 def test_one_call_is_as_many(kind, life, tmp_path, monkeypatch, hosts, own, one):
     if kind is AixHost:
         monkeypatch.setattr(platform, "system", lambda: "AIX")
     apart, together = kind(tmp_path / "apart"), kind(tmp_path / "together")
-    verdicts = set()
+    seen = set()
     for before, check, more in LIVES[life]:
         for host in (apart, together):
             before(host)
@@ -234,11 +242,18 @@ def test_one_call_is_as_many(kind, life, tmp_path, monkeypatch, hosts, own, one)
         assert result["changed"] is any(found.get("changed", False) for found in expected.values())
         assert bool(result.get("failed")) is any(found["failed"] for found in expected.values())
         assert left(together) == left(apart)
-        verdicts |= {row["verdict"] for found in expected.values() for row in found.get("tuning", [])}
-    assert life == "no such option or value" or {"changed", "compliant", "drifted"} <= verdicts
+        seen |= {row["verdict"] for found in expected.values() for row in found.get("tuning", [])}
+    assert life == "no such option or value" or {"changed", "compliant", "drifted"} <= seen
 
 
-def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, hosts, one):
+def test_an_unquoted_off_of_yaml_is_off(tmp_path, hosts, own, one):
+    hosts.append(lpar(tmp_path))
+    wanted = {"rps": {"interfaces": ["hsi0"], "state": False}}
+    for found in (own(wanted, True), one(tunings=wanted)["tunings"]):
+        assert found["rps"]["tuning"][0]["wanted"]["state"] == "off"
+
+
+def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, monkeypatch, hosts, one):
     hosts.append(lpar(tmp_path))
     hosts[0].errors[MASK] = errno.EROFS
     result = one(names=["rps", "cpu_topology", "cpu_polarization"], tunings=WANTED)
@@ -246,19 +261,7 @@ def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, hosts, one):
     assert result["tunings"]["rps"]["tuning"][0]["verdict"] == "failed"
     assert result["tunings"]["cpu_polarization"]["tuning"][0]["verdict"] == "changed"
     assert result["changed"] is True
-
-
-def test_stop_on_error_runs_nothing_behind_an_error(tmp_path, hosts, one):
-    hosts.append(lpar(tmp_path))
-    names = ["cpu_polarization", "rps", "smc_sysctls"]
-    result = one(names=names, tunings=dict(WANTED, rps={"interfaces": ["eth7"]}), stop_on_error=True)
-    assert result["tunings"]["cpu_polarization"]["changed"]
-    assert result["msg"] == "rps: " + result["tunings"]["rps"]["msg"]
-    assert result["tunings"]["smc_sysctls"] == {"skipped": True, "msg": "not run, because rps failed"}
-
-
-def test_a_defect_of_one_tuning_is_its_error(tmp_path, monkeypatch, hosts, one):
-    hosts.append(lpar(tmp_path))
+    # so does a defect
     monkeypatch.setattr(tunings.tuning_class("rps"), "select", lambda _self: {}["none"])
     result = one(tunings={"rps": {}, "cpu_topology": {}})
     assert result["msg"] == "rps: unexpected error: KeyError: 'none'"
@@ -266,9 +269,23 @@ def test_a_defect_of_one_tuning_is_its_error(tmp_path, monkeypatch, hosts, one):
     assert result["tunings"]["cpu_topology"]["failed"] is False
 
 
-def test_an_unknown_tuning_is_an_error_before_anything_runs(tmp_path, hosts, one):
+def test_stop_on_error_runs_nothing_behind_an_error(tmp_path, hosts, one):
     hosts.append(lpar(tmp_path))
-    assert one(tunings=dict(WANTED, rsp={}))["msg"] == "there is no tuning 'rsp'"
+    names = ["cpu_polarization", "rps", "smc_sysctls"]
+    result = one(names=names, tunings=dict(WANTED, rps={"interfaces": ["eth7"]}), stop_on_error=True)
+    found = result["tunings"]
+    assert found["cpu_polarization"]["changed"] and result["msg"] == "rps: " + found["rps"]["msg"]
+    assert found["smc_sysctls"] == {"skipped": True, "msg": "not run, because rps failed"}
+    # an unused tuning is skipped too
+    put(hosts[0], LINUX + "/rps.json", "{")
+    found = one(tunings={name: {"state": "restored"} for name in names}, stop_on_error=True)["tunings"]
+    assert [found[name].get("skipped", False) for name in names] == [False, False, True]
+
+
+@pytest.mark.parametrize("more", [WANTED, {}])
+def test_an_unknown_tuning_is_an_error_before_anything_runs(more, tmp_path, hosts, one):
+    hosts.append(lpar(tmp_path))
+    assert one(tunings=dict(more, rsp={"state": "restored"}))["msg"] == "there is no tuning 'rsp'"
     assert hosts[0].log == []
 
 
@@ -395,8 +412,13 @@ def in_base(text):
     return lambda: base() + "/" + text
 
 
+def in_the_sample(name, what):
+    """Whether what is left of a tuning is looked for in each change: all kinds of rps, some of the others."""
+    return what.startswith(("applied", "block in")) or (name == "rps" and "/" not in what)
+
+
 REMAINS = [
-    pytest.param(name, act, id="%s %s" % (name, what))
+    pytest.param(name, act, id=name + " " + what, marks=[] if in_the_sample(name, what) else pytest.mark.nightly)
     for name in ALL
     for what, act in [
         ("applied", apply(name)),
@@ -453,7 +475,7 @@ def folders(host):
     return sorted(os.path.relpath(folder, host.root) for folder, _folders, _names in os.walk(host.root))
 
 
-@pytest.mark.parametrize("kind", [lpar, guest, SapHost, AixHost])
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_was_used(kind, pair):
     assert pair(kind, lambda host, _own: None) == ALL
 
@@ -468,11 +490,9 @@ def test_every_drop_in_file_of_a_tuning_is_looked_for(tmp_path):
         host = kind(tmp_path / name)
         put(host, UNIT)
         os.makedirs(host.path("/etc/security/limits.d"))
-        params = ArgumentSpecValidator(entry_point.argument_spec(tunings.tuning_class(name))).validate(
-            {"state": "restored"}
-        )
-        tuning = tunings.tuning_class(name)(host, params.validated_parameters)
-        paths = {drop_in.path for drop_in in tuning.drop_ins}
+        tuning = tunings.tuning_class(name)
+        params = ArgumentSpecValidator(entry_point.argument_spec(tuning)).validate({"state": "restored"})
+        paths = {drop_in.path for drop_in in tuning(host, params.validated_parameters).drop_ins}
         assert paths - {"/etc/sysctl.d/91-zpower-sap-tuning-cpu-polarization.conf"} == set(STORED.get(name, []))
 
 
@@ -483,21 +503,7 @@ def empty(path):
     return act
 
 
-DOUBTS = {
-    "an empty folder of journals": empty(base),
-    "an empty folder of a checkpoint": empty(in_base("checkpoint-trial")),
-    "nothing but a lease": only_file(in_base("checkpoint-trial/lease.json"), "{}"),
-}
-
-
-@pytest.mark.parametrize("doubt", list(DOUBTS))
-@pytest.mark.parametrize("kind", [lpar, AixHost])
-def test_in_doubt_every_tuning_looks_itself(kind, doubt, pair):
-    assert pair(kind, DOUBTS[doubt]) == []
-
-
-@pytest.mark.parametrize("folder", [LINUX, "/etc/sysctl.d", "/etc/systemd/system", "/etc/security/limits.d"])
-def test_a_folder_that_cannot_be_read_is_a_doubt(folder, pair):
+def unreadable(folder):
     def act(host, _own):
         put(host, folder + "/something")
         host.listdir = lambda path: refuse(path) if path == folder else type(host).listdir(host, path)
@@ -505,7 +511,24 @@ def test_a_folder_that_cannot_be_read_is_a_doubt(folder, pair):
     def refuse(path):
         raise HostError("cannot list %s: Input/output error" % path)
 
-    assert pair(lpar, act) == []
+    return act
+
+
+DOUBTS = [
+    (kind, act)
+    for kind in (lpar, AixHost)
+    for act in (
+        empty(base),
+        empty(in_base("checkpoint-trial")),
+        only_file(in_base("checkpoint-trial/lease.json"), "{}"),
+    )
+]
+FOLDERS = [LINUX, "/etc/sysctl.d", "/etc/systemd/system", "/etc/security/limits.d"]
+
+
+@pytest.mark.parametrize("kind, act", DOUBTS + [(lpar, unreadable(folder)) for folder in FOLDERS])
+def test_in_doubt_every_tuning_looks_itself(kind, act, pair):
+    assert pair(kind, act) == []
 
 
 def test_files_of_others_are_no_doubt(pair):
@@ -545,19 +568,6 @@ def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
     assert one(tunings=wanted, _ansible_check_mode=True)["tunings"] == own(wanted, True)
 
 
-def test_an_unused_tuning_is_skipped_too_after_an_error(tmp_path, hosts, one):
-    hosts.append(lpar(tmp_path))
-    put(hosts[0], LINUX + "/rps.json", "{")
-    restored = {name: {"state": "restored"} for name in ("cpu_topology", "rps", "smc_sysctls")}
-    found = one(tunings=restored, stop_on_error=True)["tunings"]
-    assert [found[name].get("skipped", False) for name in restored] == [False, False, True]
-
-
-def test_an_unknown_tuning_is_not_unused(tmp_path, hosts, one):
-    hosts.append(lpar(tmp_path))
-    assert one(tunings={"rsp": {"state": "restored"}})["msg"] == "there is no tuning 'rsp'"
-
-
 def test_every_tuning_can_be_chosen():
     """Ansible packs what the module imports by name, so each tuning has a line there."""
     assert [tunings.tuning_class(name).name for name in ALL] == ALL
@@ -588,27 +598,25 @@ print(" ".join(sys.modules))
 """ % (tunings.__name__, _tunings.__name__ + ".", _tunings.__name__, Host.__module__)
 
 
+def started(program, *arguments):
+    """The lines that a process prints which has only the modules that it imports."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True).stdout.decode().splitlines()
+
+
 def imported(names, root):
     """The files of _tunings and _engine that a process has imported: for the way back, below root, or only by name."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
-    command = [sys.executable, "-c", IMPORTED, " ".join(names), str(root)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
-    modules = done.stdout.decode().splitlines()[-1].split()
+    modules = started(IMPORTED, " ".join(names), str(root))[-1].split()
     return {name.split(".")[-1] for name in modules if re.search(r"\._(tunings|engine)\.", name)}
 
 
-def test_only_the_chosen_tunings_are_imported():
+def test_only_the_chosen_tunings_are_imported(tmp_path):
     found = imported(["cpu_topology"], "")
     assert "cpu_topology" in found and not found & set(ALL) - {"cpu_topology"}
     assert not [name for name in found if name.startswith(("_rps", "_sap", "_aix", "_base", "_smc", "_unused"))]
-
-
-def test_tunings_without_files_are_not_imported_for_the_way_back(tmp_path):
-    expected = {"_about", "_own_files", "_unused", "places", "records", "tuning"}
-    assert imported(ALL, tmp_path) == expected
-
-
-def test_only_the_tunings_with_files_are_imported_for_the_way_back(tmp_path):
+    # for the way back those without files are not
+    assert imported(ALL, tmp_path) == {"_about", "_own_files", "_unused", "places", "records", "tuning"}
     Host(str(tmp_path)).write("/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf", "# by hand\n")
     found = imported(ALL, tmp_path)
     assert found & set(ALL) == {"cpu_polarization"} and {"run", "journal"} <= found
@@ -639,13 +647,10 @@ print(" ".join(sys.modules))
 def after_rps(root, mode):
     """(the result for rps, the files of the collection that were imported) of a process below root."""
     KernelHost(root).interface("hsi0", queues=2)
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
-    command = [sys.executable, "-c", VERIFY, json.dumps({"rps": {"interfaces": ["hsi0"]}}), str(root), mode]
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
-    lines = done.stdout.decode().split("\n")
+    lines = started(VERIFY, json.dumps({"rps": {"interfaces": ["hsi0"]}}), str(root), mode)
     result = json.loads(next(line for line in lines if line.startswith("{")))
     start = _engine.__name__.rpartition(".")[0] + "."
-    names = [name[len(start) :] for name in lines[-2].split() if name.startswith(start)]
+    names = [name[len(start) :] for name in lines[-1].split() if name.startswith(start)]
     return result["tunings"]["rps"], {name for name in names if "." in name}
 
 

@@ -1,13 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The face of the workloads: network as Ansible calls it, check mode, and what a wrong call hears."""
+"""The face measure_workload: network, fio, openssl and programs of the user's, check mode, and wrong calls."""
 
+import base64
 import json
+import os
+import shutil
+import sys
 
 import pytest
+from ansible.module_utils import basic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import measure_workload
-from measuring import QUICK, free_port, listens, server
+from measuring import QUICK, free_port, listens
 from modules import caller
 
 ROUND = dict(
@@ -28,18 +33,20 @@ def call(monkeypatch, capsys):
 def test_start_measure_stop(call):
     started = call(workload="network", side="server", address="127.0.0.1", lifetime=30)
     session = started["session"]
+    stop = dict(workload="network", side="server", state="stopped", session=session)
     try:
         assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-        measured = call(session=session, **ROUND)
-        assert measured["changed"] is False and session["token"] not in json.dumps(measured["records"])
-        names = [record["workload"]["name"] for record in measured["records"]]
-        assert names == ["pingpong-onlTrans-x2", "pingpong-strWrite-x2"]
-        assert all(record["runs"][0]["ok"] for record in measured["records"])
+        expected = ["pingpong-onlTrans-x2", "pingpong-strWrite-x2"]
+        # each round rotates the workloads
+        for number, names in ((1, expected), (2, expected[::-1])):
+            measured = call(session=session, round=number, **ROUND)
+            assert measured["changed"] is False and session["token"] not in json.dumps(measured["records"])
+            assert [record["workload"]["name"] for record in measured["records"]] == names
+            assert all(record["runs"][0]["ok"] for record in measured["records"])
     finally:
-        stopped = call(workload="network", side="server", state="stopped", session=session)
+        stopped = call(**stop)
     assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
-    again = call(workload="network", side="server", state="stopped", session=session)
-    assert again["changed"] is False
+    assert call(**stop)["changed"] is False
 
 
 def test_check_mode_predicts_and_does_nothing(call):
@@ -50,11 +57,120 @@ def test_check_mode_predicts_and_does_nothing(call):
     assert measured["records"] == [] and measured["msg"] == "check mode: nothing was measured"
 
 
-def test_the_round_rotates_the_workloads(call):
-    with server() as session:
-        records = call(session=session, round=2, **ROUND)["records"]
-    names = [record["workload"]["name"] for record in records]
-    assert names == ["pingpong-strWrite-x2", "pingpong-onlTrans-x2"]
+# fio and openssl: this host alone, without a server
+
+
+needs_fio = pytest.mark.skipif(not shutil.which("fio"), reason="no fio on this machine")
+
+
+@pytest.mark.gate
+@needs_fio
+def test_disks(call, tmp_path):
+    files = {"directory": str(tmp_path), "patterns": ["randread"], "modes": ["direct"], "size_mib": 1}
+    (record,) = call(workload="fio", fio=files, **QUICK)["records"]
+    assert record["workload"]["name"] == "fio-randread-direct" and record["peer"] == "local"
+    assert record["workload"]["metric"] == {"name": "iops", "unit": "requests/s", "better": "higher"}
+    assert record["runs"][0]["ok"] and record["runs"][0]["metrics"]["units"] > 0
+    assert os.listdir(str(tmp_path)) == []
+
+
+@pytest.mark.gate
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl on this machine")
+def test_cryptography_rotates_and_takes_all_defaults_but_what_is_named(call):
+    shapes = {"ciphers": ["aes-128-gcm"], "bytes": [256, 1024]}
+    records = call(workload="openssl", openssl=shapes, round=2, **QUICK)["records"]
+    assert [record["workload"]["name"] for record in records] == [
+        "openssl-aes-128-gcm-1024B",
+        "openssl-aes-128-gcm-256B",
+    ]
+    assert all(record["runs"][0]["ok"] for record in records)
+
+
+@pytest.mark.gate
+@needs_fio
+def test_check_mode_measures_nothing(call, tmp_path):
+    result = call(workload="fio", fio={"directory": str(tmp_path)}, _ansible_check_mode=True, **QUICK)
+    assert result["records"] == [] and not result["changed"] and os.listdir(str(tmp_path)) == []
+
+
+# programs of the user's
+
+
+SECRET = "correct 'horse' \"battery\" \\staple"
+# The kernel counts CPU time in ticks: a program of less may have used none.
+PRINTS = "import os, time\nwhile time.process_time() < 0.05: pass\n"
+PRINTS += "print('rows: 1200'); print(os.environ.get('PASSWORD', 'none')); print(os.environ['LC_ALL'])"
+PROGRAM = {"name": "rows", "argv": [sys.executable, "-c", PRINTS]}
+FIGURE = {"name": "rows_per_s", "unit": "rows/s", "better": "higher", "pattern": "^rows: (?P<value>\\d+)$"}
+
+
+def test_a_program_alone(call):
+    (record,) = call(workload="command", command=[dict(PROGRAM, figures=[FIGURE])], **QUICK)["records"]
+    about, (run,) = record["workload"], record["runs"]
+    assert (about["name"], about["tool"], about["set"], record["peer"]) == (
+        "command-rows",
+        "command",
+        "command",
+        "local",
+    )
+    assert about["metric"] == {"name": "rows_per_s", "unit": "rows/s", "better": "higher"}
+    assert run["ok"] and run["metrics"]["rows_per_s"] == 1200 and run["metrics"]["units"] == 1
+    assert run["metrics"]["elapsed_s"] == run["elapsed_s"] > 0
+    assert run["cpu"]["client"]["process_s"] > 0 and run["cpu"]["server"] is None
+    assert run["raw"].split() == ["rows:", "1200", "none", "C"]
+
+
+def test_values_of_the_environment_stay_out_of_the_result(call):
+    environment = {"PASSWORD": SECRET, "THREADS": "1"}
+    sent = base64.b64encode(json.dumps(environment).encode()).decode()
+    result = call(workload="command", command=[dict(PROGRAM, environment=sent)], **QUICK)
+    (record,) = result["records"]
+    assert record["workload"]["params"]["environment"] == "PASSWORD THREADS"
+    assert record["runs"][0]["raw"].splitlines()[1] == "<PASSWORD>"
+    # one secret, not its digits: figures are whole
+    assert record["runs"][0]["metrics"]["units"] == 1
+    text = json.dumps(result)
+    assert "staple" not in text and sent not in text
+
+
+def test_values_of_the_environment_stay_out_of_the_log_of_the_system(call, monkeypatch):
+    logged = []
+    monkeypatch.setattr(basic.AnsibleModule, "log", lambda self, text, **details: logged.append(str((text, details))))
+    sent = base64.b64encode(json.dumps({"PASSWORD": SECRET}).encode()).decode()
+    call(workload="command", command=[dict(PROGRAM, environment=sent)], **QUICK)
+    text = "".join(logged)
+    assert "Invoked with workload=command" in text and "rows" in text
+    assert sent not in text
+
+
+def test_a_server_samples_the_peer(call):
+    session = call(workload="command", side="server", address="127.0.0.1", lifetime=600)["session"]
+    try:
+        assert session["tool"] == "command"
+        arguments = dict(QUICK, workload="command", command=[PROGRAM], session=session)
+        (record,) = call(address="127.0.0.1", **arguments)["records"]
+        assert record["runs"][0]["ok"] and record["runs"][0]["cpu"]["server"]["user_s"] is not None
+        assert record["fingerprint"]["server"]["hostname"]
+        assert "address is not set" in call(**arguments)["msg"]
+    finally:
+        assert call(workload="command", side="server", state="stopped", session=session)["changed"]
+
+
+def test_a_run_that_fails_is_kept(call):
+    argv = [sys.executable, "-c", "import sys; print('out of memory'); sys.exit(3)"]
+    (record,) = call(workload="command", command=[{"name": "job", "argv": argv}], **QUICK)["records"]
+    (run,) = record["runs"]
+    assert not run["ok"] and run["metrics"] == {} and run["elapsed_s"] > 0
+    assert run["error"] == "%s ended with exit code 3: out of memory" % sys.executable
+
+
+def test_check_mode_runs_nothing(call, tmp_path):
+    argv = [sys.executable, "-c", "open(%r, 'w')" % str(tmp_path / "trace")]
+    result = call(workload="command", command=[{"name": "job", "argv": argv}], _ansible_check_mode=True, **QUICK)
+    assert result["records"] == [] and not result["changed"] and not list(tmp_path.iterdir())
+
+
+# wrong calls
 
 
 @pytest.mark.parametrize(
@@ -67,12 +183,29 @@ def test_the_round_rotates_the_workloads(call):
         (dict(ROUND, session=SESSION, network={"tool": "niping"}), "value of tool must be one of: pingpong, netperf"),
         (dict(ROUND, session=SESSION, run_seconds=601), "run_seconds is 601.0; it has to be from"),
         (dict(workload="network", side="server", state="stopped"), "session"),
-        (dict(workload="network", side="server", path="/no/such/program", network={"tool": "netperf"}),
-         "/no/such/program is no executable file: set path to netserver, or leave it out"),
+        (
+            dict(workload="network", side="server", path="/no/such/program", network={"tool": "netperf"}),
+            "/no/such/program is no executable file: set path to netserver, or leave it out",
+        ),
+        (dict(workload="disk"), "value of workload must be one of: network, fio, openssl, command"),
+        (dict(workload="fio"), "fio"),
+        (dict(workload="fio", fio={}), "directory"),
+        (dict(workload="fio", fio={"directory": "/nowhere", "jobs": [99]}), "fio.jobs has 99"),
+        (dict(workload="fio", fio={"directory": "/tmp", "modes": ["fast"]}), "fast"),
+        (dict(workload="openssl", openssl={"ciphers": ["rot13"]}), "rot13"),
+        (dict(workload="openssl", path="/nowhere/openssl"), "/nowhere/openssl is no executable file"),
         (dict(workload="openssl", side="server"), "workload openssl has no server: take side client"),
-        (dict(workload="disk", side="client"), "value of workload must be one of: network, fio, openssl, command"),
+        (dict(workload="command", command=[]), "command has nothing; name at least one program"),
+        (dict(workload="command"), "command has nothing"),
+        (dict(command=[{"argv": ["true"]}]), "name"),
+        (dict(command=[{"name": "x", "argv": []}]), "command x: argv is empty"),
+        (dict(command=[{"name": "x", "argv": ["no-such-program"]}]), "command x: no-such-program was not found in "),
+        (dict(command=[{"name": "x", "argv": ["/no/such"]}]), "command x: /no/such is no executable file"),
+        (dict(command=[{"name": "x", "argv": ["true"], "user": "no-such-user"}]), "command x: "),
+        (dict(command=[dict(PROGRAM, figures=[dict(FIGURE, better="more")])]), "more"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_call_hears_why(call, arguments, words):
-    result = call(**{name: value for name, value in arguments.items() if value is not None})
+    given = dict(QUICK, workload="command") if "command" in arguments else dict(QUICK)
+    result = call(**{name: value for name, value in dict(given, **arguments).items() if value is not None})
     assert result["failed"] and words in result["msg"]

@@ -60,32 +60,26 @@ def test_devices_of_any_listing_are_found(table):
     assert [one.text for one in found] == [row[2] for row in rows]
 
 
-def test_an_absent_device_is_an_empty_answer():
+@pytest.mark.parametrize("out", ["", "smcr01 Available  SMC-R\n"])
+def test_an_absent_device_is_an_empty_answer(out):
+    # one that only begins so is another one
     assert devices.parse_devices("") == []
-    assert devices.Devices(Said()).device("smcr0") is None
-
-
-def test_a_device_that_only_begins_so_is_another_one():
-    assert devices.Devices(Said(out="smcr01 Available  SMC-R\n")).device("smcr0") is None
+    assert devices.Devices(Said(out=out)).device("smcr0") is None
 
 
 @pytest.mark.parametrize(
     "out, value, allowed",
     [
-        ("1...256 (+1)\n", "64", True),
         ("1...256 (+1)\n", "256", True),
         ("1...256 (+1)\n", "257", False),
         ("1...256 (+1)\n", "0", False),
         ("1...256 (+1)\n", "64k", False),
         ("1...256 (+1)\n", "", False),
-        ("0...100 (+10)\n", "30", True),
-        ("0...100 (+10)\n", "35", False),
         ("-5...5\n", "-3", True),
         ("0...1 (+1)\n64...128 (+64)\n", "128", True),
         ("yes\nno\n", "no", True),
         ("yes\nno\n", "1", False),
         ("any\n1...65535 (+1)\n", "any", True),
-        ("any\n1...65535 (+1)\n", "3200", True),
         ("any\n1...65535 (+1)\n", "70000", False),
         # not understood, or one example: chdev has to say
         ("any\n", "any", True),
@@ -137,14 +131,11 @@ def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
 def test_values_that_split_would_get_wrong(host, value):
     host.devices["dev0"] = Device({"a": value})
     host.devices["dev0"].in_force["a"] = "other"
-    assert devices.Devices(host).stored("dev0", "a") == value
-    assert devices.Devices(host).in_force("dev0", "a") == "other"
+    lsattr = devices.Devices(host)
+    assert (lsattr.stored("dev0", "a"), lsattr.in_force("dev0", "a")) == (value, "other")
     assert host.calls == [["lsattr", "-%sl" % which, "dev0", "-a", "a", "-F", "value"] for which in "EP"]
-
-
-def test_what_is_in_force_may_stay_unknown(host):
     host.knows_p = False
-    assert devices.Devices(host).in_force("smcr0", "enabled") is None
+    assert lsattr.in_force("dev0", "a") is None
 
 
 def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
@@ -155,17 +146,10 @@ def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
         'lsattr fails for con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attribute does not exist in the '
         "predefined device configuration database."
     )
-
-
-def test_the_exit_code_counts_where_the_message_is_another():
-    with pytest.raises(devices.UnknownAttributeError):
-        devices.Devices(Said(255, err="lsattr: no such attribute\n")).stored("smcr0", "x")
-
-
-def test_the_number_of_the_message_counts_where_the_exit_code_is_another():
-    host = Said(1, err='lsattr: 0514-528 The "x" attribute does not exist.\n')
-    with pytest.raises(devices.UnknownAttributeError):
-        devices.Devices(host).stored("smcr0", "x")
+    # the exit code or the number of the message is enough
+    for said in (Said(255, err="lsattr: no such attribute\n"), Said(1, err='lsattr: 0514-528 The "x" attribute\n')):
+        with pytest.raises(devices.UnknownAttributeError):
+            devices.Devices(said).stored("smcr0", "x")
 
 
 @pytest.mark.parametrize(
@@ -198,26 +182,19 @@ def test_legal_values_are_none_where_lsattr_does_not_answer(host):
     assert devices.Devices(Said(1, "not a value\n")).legal("smcr0", "enabled") == []
 
 
-def test_one_chdev_for_all_attributes(host):
-    devices.Devices(host).change("smcr0", {"max_memory": "256", "enabled": "1"})
-    devices.Devices(host).change("smcr0", {"enabled": "0"}, database_only=True)
+def test_one_chdev_for_all_attributes_and_one_argument_for_each_value(host):
+    chdev = devices.Devices(host)
+    chdev.change("smcr0", {"max_memory": "256", "enabled": "1"})
+    chdev.change("smcr0", {"enabled": "0"}, database_only=True)
+    chdev.change("smcr0", {"port_range": "; rm -rf '$(reboot)' -P \"`x`"})
     assert host.calls == [
         ["chdev", "-l", "smcr0", "-a", "enabled=1", "-a", "max_memory=256"],
         ["chdev", "-l", "smcr0", "-P", "-a", "enabled=0"],
+        ["chdev", "-l", "smcr0", "-a", "port_range=; rm -rf '$(reboot)' -P \"`x`"],
     ]
-
-
-@pytest.mark.parametrize("value", ["; rm -rf /", "$(reboot)", "a b", "'", '"', "", "-P", "`x`", "a=b"])
-def test_a_hostile_value_reaches_chdev_as_one_argument(host, value):
-    devices.Devices(host).change("smcr0", {"port_range": value})
-    assert host.calls == [["chdev", "-l", "smcr0", "-a", "port_range=" + value]]
-    assert host.devices["smcr0"].stored["port_range"] == value
-
-
-def test_a_value_that_hides_another_attribute_never_reaches_chdev(host):
     with pytest.raises(HostError, match="'enabled=' for another attribute"):
-        devices.Devices(host).change("smcr0", {"max_memory": "512 enabled=0"})
-    assert host.calls == []
+        chdev.change("smcr0", {"max_memory": "512 enabled=0"})
+    assert len(host.calls) == 3
 
 
 def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
@@ -229,39 +206,35 @@ def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
     )
 
 
-@pytest.mark.parametrize("rc", [1, 255])
 @pytest.mark.parametrize(
-    "err, words",
+    "rc, err, words",
     [
-        (
-            "Method error (/usr/lib/methods/chgx):\n        0514-018\n\tNot valid:\n     a=b\n",
-            "chgx): 0514-018 Not valid: a=b",
-        ),
-        ("chdev: 0514-546 Invalid parameter - x.\n", ": chdev: 0514-546 Invalid parameter - x."),
-        ("", "exit code %d without a message"),
+        (1, "Method error (/x/chgx):\n     0514-018\n\tNot valid:\n   a=b\n", "chgx): 0514-018 Not valid: a=b"),
+        (255, "chdev: 0514-546 Invalid parameter - x.\n", ": chdev: 0514-546 Invalid parameter - x."),
+        (255, "", "exit code 255 without a message"),
     ],
 )
 def test_other_errors_of_chdev_are_shown_whole(rc, err, words):
     with pytest.raises(HostError) as error:
         devices.Devices(Said(rc, err=err)).change("smcr0", {"a": "b"})
     assert not isinstance(error.value, devices.DeviceBusyError)
-    assert str(error.value).endswith(words % rc if "%" in words else words)
+    assert str(error.value).endswith(words)
 
 
 def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
-    lsattr = devices.Devices(host)
-    devices.Devices(host).devices()
-    devices.Devices(host).device("smcr0")
-    for ask in (lsattr.stored, lsattr.in_force, lsattr.legal):
+    aix = devices.Devices(host)
+    aix.devices()
+    aix.device("smcr0")
+    for ask in (aix.stored, aix.in_force, aix.legal):
         ask("smcr0", "enabled")
-    lsattr.attributes("smcr0")
-    devices.Devices(host).change("smcr0", {"enabled": "1"})
+    aix.attributes("smcr0")
+    aix.change("smcr0", {"enabled": "1"})
     system.level(host)
     # those of Host.run() itself are for quick programs
     assert len(host.limits) == 8 and all(30 < limit <= 900 for limit in host.limits)
     host.answers["chdev", "-l"] = HostError("chdev did not answer within 900 s", errno.ETIMEDOUT)
     with pytest.raises(HostError, match="within 900 s"):
-        devices.Devices(host).change("smcr0", {"enabled": "1"})
+        aix.change("smcr0", {"enabled": "1"})
 
 
 # the level of AIX
@@ -271,8 +244,7 @@ def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
     "out, level",
     [
         ("7200-02-01-1731\n", ("7200-02-01-1731", 7200, 2)),
-        ("7100-03\n", ("7100-03", 7100, 3)),
-        ("\n7300-00-00-2148  \n", ("7300-00-00-2148", 7300, 0)),
+        ("\n7100-03  \n", ("7100-03", 7100, 3)),
         ("7.2.0.0\n", None),
         ("", None),
     ],

@@ -41,14 +41,17 @@ def records(folder, data, **given):
     return {record["subject"]: record for record in result["tuning"]}
 
 
-def dbginfo(without=()):
-    return captures.dbginfo({path: FILES[path] for path in FILES if path not in without}, values=VALUES)
+PROC_SYS = {"/proc/sys/" + name.replace(".", "/"): value + "\n" for name, value in VALUES.items()}
+
+
+def dbginfo(without=(), **changed):
+    files = {path: FILES[path] for path in FILES if path not in without}
+    return captures.dbginfo(dict(files, **changed), values=VALUES)
 
 
 def sos():
     files = {path: FILES[path] for path in FILES if path not in ("/proc/meminfo", "/proc/mounts", HUGE)}
-    files.update({"/proc/sys/" + name.replace(".", "/"): VALUES[name] + "\n" for name in VALUES})
-    return captures.sos(files)
+    return captures.sos(dict(files, **PROC_SYS))
 
 
 def supportconfig():
@@ -64,6 +67,11 @@ def test_observed_values_of_a_capture_are_judged(tmp_path, data):
     observed = found["kernel.pid_max"]
     assert observed["verdict"] == "observed"
     assert observed["reason"].startswith("only observed: kernel.pid_max is 32768, SAP asks for at least 4194304")
+    # a right value that another file may store is no drift
+    found = records(tmp_path, data(), state="present")
+    assert found[MAPS]["verdict"] == "unknown"
+    assert "what others store is not known" in found[MAPS]["reason"]
+    assert found["kernel.pid_max"]["verdict"] == "drifted"
 
 
 @pytest.mark.parametrize("state", ["observe", "present"])
@@ -83,14 +91,6 @@ def test_memory_that_a_capture_lacks_is_unknown(tmp_path, data, state):
     assert {found[subject]["verdict"] for subject in (SHM, "vm.dirty", "transparent_hugepage")} == {"unknown"}
 
 
-@pytest.mark.parametrize("data", [dbginfo, sos, supportconfig])
-def test_a_right_value_that_another_file_may_store_is_no_drift(tmp_path, data):
-    found = records(tmp_path, data(), state="present")
-    assert found[MAPS]["verdict"] == "unknown"
-    assert "what others store is not known" in found[MAPS]["reason"]
-    assert found["kernel.pid_max"]["verdict"] == "drifted"
-
-
 @pytest.mark.parametrize("state", ["observe", "present"])
 def test_an_fstab_that_a_capture_lacks_is_unknown(tmp_path, state):
     record = records(tmp_path, dbginfo(), state=state)[SHM]
@@ -99,26 +99,25 @@ def test_an_fstab_that_a_capture_lacks_is_unknown(tmp_path, state):
     assert record["before"]["running"] == {SHM: "13000000k"}
 
 
-def test_what_is_only_observed_is_said_beside_what_is_unknown(tmp_path):
-    data = captures.dbginfo(dict(FILES, **{"/proc/mounts": "tmpfs /dev/shm tmpfs rw 0 0\n"}), values=VALUES)
+MOUNTS = "/proc/mounts"
+
+
+@pytest.mark.parametrize(
+    "build, changed, words",
+    [
+        # what is only observed is said beside what is unknown
+        (dbginfo, {MOUNTS: "tmpfs /dev/shm tmpfs rw 0 0\n"}, "only observed: /dev/shm is 8.0 GiB"),
+        (None, {"/proc/meminfo": None}, "/proc/meminfo"),
+        # a link that was copied without its file
+        (None, {MOUNTS: {"link": "self/mounts"}}, "the tree has no /proc/mounts, which every Linux has"),
+    ],
+)
+def test_what_a_capture_does_not_hold_of_the_tmpfs_is_unknown(tmp_path, build, changed, words):
+    plain = dict(FILES, **dict(PROC_SYS, **{"/etc/fstab": "\n", "/sys/kernel/x": "1"}))
+    plain.update(changed)
+    data = build(**changed) if build else captures.plain({path: text for path, text in plain.items() if text})
     record = records(tmp_path, data)[SHM]
-    assert record["verdict"] == "unknown" and "only observed: /dev/shm is 8.0 GiB" in record["reason"]
-
-
-def test_a_tmpfs_of_a_capture_without_the_memory_is_unknown(tmp_path):
-    entries = dict(FILES, **{"/etc/fstab": "\n", "/sys/kernel/x": "1"})
-    del entries["/proc/meminfo"]
-    entries.update({"/proc/sys/" + name.replace(".", "/"): VALUES[name] + "\n" for name in VALUES})
-    record = records(tmp_path, captures.plain(entries))[SHM]
-    assert record["verdict"] == "unknown" and "/proc/meminfo" in record["reason"]
-
-
-def test_mounts_whose_link_was_copied_without_its_file_are_unknown(tmp_path):
-    entries = dict(FILES, **{"/proc/mounts": {"link": "self/mounts"}, "/etc/fstab": "\n", "/sys/kernel/x": "1"})
-    entries.update({"/proc/sys/" + name.replace(".", "/"): VALUES[name] + "\n" for name in VALUES})
-    record = records(tmp_path, captures.plain(entries))[SHM]
-    assert record["verdict"] == "unknown"
-    assert "the tree has no /proc/mounts, which every Linux has: it was not copied" in record["reason"]
+    assert record["verdict"] == "unknown" and words in record["reason"]
 
 
 def test_without_the_release_only_its_values_are_unknown(tmp_path):

@@ -17,8 +17,12 @@ DROP_IN = "/etc/systemd/system/%s.d/zz-zpower-sap-tuning-system-base.conf" % UNI
 RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-system-base.rules"
 JOURNAL = "/var/lib/zpower_sap_tuning/system_base.json"
 GENERATED = "[Service]\nLimitNOFILE=1048576\nTasksMax=infinity"
-SOURCE = "(SAP Note 1771258 v8, quoted by saptune 3.2 (2026-03))"
-ASKED = "SAP asks for at least 1048576, soft and hard %s" % SOURCE
+
+
+SDA = "/sys/block/sda/queue/scheduler"
+REQUESTED = ["nofile", "uuidd.socket", "io_scheduler"]
+
+
 RULE = 'SUBSYSTEM=="block", ACTION=="add|change", KERNEL=="sd*", TEST=="queue/scheduler", ATTR{queue/scheduler}="%s"\n'
 
 run = runner(SystemBase)
@@ -38,8 +42,8 @@ def record(host, item, check=False, **changes):
     return only(result)
 
 
-def there_and_back(host, item):
-    """Set an item and take it back; between the two, yields the result of setting it."""
+def there_and_back(host, item, look=lambda: None):
+    """Set an item and take it back; (the record of setting it, what look() found between the two)."""
     before, folders = everything(host), folders_of(host)
     predicted = run(host, True, items=[item])
     assert predicted["changed"] and everything(host) == before
@@ -47,10 +51,11 @@ def there_and_back(host, item):
     assert result["diff"] == predicted["diff"] and only(result)["verdict"] == "changed", result
     again = run(host, items=[item])
     assert not again["changed"] and only(again)["verdict"] == "compliant"
-    yield only(result)
+    seen = look()
     restored = run(host, state="restored", items=[])
     assert not restored["failed"] and only(restored)["verdict"] == "changed"
     assert everything(host) == before and folders_of(host) == folders and host.read(JOURNAL) is None
+    return only(result), seen
 
 
 def folders_of(host):
@@ -67,18 +72,12 @@ def wins(found):
 def test_open_files_are_set_for_logins_and_units_and_taken_back(host):
     host.instance("PRD", "[Service]\nUser=prdadm")
     host.instance("QAS")
-    (found,) = there_and_back_once(host, "nofile", lambda: (host.read(LOGIN), host.read(DROP_IN)))
-    result, (login, drop_in) = found
+    found, (login, drop_in) = there_and_back(host, "nofile", lambda: (host.read(LOGIN), host.read(DROP_IN)))
     assert login.endswith("begin nofile\n@sapsys - nofile 1048576\n# zpower.sap_tuning end nofile\n")
     assert drop_in.endswith("begin nofile\n[Service]\nLimitNOFILE=1048576\n# zpower.sap_tuning end nofile\n")
-    assert result["restart"] == "instance" and result["wanted"]["nofile"] == "at least 1048576, soft and hard"
-    assert result["after"]["next_boot"] == {"nofile": "1048576", UNIT: "1048576"}
-    reloads = [one for one in host.log if one == ("systemctl", "daemon-reload")]
-    assert len(reloads) == 2
-
-
-def there_and_back_once(host, item, look=lambda: None):
-    return [(result, look()) for result in there_and_back(host, item)]
+    assert found["restart"] == "instance" and found["wanted"]["nofile"] == "at least 1048576, soft and hard"
+    assert found["after"]["next_boot"] == {"nofile": "1048576", UNIT: "1048576"}
+    assert host.log.count(("systemctl", "daemon-reload")) == 2
 
 
 def test_a_generated_unit_and_limits_of_others_are_enough(host):
@@ -87,22 +86,26 @@ def test_a_generated_unit_and_limits_of_others_are_enough(host):
     before = everything(host)
     found = record(host, "nofile")
     assert found["verdict"] == "compliant" and everything(host) == before
-    assert wins(found) == [
-        ("limits", "99-sap.conf", "1048576", "no"),
-        ("limits", "99-sap.conf", "1048576", "no"),
-        ("unit", UNIT, "1048576", "no"),
-    ]
+    limit = ("limits", "99-sap.conf", "1048576", "no")
+    assert wins(found) == [limit, limit, ("unit", UNIT, "1048576", "no")]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["saptune-@sapsys-nofile-hard.conf", "sapconf-nofile.conf", "99-sap.conf"],
-)
+@pytest.mark.parametrize("name", ["saptune-@sapsys-nofile-hard.conf", "sapconf-nofile.conf", "99-sap.conf"])
 def test_files_of_other_tools_are_read_before_ours(host, name):
     host.fill("/etc/security/limits.d/" + name, "@sapsys hard nofile 32800")
-    ((found, _look),) = there_and_back_once(host, "nofile")
+    found, _look = there_and_back(host, "nofile")
     assert wins(found) == [("limits", name, "32800", "no")]
-    assert found["verdict"] == "changed" and found["after"]["next_boot"] == {"nofile": "1048576"}
+    assert found["after"]["next_boot"] == {"nofile": "1048576"}
+
+
+def test_a_wildcard_never_wins_over_the_group(host):
+    host.fill("/etc/security/limits.d/zzz.conf", "* - nofile 1024")
+    found = record(host, "nofile")
+    assert found["verdict"] == "changed" and wins(found) == [("limits", "zzz.conf", "1024", "no")]
+    record(host, "nofile", state="restored")
+    # words for no limit count in any case
+    host.fill("/etc/security/limits.d/99-sap.conf", "@sapsys - nofile Unlimited")
+    assert record(host, "nofile", True)["verdict"] == "compliant"
 
 
 def test_of_two_files_of_other_tools_the_later_one_counts(host):
@@ -113,7 +116,7 @@ def test_of_two_files_of_other_tools_the_later_one_counts(host):
     host.fill("/etc/security/limits.d/saptune-@sapsys-nofile-soft.conf", "@sapsys soft nofile 65536")
     found = record(host, "nofile", state="observe")
     assert found["verdict"] == "observed" and not host.exists(LOGIN)
-    assert found["reason"] == "only observed: the soft limit of <sid>adm is 65536, %s" % ASKED
+    assert "the soft limit of <sid>adm is 65536, SAP asks for at least 1048576, soft and hard (SAP" in found["reason"]
 
 
 @pytest.mark.parametrize(
@@ -134,31 +137,19 @@ def test_what_wins_over_our_file_is_drift(host, name, line, value):
     assert found["after"]["next_boot"] == {"nofile": value}
 
 
-def test_words_for_no_limit_count_in_any_case(host):
-    host.fill("/etc/security/limits.d/99-sap.conf", "@sapsys - nofile Unlimited")
-    assert record(host, "nofile", True)["verdict"] == "compliant"
-
-
-def test_a_wildcard_never_wins_over_the_group(host):
-    host.fill("/etc/security/limits.d/zzz.conf", "* - nofile 1024")
-    found = record(host, "nofile")
-    assert found["verdict"] == "changed" and wins(found) == [("limits", "zzz.conf", "1024", "no")]
-
-
 @pytest.mark.parametrize(
-    "files, verdict, at_boot",
+    "name, limit, verdict, at_boot",
     [
-        ({UNIT + ".d/10.conf": "[Service]\nLimitNOFILE=4096:1048576"}, "changed", "1048576"),
-        ({UNIT + ".d/10.conf": "[Service]\nLimitNOFILE="}, "changed", "1048576"),
-        ({UNIT + ".d/10.conf": "[Service]\nLimitNOFILE=infinity"}, "compliant", "infinity"),
-        ({UNIT + ".d/zzz.conf": "[Service]\nLimitNOFILE=4096"}, "drifted", "4096"),
+        ("10.conf", "4096:1048576", "changed", "1048576"),
+        ("10.conf", "", "changed", "1048576"),
+        ("10.conf", "infinity", "compliant", "infinity"),
+        ("zzz.conf", "4096", "drifted", "4096"),
     ],
 )
-def test_the_last_drop_in_of_a_unit_counts(host, files, verdict, at_boot):
+def test_the_last_drop_in_of_a_unit_counts(host, name, limit, verdict, at_boot):
     host.instance("PRD", GENERATED)
     host.fill("/etc/security/limits.d/99-sap.conf", "@sapsys - nofile unlimited")
-    for name, text in files.items():
-        host.fill("/etc/systemd/system/" + name, text)
+    host.fill("/etc/systemd/system/%s.d/%s" % (UNIT, name), "[Service]\nLimitNOFILE=" + limit)
     found = record(host, "nofile")
     assert found["verdict"] == verdict and host.exists(DROP_IN) == (verdict != "compliant")
     if verdict != "compliant":
@@ -188,10 +179,8 @@ def test_files_without_a_journal_are_found_and_removed(host):
     record(host, "nofile")
     os.remove(host.path(JOURNAL))
     left = next(one for one in _leftovers.records(host, "Linux") if one["subject"] == "files")
-    assert left["reason"] == (
-        "%s, %s: ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags system_base removes it, although no "
-        "journal knows the values before" % (LOGIN, DROP_IN)
-    )
+    assert left["reason"].startswith("%s, %s: ansible-playbook zpower.sap_tuning.rollback" % (LOGIN, DROP_IN))
+    assert left["reason"].endswith("although no journal knows the values before")
     assert "its journal does not know it" in record(host, "nofile", True)["reason"]
     found = record(host, "nofile", state="restored")
     assert found["verdict"] == "changed" and not host.exists(LOGIN) and not host.exists(DROP_IN)
@@ -203,13 +192,11 @@ def test_a_refused_reload_leaves_no_drop_in(host):
     result = run(host, items=["nofile"])
     assert result["failed"] and "Transport endpoint" in only(result)["reason"]
     assert not host.exists(DROP_IN) and not host.exists(LOGIN)
-
-
-def test_a_limit_above_that_of_the_kernel_is_not_written(host):
+    # nor is a limit written above that of the kernel
     host.fill("/proc/sys/fs/nr_open", "524288")
     found = record(host, "nofile")
     assert (found["verdict"], host.exists(LOGIN)) == ("unsupported", False)
-    assert found["reason"] == "fs.nr_open is 524288: pam_limits would refuse logins with a higher limit"
+    assert found["reason"].startswith("fs.nr_open is 524288: pam_limits would refuse logins")
 
 
 # uuidd.socket
@@ -225,107 +212,92 @@ def test_a_limit_above_that_of_the_kernel_is_not_written(host):
 )
 def test_the_socket_is_enabled_and_started_and_its_state_comes_back(host, states, commands, back):
     host.socket = list(states)
-    ((found, _look),) = there_and_back_once(host, "uuidd.socket")
+    found, _look = there_and_back(host, "uuidd.socket")
     assert host.log == [("systemctl", one, "uuidd.socket") for one in commands + back] and host.socket == states
     assert found["after"]["running"] == {"uuidd.socket": "active"}
     assert found["after"]["stored"] == found["after"]["next_boot"] == {"uuidd.socket": "enabled"}
 
 
-def test_the_socket_is_only_observed_by_default(host):
+@pytest.fixture
+def stopped(host):
+    """The host with a socket that is neither enabled nor started."""
     host.socket = ["disabled", "inactive"]
-    found = record(host, "uuidd.socket", state="observe")
-    assert found["verdict"] == "observed" and host.log == []
-    assert found["reason"] == (
-        "only observed: uuidd.socket is disabled; uuidd.socket is inactive, SAP asks for active (SAP Note 2578899 v55, "
-        "quoted by saptune 3.2 (2026-03))"
-    )
+    return host
 
 
-def test_a_socket_that_someone_else_has_stopped_is_left_alone(host):
-    host.socket = ["disabled", "inactive"]
-    record(host, "uuidd.socket")
-    host.socket = ["disabled", "inactive"]
-    assert not run(host, state="restored", items=[])["changed"]
-    assert host.socket == ["disabled", "inactive"] and host.read(JOURNAL) is None
+def test_the_socket_is_only_observed_by_default(stopped):
+    found = record(stopped, "uuidd.socket", state="observe")
+    assert found["verdict"] == "observed" and stopped.log == []
+    assert "uuidd.socket is disabled; uuidd.socket is inactive, SAP asks for active (SAP Note 257" in found["reason"]
+
+
+def test_a_socket_that_someone_else_has_stopped_or_masked_is_left_alone(stopped):
+    record(stopped, "uuidd.socket")
+    stopped.socket = ["masked", "inactive"]
+    found = only(run(stopped, state="restored", items=[]))
+    assert found["verdict"] == "drifted" and stopped.read(JOURNAL) is not None
+    assert "is left alone: it is masked, this collection set enabled, before that it was disabled" in found["reason"]
+    stopped.socket = ["enabled", "inactive"]
+    assert run(stopped, state="restored", items=[])["changed"] and stopped.socket == ["disabled", "inactive"]
+    record(stopped, "uuidd.socket")
+    stopped.socket = ["disabled", "inactive"]
+    assert not run(stopped, state="restored", items=[])["changed"]
+    assert stopped.socket == ["disabled", "inactive"] and stopped.read(JOURNAL) is None
 
 
 @pytest.mark.parametrize(
-    "states, reason",
-    [
-        (None, "uuidd.socket is not-found: only enabled and disabled can be taken back"),
-        (["masked", "inactive"], "uuidd.socket is masked: only enabled and disabled can be taken back"),
-        (["static", "active"], "uuidd.socket is static: only enabled and disabled can be taken back"),
-        (["", "active"], "uuidd.socket is loaded: only enabled and disabled can be taken back"),
-    ],
+    "states, word",
+    [(None, "not-found"), (["masked", "inactive"], "masked"), (["static", "active"], "static"), (["", "x"], "loaded")],
 )
-def test_a_socket_whose_state_could_not_come_back_is_refused(host, states, reason):
+def test_a_socket_whose_state_could_not_come_back_is_refused(host, states, word):
     host.socket = states
     found = record(host, "uuidd.socket")
-    assert (found["verdict"], found["reason"], host.log) == ("unsupported", reason, [])
+    assert (found["verdict"], host.log) == ("unsupported", [])
+    assert found["reason"] == "uuidd.socket is %s: only enabled and disabled can be taken back" % word
 
 
-def test_a_socket_that_someone_else_has_masked_is_left_alone_and_named(host):
-    host.socket = ["disabled", "inactive"]
-    record(host, "uuidd.socket")
-    host.socket = ["masked", "inactive"]
-    found = only(run(host, state="restored", items=[]))
-    assert found["verdict"] == "drifted" and host.read(JOURNAL) is not None
-    assert found["reason"] == (
-        "uuidd.socket was changed by someone else and is left alone: it is masked, this collection set enabled, before "
-        "that it was disabled (force: true takes it back all the same)"
-    )
-    host.socket = ["enabled", "inactive"]
-    assert run(host, state="restored", items=[])["changed"] and host.socket == ["disabled", "inactive"]
+def test_a_socket_that_is_gone_is_forgotten_and_without_systemd_there_is_none(stopped, monkeypatch):
+    record(stopped, "uuidd.socket")
+    stopped.socket = None
+    assert not run(stopped, state="restored", items=[])["failed"] and stopped.read(JOURNAL) is None
 
-
-def test_a_socket_that_is_gone_is_forgotten(host):
-    host.socket = ["disabled", "inactive"]
-    record(host, "uuidd.socket")
-    host.socket = None
-    assert not run(host, state="restored", items=[])["failed"] and host.read(JOURNAL) is None
-
-
-@pytest.mark.parametrize("printed", ["", "Running in chroot, ignoring command 'show'\n"])
-def test_an_answer_of_systemctl_without_the_socket_forgets_nothing(host, monkeypatch, printed):
-    host.socket = ["disabled", "inactive"]
-    record(host, "uuidd.socket")
-    with monkeypatch.context() as patch:
-        patch.setattr(host, "_systemctl", lambda *_words: Result(0, printed, ""))
-        sentence = "systemctl does not tell the state of uuidd.socket"
-        assert record(host, "uuidd.socket", True)["reason"] == sentence
-        result = run(host, state="restored", items=[])
-        assert result["failed"] and sentence in result["msg"]
-    assert run(host, state="restored", items=[])["changed"] and host.socket == ["disabled", "inactive"]
-
-
-def test_without_systemd_there_is_no_socket(host, monkeypatch):
     def refuse(*_words, **_more):
         raise HostError("cannot run systemctl: No such file or directory")
 
-    monkeypatch.setattr(host, "run", refuse)
-    found = record(host, "uuidd.socket")
+    monkeypatch.setattr(stopped, "run", refuse)
+    found = record(stopped, "uuidd.socket")
     assert found["verdict"] == "unsupported" and "cannot run systemctl" in found["reason"]
 
 
-def test_a_refused_start_disables_the_socket_again(host, monkeypatch):
-    host.socket = ["disabled", "inactive"]
-    work = host._systemctl
+@pytest.mark.parametrize("printed", ["", "Running in chroot, ignoring command 'show'\n"])
+def test_an_answer_of_systemctl_without_the_socket_forgets_nothing(stopped, monkeypatch, printed):
+    record(stopped, "uuidd.socket")
+    with monkeypatch.context() as patch:
+        patch.setattr(stopped, "_systemctl", lambda *_words: Result(0, printed, ""))
+        sentence = "systemctl does not tell the state of uuidd.socket"
+        assert record(stopped, "uuidd.socket", True)["reason"] == sentence
+        result = run(stopped, state="restored", items=[])
+        assert result["failed"] and sentence in result["msg"]
+    assert run(stopped, state="restored", items=[])["changed"] and stopped.socket == ["disabled", "inactive"]
+
+
+def test_a_refused_start_disables_the_socket_again(stopped, monkeypatch):
+    work = stopped._systemctl
 
     def refuse(command, *arguments):
-        host.refuses = "Job failed" if command == "start" else None
+        stopped.refuses = "Job failed" if command == "start" else None
         return work(command, *arguments)
 
-    monkeypatch.setattr(host, "_systemctl", refuse)
-    result = run(host, items=["uuidd.socket"])
+    monkeypatch.setattr(stopped, "_systemctl", refuse)
+    result = run(stopped, items=["uuidd.socket"])
     assert result["failed"] and "systemctl start uuidd.socket: Job failed" in only(result)["reason"]
-    assert host.socket == ["disabled", "inactive"]
+    assert stopped.socket == ["disabled", "inactive"]
 
 
 def test_who_else_starts_or_stops_the_socket_is_named(host):
     host.socket = ["enabled", "active"]
-    host.fill(
-        "/usr/lib/systemd/system/sapconf.service", "[Unit]\nRequires=uuidd.socket\n[Service]\nExecStart=/bin/true"
-    )
+    unit = "[Unit]\nRequires=uuidd.socket\n[Service]\nExecStart=/bin/true"
+    host.fill("/usr/lib/systemd/system/sapconf.service", unit)
     host.enable("sapconf")
     found = record(host, "uuidd.socket")
     assert found["verdict"] == "compliant" and wins(found) == [("unit", "sapconf.service", "active", "yes")]
@@ -343,49 +315,47 @@ def test_the_scheduler_of_scsi_disks_is_set_kept_and_taken_back(host):
     host.disk("sdb", "[none] mq-deadline kyber")
     host.disk("sr0", "none [mq-deadline]", kind="5")
     host.fill("/sys/block/dasda/queue/scheduler", "none [mq-deadline] kyber")
-    ((found, rule),) = there_and_back_once(host, "io_scheduler", lambda: host.read(RULES))
+    found, rule = there_and_back(host, "io_scheduler", lambda: host.read(RULES))
     assert RULE % "none" in rule
-    assert host.log == [("/sys/block/sda/queue/scheduler", word) for word in ("none", "mq-deadline")]
+    assert host.log == [(SDA, word) for word in ("none", "mq-deadline")]
     assert found["after"]["running"] == {"sda": "none", "sdb": "none"}
     assert found["after"]["stored"] == found["after"]["next_boot"] == {"io_scheduler": "none"}
 
 
-@pytest.mark.parametrize("text, first", [("none [bfq_2]", "bfq_2"), ("none [MQ]", "MQ")])
-def test_a_scheduler_with_an_odd_name_comes_back(host, text, first):
+@pytest.mark.parametrize(
+    "text, first, new", [("none [bfq_2]", "bfq_2", "none"), ("none [MQ]", "MQ", "none"), ("noop [cfq]", "cfq", "noop")]
+)
+def test_a_scheduler_with_an_odd_name_comes_back_and_old_kernels_have_noop(host, text, first, new):
     host.disk("sda", text)
-    assert only(run(host, True, items=["io_scheduler"]))["before"]["running"] == {"sda": first}
-    there_and_back_once(host, "io_scheduler")
+    found, rule = there_and_back(host, "io_scheduler", lambda: host.read(RULES))
+    assert found["before"]["running"] == {"sda": first}
+    assert found["after"]["running"] == {"sda": new} and RULE % new in rule
 
 
-def test_old_kernels_have_noop(host):
-    host.disk("sda", "noop deadline [cfq]")
-    record(host, "io_scheduler")
-    assert host.value("/sys/block/sda/queue/scheduler") == "[noop] deadline cfq" and RULE % "noop" in host.read(RULES)
-
-
-def test_a_disk_that_came_later_gets_the_first_scheduler_of_the_others(host):
+@pytest.fixture
+def disk(host):
+    """The host with one disk."""
     host.disk("sda", "none [mq-deadline] kyber")
-    record(host, "io_scheduler")
-    host.disk("sdb", "[none] mq-deadline kyber")
-    record(host, "io_scheduler", state="restored")
-    assert host.value("/sys/block/sdb/queue/scheduler") == "none [mq-deadline] kyber"
+    return host
 
 
-def test_a_disk_that_is_gone_is_forgotten(host):
-    host.disk("sda", "none [mq-deadline] kyber")
-    host.disk("sdb", "none [mq-deadline] kyber")
-    record(host, "io_scheduler")
-    os.remove(host.path("/sys/block/sdb/queue/scheduler"))
-    assert record(host, "io_scheduler", state="restored")["verdict"] == "changed" and host.read(JOURNAL) is None
+def test_a_disk_that_came_later_gets_the_first_scheduler_of_the_others(disk):
+    record(disk, "io_scheduler")
+    disk.disk("sdb", "[none] mq-deadline kyber")
+    record(disk, "io_scheduler", state="restored")
+    assert disk.value("/sys/block/sdb/queue/scheduler") == "none [mq-deadline] kyber"
+    # one that is gone is forgotten
+    record(disk, "io_scheduler")
+    os.remove(disk.path("/sys/block/sdb/queue/scheduler"))
+    assert record(disk, "io_scheduler", state="restored")["verdict"] == "changed" and disk.read(JOURNAL) is None
 
 
-def test_a_scheduler_that_someone_else_has_set_is_left_alone_on_the_way_back(host):
-    host.disk("sda", "none [mq-deadline] kyber")
-    record(host, "io_scheduler")
-    host.fill("/sys/block/sda/queue/scheduler", "none mq-deadline [kyber]")
-    found = only(run(host, state="restored", items=[]))
+def test_a_scheduler_that_someone_else_has_set_is_left_alone_on_the_way_back(disk):
+    record(disk, "io_scheduler")
+    disk.fill(SDA, "none mq-deadline [kyber]")
+    found = only(run(disk, state="restored", items=[]))
     assert "io_scheduler sda was changed by someone else and is left alone" in found["reason"]
-    assert host.value("/sys/block/sda/queue/scheduler").endswith("[kyber]") and not host.exists(RULES)
+    assert disk.value(SDA).endswith("[kyber]") and not disk.exists(RULES)
 
 
 @pytest.mark.parametrize(
@@ -399,10 +369,9 @@ def test_a_scheduler_that_someone_else_has_set_is_left_alone_on_the_way_back(hos
         ("99-site.rules", 'KERNEL=="sd*", ATTR{queue/scheduler}=="bfq", GOTO="end"', None),
     ],
 )
-def test_rules_of_others_count_by_the_order_of_their_files(host, name, rule, expected):
-    host.disk("sda", "none [mq-deadline] kyber")
-    host.fill("/etc/udev/rules.d/" + name, rule)
-    found = record(host, "io_scheduler")
+def test_rules_of_others_count_by_the_order_of_their_files(disk, name, rule, expected):
+    disk.fill("/etc/udev/rules.d/" + name, rule)
+    found = record(disk, "io_scheduler")
     assert wins(found) == ([("udev rule", name, rule.split('"')[-2], expected)] if expected else [])
     assert found["verdict"] == ("drifted" if expected == "yes" else "changed")
 
@@ -414,65 +383,57 @@ def test_a_rule_of_others_that_is_right_is_enough(host):
     assert record(host, "io_scheduler")["verdict"] == "compliant" and everything(host) == before
 
 
-@pytest.mark.parametrize("tool", ["sapconf", "tuned"])
-def test_a_tool_in_charge_keeps_the_scheduler(host, tool):
-    host.disk("sda", "none [mq-deadline] kyber")
+@pytest.mark.parametrize("tool, value", [("sapconf", "noop none"), ("tuned", "kyber")])
+def test_a_tool_in_charge_keeps_the_scheduler(disk, tool, value):
     if tool == "sapconf":
-        host.sapconf('IO_SCHEDULER="noop none"')
+        disk.sapconf('IO_SCHEDULER="%s"' % value)
     else:
-        host.tuned("site", "[disk]\nelevator=kyber")
-    found = record(host, "io_scheduler")
-    assert found["verdict"] == "drifted" and host.log == [] and not host.exists(RULES)
-    value = {"sapconf": "noop none", "tuned": "kyber"}[tool]
+        disk.tuned("site", "[disk]\nelevator=" + value)
+    found = record(disk, "io_scheduler")
+    assert found["verdict"] == "drifted" and disk.log == [] and not disk.exists(RULES)
     assert [one for one in found["remarks"] if one.startswith("io_scheduler is left to %s (" % tool) and value in one]
     assert wins(found)[-1][0] == tool and found["conflicts"][-1]["wins"] == "yes"
     assert "sda is mq-deadline, SAP asks for none or noop" in found["reason"]
 
 
 def test_a_disk_that_refuses_keeps_everything(host):
-    host.disk("sda", "[mq-deadline] kyber")
-    result = run(host, items=["io_scheduler"])
-    assert result["failed"] and "the kernel does not take this value" in only(result)["reason"]
-    assert not host.exists(RULES) and host.value("/sys/block/sda/queue/scheduler") == "[mq-deadline] kyber"
-
-
-def test_without_scsi_disks_there_is_nothing_to_set(host):
     host.fill("/sys/block/dasda/queue/scheduler", "none [mq-deadline] kyber")
     found = record(host, "io_scheduler")
     assert (found["verdict"], found["reason"]) == ("not_applicable", "there is no SCSI disk (sd)")
+    host.disk("sda", "[mq-deadline] kyber")
+    result = run(host, items=["io_scheduler"])
+    assert result["failed"] and "the kernel does not take this value" in only(result)["reason"]
+    assert not host.exists(RULES) and host.value(SDA) == "[mq-deadline] kyber"
 
 
 # all of them
 
 
 @pytest.mark.parametrize(
-    "release, expected",
+    "release, verdicts",
     [
-        ("SLES 16", {"nofile": "not_applicable", "uuidd.socket": "drifted", "io_scheduler": "drifted"}),
-        ("RHEL 9", {"nofile": "drifted", "uuidd.socket": "drifted", "io_scheduler": "not_applicable"}),
-        ("Debian", dict.fromkeys(["nofile", "uuidd.socket", "io_scheduler"], "not_applicable")),
+        ("SLES 16", ["not_applicable", "drifted", "drifted"]),
+        ("RHEL 9", ["drifted", "drifted", "not_applicable"]),
+        ("Debian", ["not_applicable"] * 3),
     ],
 )
-def test_a_release_without_a_public_value_is_left_alone(tmp_path, release, expected):
+def test_a_release_without_a_public_value_is_left_alone(tmp_path, release, verdicts):
     host = BaseHost(tmp_path, release)
     host.socket = ["disabled", "inactive"]
     host.disk("sda", "none [mq-deadline]")
-    found = {one["subject"]: one for one in run(host, True, items=list(expected))["tuning"]}
-    assert {name: one["verdict"] for name, one in found.items()} == expected
+    found = {one["subject"]: one for one in run(host, True, items=REQUESTED)["tuning"]}
+    assert [found[name]["verdict"] for name in REQUESTED] == verdicts
     refused = {one["reason"] for one in found.values() if one["verdict"] == "not_applicable"}
     assert all(reason.startswith("no public source names a value for") for reason in refused)
 
 
-def test_all_of_them_are_set_and_taken_back_together(host):
-    host.instance("PRD", "[Service]")
-    host.socket = ["disabled", "inactive"]
-    host.disk("sda", "none [mq-deadline]")
-    before = everything(host)
-    items = ["nofile", "uuidd.socket", "io_scheduler"]
-    assert {one["verdict"] for one in run(host, items=items)["tuning"]} == {"changed"}
-    restored = run(host, state="restored", items=[])
+def test_all_of_them_are_set_and_taken_back_together(stopped, disk):
+    stopped.instance("PRD", "[Service]")
+    before = everything(stopped)
+    assert {one["verdict"] for one in run(disk, items=REQUESTED)["tuning"]} == {"changed"}
+    restored = run(disk, state="restored", items=[])
     assert {one["verdict"] for one in restored["tuning"]} == {"changed"} and len(restored["tuning"]) == 3
-    assert everything(host) == before and host.socket == ["disabled", "inactive"]
+    assert everything(disk) == before and disk.socket == ["disabled", "inactive"]
 
 
 @pytest.mark.parametrize(

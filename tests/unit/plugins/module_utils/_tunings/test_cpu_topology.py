@@ -41,25 +41,21 @@ def test_siblings_are_set_kept_and_taken_back(guest):
     assert found["remarks"] == ["the scheduler takes CPUs 0-3 for cores of one socket"]
     assert "\ns390.topology = 1\n" in guest.read(SYSCTL)
     assert not run(guest)["changed"]
+    # off is stored too
+    found = record(guest, sw_siblings=False)
+    assert found["after"]["stored"] == {"sysctl.d": "0"}
+    assert found["remarks"] == ["the scheduler takes each of the 4 online CPUs for a socket of its own"]
     record(guest, state="restored")
     assert everything(guest) == before
 
 
-def test_off_is_stored_too(guest):
-    assert record(guest)["verdict"] == "changed"
-    found = record(guest, sw_siblings=False)
-    assert found["after"]["stored"] == {"sysctl.d": "0"}
-    assert found["remarks"] == ["the scheduler takes each of the 4 online CPUs for a socket of its own"]
-
-
 def test_a_kernel_that_says_1_without_siblings_is_not_believed(guest):
     run(guest)
+    guest.fill("/sys/devices/system/cpu/cpu3/topology/core_siblings_list", "3")
+    assert "1, siblings mixed" in record(guest, check=True)["reason"]
     guest.siblings(False)
     found = record(guest, check=True)
     assert found["verdict"] == "drifted" and "1, siblings 0, wanted 1" in found["reason"]
-
-
-def test_siblings_that_do_not_follow_are_a_failure(guest):
     guest.siblings = lambda together: None
     result = run(guest)
     assert result["failed"] and "the siblings that the scheduler sees did not follow" in result["msg"]
@@ -85,41 +81,43 @@ def test_siblings_at_odds_with_the_kernels_value_are_seen_and_no_obstacle_to_the
     assert {value for _path, value in guest.log} <= {"0", "1"}
 
 
-def test_siblings_of_some_cpus_only(guest):
-    run(guest)
-    guest.fill("/sys/devices/system/cpu/cpu3/topology/core_siblings_list", "3")
-    assert "1, siblings mixed" in record(guest, check=True)["reason"]
-
-
 def test_one_cpu_has_no_siblings_to_prove_anything(guest):
     guest.fill("/sys/devices/system/cpu/online", "0")
     guest.siblings(False)
     assert record(guest)["verdict"] == "changed"
     assert record(guest, check=True)["verdict"] == "compliant"
+    # two have
+    guest.fill("/sys/devices/system/cpu/online", "0-1")
+    guest.siblings(False)
+    assert "1, siblings 0, wanted 1" in record(guest, check=True)["reason"]
 
 
-def test_an_lpar_is_not_applicable(tmp_path):
+@pytest.mark.parametrize(
+    "sysinfo, words",
+    [
+        (LPAR + FACILITY, "real topology"),
+        (LPAR + FACILITY + "VM00 Name: LNX1\nVM00 Control Program: KVM/Linux\n", "a guest with ctop=on"),
+        (None, ""),
+    ],
+)
+def test_other_machines_are_not_applicable(tmp_path, sysinfo, words):
     host = ZHost(tmp_path)
+    host.fill("/proc/sysinfo", sysinfo or "")
+    if sysinfo is None:
+        host.remove("/proc/sysinfo")
     found = record(host)
-    assert found["verdict"] == "not_applicable" and "real topology" in found["reason"] and host.log == []
+    assert found["verdict"] == "not_applicable" and words in found["reason"] and host.log == []
 
 
-def test_a_kernel_without_it_is_unsupported_and_names_the_first_that_have_it(guest, tmp_path):
-    (tmp_path / TOPOLOGY.lstrip("/")).unlink()
+def test_a_kernel_without_it_is_unsupported_and_names_the_first_that_have_it(guest):
+    guest.remove(TOPOLOGY)
     found = record(guest)
     assert found["verdict"] == "unsupported"
     assert found["wanted"]["state"] == "present" and found["before"]["running"] is None
     assert "6.1.0-s390x" in found["reason"] and "4.4.92 of SLES 12 SP3" in found["reason"]
 
 
-def test_another_architecture_is_not_applicable(guest, tmp_path):
-    (tmp_path / "proc/sysinfo").unlink()
-    assert record(guest)["verdict"] == "not_applicable"
-
-
-@pytest.mark.parametrize(
-    "parameters, boots", [("topology=on", "1"), ("quiet topology=off ro", "0"), ("topology=on topology=off", "0")]
-)
+@pytest.mark.parametrize("parameters, boots", [("topology=on", "1"), ("quiet topology=on topology=off ro", "0")])
 @pytest.mark.parametrize("wanted", [False, True])
 def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, parameters, boots, wanted):
     guest.fill("/proc/cmdline", "root=/dev/dasda1 " + parameters)
@@ -131,7 +129,7 @@ def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, para
     )
     found = record(guest, sw_siblings=wanted)
     assert found["after"]["next_boot"] == {"s390.topology": str(int(wanted))}
-    assert guest.exists(SYSCTL) is not agrees
+    assert guest.exists(SYSCTL) is (found["after"]["stored"] is not None) is not agrees
     assert record(guest, check=True, sw_siblings=wanted)["verdict"] == "compliant"
 
 
@@ -145,34 +143,16 @@ def test_the_command_line_is_a_conflict_of_every_look_and_once(guest):
     assert [other["what"] for other in tuning.observe("s390.topology").conflicts] == ["kernel command line"]
 
 
-def test_a_command_line_that_agrees_is_no_conflict_worth_a_file(guest):
-    guest.fill("/proc/cmdline", "topology=on")
-    guest.fill(TOPOLOGY, "1")
-    guest.siblings(True)
-    found = record(guest)
-    assert found["conflicts"] == []
-    assert found["verdict"] == "compliant" and found["after"]["stored"] is None
-    assert found["after"]["next_boot"] == {"s390.topology": "1"}
-
-
-@pytest.mark.parametrize(
-    "path, line, wins",
-    [
-        ("/etc/sysctl.d/99-site.conf", "s390.topology=0", "yes"),
-        ("/etc/sysctl.conf", "s390/topology = 0", "yes"),
-        ("/usr/lib/sysctl.d/50-site.conf", "s390.topology = 0", "no"),
-        ("/etc/tmpfiles.d/z.conf", "w /proc/sys/s390/topology - - - - 0", "possible"),
-        ("/etc/rc.d/rc.local", "echo 0 > /proc/sys/s390/topology", "possible"),
-    ],
-)
-def test_others(guest, path, line, wins):
+def test_a_file_of_others_that_wins_is_drift(guest):
     run(guest)
-    guest.fill(path, line)
+    guest.fill("/etc/sysctl.d/99-site.conf", "s390.topology=0")
+    guest.fill("/etc/rc.d/rc.local", "echo 0 > /proc/sys/s390/topology")
     found = record(guest, check=True)
     assert [(other["file"], other["line"], other["wins"], other["value"]) for other in found["conflicts"]] == [
-        (path, 1, wins, "0")
+        ("/etc/sysctl.d/99-site.conf", 1, "yes", "0"),
+        ("/etc/rc.d/rc.local", 1, "possible", "0"),
     ]
-    assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
+    assert found["verdict"] == "drifted"
 
 
 @pytest.mark.parametrize(
@@ -196,20 +176,19 @@ def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
 # an LPAR that hides its topology
 
 
-def hidden_lpar(tmp_path, how):
+HIDDEN = {
+    "command line": ("/proc/cmdline", "root=/dev/dasda1 topology=off"),
+    "sysctl.d": ("/etc/sysctl.d/10-site.conf", "s390.topology = 0\n"),
+    "by hand": ("/proc/cmdline", "root=/dev/dasda1"),
+}
+
+
+@pytest.mark.parametrize("how", list(HIDDEN))
+def test_an_lpar_that_hides_its_topology_is_drifted_and_shows_it_again(tmp_path, how):
     host = ZHost(tmp_path)
     host.fill(TOPOLOGY, "0")
     host.siblings(False)
-    if how == "command line":
-        host.fill("/proc/cmdline", "root=/dev/dasda1 topology=off")
-    elif how == "sysctl.d":
-        host.fill("/etc/sysctl.d/10-site.conf", "s390.topology = 0\n")
-    return host
-
-
-@pytest.mark.parametrize("how", ["command line", "sysctl.d", "by hand"])
-def test_an_lpar_that_hides_its_topology_is_drifted_and_shows_it_again(tmp_path, how):
-    host = hidden_lpar(tmp_path, how)
+    host.fill(*HIDDEN[how])
     before = everything(host)
     found = record(host, check=True)
     assert found["verdict"] == "drifted" and everything(host) == before
@@ -218,27 +197,17 @@ def test_an_lpar_that_hides_its_topology_is_drifted_and_shows_it_again(tmp_path,
     found = record(host)
     assert found["verdict"] == "changed" and found["after"]["next_boot"] == {"s390.topology": "1"}
     assert found["remarks"] == ["the scheduler sees the real topology of this machine"]
-    assert record(host, check=True)["verdict"] == "compliant"
+    # which need not make all CPUs siblings
+    host.siblings(False)
+    found = record(host, check=True)
+    assert found["verdict"] == "compliant" and bool(found["conflicts"]) is (how != "by hand")
     record(host, state="restored")
     assert everything(host) == before
 
 
-def test_the_real_topology_need_not_make_all_cpus_siblings(tmp_path):
-    host = hidden_lpar(tmp_path, "command line")
-    run(host)
-    host.siblings(False)
-    found = record(host, check=True)
-    assert found["verdict"] == "compliant" and found["conflicts"][0]["what"] == "kernel command line"
-
-
 def test_an_old_kernel_with_topology_off_names_the_way_out(tmp_path):
-    host = hidden_lpar(tmp_path, "command line")
-    (tmp_path / TOPOLOGY.lstrip("/")).unlink()
+    host = ZHost(tmp_path)
+    host.fill(*HIDDEN["command line"])
+    host.remove(TOPOLOGY)
     found = record(host)
     assert found["verdict"] == "unsupported" and "remove it from the kernel command line" in found["reason"]
-
-
-def test_a_guest_with_topology_information_is_not_applicable(tmp_path):
-    host = ZHost(tmp_path)
-    host.fill("/proc/sysinfo", LPAR + FACILITY + "VM00 Name: LNX1\nVM00 Control Program: KVM/Linux\n")
-    assert "a guest with ctop=on" in record(host)["reason"]

@@ -9,7 +9,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from runs import everything, only, runner
-from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, FullDiskZHost, ZHost
+from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, ZHost
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf"
 TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf"
@@ -44,7 +44,7 @@ def test_a_kernel_that_has_it_on_is_compliant_and_gets_no_file(lpar):
     assert everything(lpar) == before and lpar.log == []
 
 
-def test_thresholds_are_set_kept_and_taken_back(lpar):
+def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):
     before = everything(lpar)
     predicted = run(lpar, check=True, steal_threshold=15, delay_factor=8)
     assert predicted["changed"] and everything(lpar) == before
@@ -53,24 +53,20 @@ def test_thresholds_are_set_kept_and_taken_back(lpar):
     found = result["tuning"][0]
     assert found["verdict"] == "changed" and lpar.log == [(STEAL_THRESHOLD, "15"), (DELAY_FACTOR, "8")]
     values = {"hd_steal_threshold": "15", "hd_delay_factor": "8"}
-    assert found["after"] == {
-        "running": {KEY: "1", **values},
-        "stored": values,
-        "next_boot": {KEY: "1", **values},
-    }
+    assert found["after"]["stored"] == values
+    assert found["after"]["running"] == found["after"]["next_boot"] == dict(values, **{KEY: "1"})
     assert "w %s - - - - 15\n" % STEAL_THRESHOLD in lpar.read(TMPFILES) and not lpar.exists(SYSCTL)
     assert not run(lpar, steal_threshold=15, delay_factor=8)["changed"]
-    assert record(lpar, state="restored")["verdict"] == "changed"
-    assert everything(lpar) == before
-
-
-def test_off_is_stored_because_the_kernel_starts_with_it_on(lpar):
-    before = everything(lpar)
-    result = run(lpar, enabled=False)
+    # a threshold that is no longer asked for is left alone
+    assert record(lpar)["verdict"] == "compliant"
+    assert lpar.value(STEAL_THRESHOLD) == "15" and lpar.exists(TMPFILES)
+    # off is stored, because the kernel starts with it on
+    result = run(lpar, enabled=False, steal_threshold=50)
     assert "s390.hiperdispatch (running): 0 (off)" in result["diff"]["after"]
-    assert result["tuning"][0]["after"]["next_boot"] == {KEY: "0"} and "\ns390.hiperdispatch = 0\n" in lpar.read(SYSCTL)
+    assert only(result)["after"]["next_boot"][KEY] == "0" and "\ns390.hiperdispatch = 0\n" in lpar.read(SYSCTL)
     assert record(lpar, enabled=False, check=True)["verdict"] == "compliant"
-    record(lpar, state="restored")
+    # and all goes back to the first values
+    assert record(lpar, state="restored")["verdict"] == "changed"
     assert everything(lpar) == before
 
 
@@ -85,34 +81,14 @@ def test_on_is_stored_unless_the_kernel_is_known_to_start_so(tmp_path, known):
     assert found["before"]["next_boot"] == ({KEY: "0"} if known else None)
 
 
-def test_a_threshold_that_is_no_longer_asked_for_is_left_alone(lpar):
-    run(lpar, steal_threshold=15)
-    assert record(lpar)["verdict"] == "compliant"
-    assert lpar.value(STEAL_THRESHOLD) == "15" and lpar.exists(TMPFILES)
-
-
-def test_a_second_change_is_taken_back_to_the_first_value(lpar):
-    before = everything(lpar)
-    run(lpar, steal_threshold=15)
-    run(lpar, steal_threshold=50, enabled=False)
-    record(lpar, state="restored")
-    assert everything(lpar) == before
-
-
-def test_a_full_disk_leaves_nothing(tmp_path):
-    host = FullDiskZHost(tmp_path, sysctl=True, vertical=True)
-    host.hiperdispatch()
-    host.boots_vertical()
-    host.full = TMPFILES
-    assert run(host, steal_threshold=15)["failed"]
-    assert host.value(STEAL_THRESHOLD) == "30" and not host.exists(TMPFILES)
-
-
 # vertical CPUs
 
 
 def test_horizontal_cpus_are_drift_and_writing_does_not_move_them(tmp_path):
     host = ZHost(tmp_path, sysctl=True)
+    host.hiperdispatch(on=False)
+    host.boots_vertical(False, hiperdispatch=False)
+    assert record(host, enabled=False)["verdict"] == "compliant"
     host.hiperdispatch()
     host.boots_vertical(False)
     found = record(host)
@@ -120,13 +96,6 @@ def test_horizontal_cpus_are_drift_and_writing_does_not_move_them(tmp_path):
     assert "the CPUs are horizontal now, and HiperDispatch acts on vertical CPUs only" in found["reason"]
     assert polarize(host)["changed"]
     assert record(host, check=True)["verdict"] == "compliant"
-
-
-def test_horizontal_cpus_are_no_drift_if_it_is_off(tmp_path):
-    host = ZHost(tmp_path, sysctl=True)
-    host.hiperdispatch(on=False)
-    host.boots_vertical(False, hiperdispatch=False)
-    assert record(host, enabled=False)["verdict"] == "compliant"
 
 
 def test_a_contradicting_cpu_polarization_is_named_with_its_line(lpar):
@@ -154,19 +123,18 @@ def test_a_polarization_that_only_the_next_boot_brings(lpar):
     assert record(lpar, state="restored")["verdict"] == "compliant"
 
 
-def test_cpus_without_low_ones_leave_it_nothing_to_do(tmp_path):
-    host = ZHost(tmp_path, sysctl=True, vertical=True, split=("medium",))
+@pytest.mark.parametrize(
+    "split, remark",
+    [
+        ("medium", "no online CPU is vertical:low, so it has nothing to do now"),
+        ("low", "no online CPU is entitled (vertical:high, vertical:medium), so it does nothing now"),
+    ],
+)
+def test_cpus_that_leave_it_nothing_to_do(tmp_path, split, remark):
+    host = ZHost(tmp_path, sysctl=True, vertical=True, split=(split,))
     host.hiperdispatch()
     host.boots_vertical()
-    assert record(host)["remarks"] == ["no online CPU is vertical:low, so it has nothing to do now"]
-
-
-def test_without_an_entitled_cpu_the_kernel_does_nothing(tmp_path):
-    host = ZHost(tmp_path, sysctl=True, vertical=True, split=("low",))
-    host.hiperdispatch()
-    host.boots_vertical()
-    remarks = record(host)["remarks"]
-    assert remarks == ["no online CPU is entitled (vertical:high, vertical:medium), so it does nothing now"]
+    assert record(host)["remarks"] == [remark]
 
 
 # who else sets it
@@ -176,7 +144,6 @@ def test_without_an_entitled_cpu_the_kernel_does_nothing(tmp_path):
     "path, text, item, value, wins",
     [
         ("/etc/sysctl.d/95-site.conf", "s390.hiperdispatch=0\n", KEY, "0", "yes"),
-        ("/etc/sysctl.d/10-site.conf", "s390/hiperdispatch = 0\n", KEY, "0", "no"),
         ("/proc/cmdline", "root=/dev/dasda1 sysctl.s390.hiperdispatch=0", KEY, "0", "no"),
         ("/etc/rc.local", "echo 0 > /proc/sys/s390/hiperdispatch\n", KEY, "0", "possible"),
         ("/etc/rc.local", "echo 50 > %s\n" % STEAL_THRESHOLD, "hd_steal_threshold", "50", "possible"),
@@ -198,10 +165,16 @@ def test_other_settings_are_found(lpar, path, text, item, value, wins):
 # what cannot be
 
 
-def test_an_older_kernel_is_unsupported(tmp_path):
+def test_older_kernels_guests_and_other_machines(tmp_path):
     found = record(ZHost(tmp_path, vertical=True))
     assert found["verdict"] == "unsupported"
     assert found["reason"] == "the kernel 6.1.0-s390x has no s390.hiperdispatch; Linux has it from 6.12 on"
+    host = ZHost(tmp_path / "guest", facility=False, sysctl=True)
+    host.hiperdispatch()
+    found = record(host)
+    assert found["verdict"] == "unsupported" and "guest of z/VM" in found["reason"] and host.log == []
+    host.remove("/proc/sysinfo")
+    assert record(host)["verdict"] == "not_applicable"
 
 
 def test_without_one_of_the_chosen_knobs_nothing_is_set(lpar, tmp_path):
@@ -211,18 +184,6 @@ def test_without_one_of_the_chosen_knobs_nothing_is_set(lpar, tmp_path):
     assert lpar.log == [] and not lpar.exists(SYSCTL) and not lpar.exists(TMPFILES)
     # a knob that is not chosen may be missing
     assert record(lpar, delay_factor=8)["verdict"] == "changed"
-
-
-def test_a_guest_is_unsupported_and_nothing_is_written(tmp_path):
-    host = ZHost(tmp_path, facility=False, sysctl=True)
-    host.hiperdispatch()
-    found = record(host)
-    assert found["verdict"] == "unsupported" and "guest of z/VM" in found["reason"] and host.log == []
-
-
-def test_another_architecture_is_not_applicable(lpar, tmp_path):
-    (tmp_path / "proc/sysinfo").unlink()
-    assert record(lpar)["verdict"] == "not_applicable"
 
 
 @pytest.mark.parametrize(
@@ -239,14 +200,11 @@ def test_values_that_the_kernel_would_refuse_are_refused_first(lpar, asked, said
         run(lpar, **asked)
 
 
-def test_a_refusal_of_the_kernel_is_one_sentence_and_changes_nothing(lpar):
+def test_a_refusal_and_a_value_that_someone_else_puts_back_are_a_failure(lpar):
     lpar.errors[STEAL_THRESHOLD] = errno.ERANGE
     result = run(lpar, steal_threshold=15)
     assert result["failed"] and "the kernel does not take this value" in result["msg"]
     assert lpar.value(STEAL_THRESHOLD) == "30" and not lpar.exists(TMPFILES)
-
-
-def test_a_value_that_someone_else_puts_back_is_a_failure(lpar):
     real = lpar.put
     lpar.put = lambda path, value: real(path, "1" if path == HIPERDISPATCH else value)
     result = run(lpar, enabled=False)

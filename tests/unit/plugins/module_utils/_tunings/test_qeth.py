@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """buffer_count of qeth devices: stored by chzdev, never live; what boots, who else sets it, and the way back."""
 
-import errno
 import json
 import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._own_files import own_files
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from kernel import KernelHost
 from qethhost import RULES, QethHost, rules_text
-from runs import FOLDER, everything, only, runner
+from runs import FOLDER, everything, only, runner, verdicts
 
 OSA, HSI, VSWITCH = "0.0.0600", "0.0.7000", "0.0.0800"
 FILE = RULES % OSA
@@ -54,29 +52,8 @@ def test_it_is_predicted_stored_found_and_taken_back(host):
     found = only(predicted)
     assert found["verdict"] == "drifted" and "needs re-activation" in found["reason"]
     assert found["after"]["stored"] == {"buffer_count": "128"} == found["after"]["next_boot"]
-
-    result = run(host)
-    assert result["changed"] and not result["failed"]
-    assert result["tuning"][0]["after"] == found["after"]
-    assert result["tuning"][0]["verdict"] == "pending_restart"
-    assert host.calls == [["chzdev", OSA, "buffer_count=128", "-p", "--no-root-update"]]
-    assert host.read(FILE) == rules_text(OSA, buffer_count="128")
-    assert running(host) == "64" and never_live(host)
-
-    stored = everything(host)
-    again = run(host)
-    assert not again["changed"] and everything(host) == stored and len(host.calls) == 1
-    reason = only(again)["reason"]
-    assert reason.startswith("needs re-activation") and "64 is in force, 128 once the device" in reason
-
-    back = run(host, check=True, state="restored")
-    assert back["changed"] and everything(host) == stored
-    assert run(host, state="restored")["changed"]
-    assert everything(host) == before and never_live(host)
-
-
-def test_the_record_shows_what_is_only_observed(host):
-    assert only(run(host, check=True))["before"]["running"] == {
+    # the rest is only observed
+    assert found["before"]["running"] == {
         "buffer_count": "64",
         "card": "OSD_10GIG",
         "inbuf_size": "64k",
@@ -84,6 +61,20 @@ def test_the_record_shows_what_is_only_observed(host):
         "mtu": "1500",
         "queues": "1 receive, 2 transmit",
     }
+    result = run(host)
+    assert result["changed"] and not result["failed"]
+    assert only(result)["after"] == found["after"] and only(result)["verdict"] == "pending_restart"
+    assert host.calls == [["chzdev", OSA, "buffer_count=128", "-p", "--no-root-update"]]
+    assert host.read(FILE) == rules_text(OSA, buffer_count="128")
+    assert running(host) == "64" and never_live(host)
+    stored = everything(host)
+    again = run(host)
+    assert not again["changed"] and everything(host) == stored and len(host.calls) == 1
+    reason = only(again)["reason"]
+    assert reason.startswith("needs re-activation") and "64 is in force, 128 once the device" in reason
+    assert run(host, check=True, state="restored")["changed"] and everything(host) == stored
+    assert run(host, state="restored")["changed"]
+    assert everything(host) == before and never_live(host)
 
 
 def test_after_the_re_activation_it_is_compliant_and_the_way_back_waits_for_another(host):
@@ -106,23 +97,25 @@ def test_vswitch_gets_it_and_hipersockets_keep_their_default(host):
     host.card("enc800", VSWITCH, card="Virt.NIC QDIO")
     host.card("enc7000", HSI, card="HiperSockets", buffers=128, mtu=57344)
     host.card("enc900", "0.0.0900", card="OSM_1000")
-    found = {record["subject"]: record for record in run(host)["tuning"]}
-    assert {name: record["verdict"] for name, record in found.items()} == {
-        OSA: "pending_restart",
-        VSWITCH: "pending_restart",
-        HSI: "compliant",
-    }
-    assert found[HSI]["after"]["next_boot"] == {"buffer_count": "128"}
-    assert found[HSI]["after"]["stored"] == {"buffer_count": "unset"}
+    result = run(host)
+    assert verdicts(result) == {OSA: "pending_restart", VSWITCH: "pending_restart", HSI: "compliant"}
+    (found,) = [record for record in result["tuning"] if record["subject"] == HSI]
+    assert found["after"]["next_boot"] == {"buffer_count": "128"}
+    assert found["after"]["stored"] == {"buffer_count": "unset"}
     assert [call[1] for call in host.calls] == [OSA, VSWITCH] and host.read(RULES % HSI) == rules_text(HSI)
 
 
-def test_an_old_rule_with_16_is_replaced_on_hipersockets_too(host):
+@pytest.mark.parametrize("rule", [True, False])
+def test_hipersockets_that_a_rule_or_another_way_lowers_are_stored_too(host, rule):
     host.card("enc7000", HSI, card="HiperSockets", buffers=16)
-    write(host, RULES % HSI, rules_text(HSI, buffer_count="16", layer2="0"))
+    more = {"layer2": "0"} if rule else {}
+    if rule:
+        write(host, RULES % HSI, rules_text(HSI, buffer_count="16", **more))
+    else:
+        write(host, IFCFG.replace("600", "7000"), "SUBCHANNELS=0.0.7000\nOPTIONS='buffer_count=16'\n")
     found = only(run(host, devices=["hipersockets"]))
     assert found["before"]["next_boot"] == {"buffer_count": "16"} and found["verdict"] == "pending_restart"
-    assert host.read(RULES % HSI) == rules_text(HSI, buffer_count="128", layer2="0")
+    assert host.read(RULES % HSI) == rules_text(HSI, buffer_count="128", **more)
 
 
 @pytest.mark.parametrize(
@@ -184,22 +177,21 @@ def test_a_checkpoint_returns_to_the_tuned_state(host):
 # failures
 
 
-def test_a_number_that_reads_back_otherwise_is_a_failure_and_put_back(host):
-    first = rules_text(OSA, buffer_count="16")
+@pytest.mark.parametrize("first", [rules_text(OSA), rules_text(OSA, buffer_count="16")])
+@pytest.mark.parametrize(
+    "lies, words",
+    [
+        ("64", "41-qeth-0.0.0600.rules has 64 afterwards"),
+        # and leaves half a file
+        ("fails", "ended with 15: chzdev: Could not write file"),
+    ],
+)
+def test_what_chzdev_does_wrong_is_reported_and_put_back(host, first, lies, words):
     write(host, FILE, first)
-    host.lies = "64"
+    host.lies = lies
     result = run(host)
     assert result["failed"] and not result["changed"] and only(result)["verdict"] == "failed"
-    assert "41-qeth-0.0.0600.rules has 64 afterwards" in result["msg"] and host.read(FILE) == first
-
-
-@pytest.mark.parametrize("first", [rules_text(OSA), rules_text(OSA, buffer_count="16")])
-def test_an_error_of_chzdev_is_reported_and_its_half_file_put_back(host, first):
-    write(host, FILE, first)
-    host.lies = "fails"
-    result = run(host)
-    assert result["failed"] and "ended with 15: chzdev: Could not write file" in result["msg"]
-    assert host.read(FILE) == first
+    assert words in result["msg"] and host.read(FILE) == first
 
 
 def test_a_file_that_chzdev_has_not_written_is_left_alone(host):
@@ -212,20 +204,13 @@ def test_a_file_that_chzdev_has_not_written_is_left_alone(host):
 
 def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
     # chzdev -p would make a file that takes the device offline at boot, and -e one without its other settings
-    assert host.run(["chzdev", OSA, "buffer_count=128", "-p"]).rc == 0
     host.remove(FILE)
-    host.run(["chzdev", OSA, "buffer_count=128", "-p"])
-    assert host.read(FILE) == rules_text(OSA, online="0", buffer_count="128")
-    host.remove(FILE)
-    host.calls.clear()
     before = everything(host)
     for check in (True, False):
         result = run(host, check)
-        found = only(result)
-        assert found["verdict"] == "drifted" and not result["changed"] and not result["failed"]
-        assert found["reason"] == (
-            "there is no %s, so chzdev does not keep this device: set buffer_count to 128 where it is configured" % FILE
-        )
+        assert only(result)["verdict"] == "drifted" and not result["changed"] and not result["failed"]
+        told = "there is no %s, so chzdev does not keep this device: set buffer_count to 128 where it is configured"
+        assert only(result)["reason"] == told % FILE
     assert host.calls == [] and everything(host) == before
 
 
@@ -236,20 +221,17 @@ def test_a_device_that_is_to_be_offline_after_a_boot_stays_so(host):
     assert host.read(FILE) == rules_text(OSA, online="0", layer2="0", buffer_count="128")
 
 
-def test_a_damaged_journal_reaches_no_file(host):
-    tuning = Qeth(host, {"state": "restored", "devices": ["auto"], "buffer_count": 128})
-    assert not tuning.legible(FILE, None) and tuning.legible(FILE, "caf\xe9")
-    assert not tuning.legible("/etc/udev/rules.d/41-qeth-../../passwd.rules", "x")
-    assert not tuning.legible(FILE + "\n", "x") and not tuning.legible(FILE, "\u20ac")
-    assert tuning.observe("../../passwd").knobs == []
-
-
-def test_a_temporary_file_of_a_killed_run_is_removed(host):
+def test_a_temporary_file_of_a_killed_run_is_removed_and_a_damaged_journal_reaches_no_file(host):
     killed = "/etc/udev/rules.d/.zpower-41-qeth-0.0.0600.rules.k4x"
     write(host, killed, "x")
     assert own_files(host, killed=True) == {"qeth": [killed]}
     run(host)
     assert not host.exists(killed)
+    tuning = Qeth(host, {"state": "restored", "devices": ["auto"], "buffer_count": 128})
+    assert not tuning.legible(FILE, None) and tuning.legible(FILE, "caf\xe9")
+    assert not tuning.legible("/etc/udev/rules.d/41-qeth-../../passwd.rules", "x")
+    assert not tuning.legible(FILE + "\n", "x") and not tuning.legible(FILE, "\u20ac")
+    assert tuning.observe("../../passwd").knobs == []
 
 
 # hosts and requests
@@ -297,8 +279,32 @@ def test_mistakes_are_refused(host, option, value):
 # who else
 
 
-def conflict_of(host, **changes):
-    return only(run(host, True, **changes))["conflicts"]
+IFCFG = "/etc/sysconfig/network-scripts/ifcfg-enc600"
+KEYFILE = "/etc/NetworkManager/system-connections/osa.nmconnection"
+UNIT = "/etc/systemd/system/buffers.service"
+HWCFG = "/etc/sysconfig/hardware/hwcfg-qeth-bus-ccw-0.0.0600"
+CMDLINE = "ro rd.znet=qeth,0.0.0600,0.0.0601,0.0.0602,buffer_count=16\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "path", "text"),
+    [
+        ("ifcfg", IFCFG, 'SUBCHANNELS=0.0.0600,0.0.0601,0.0.0602\nOPTIONS="layer2=1 buffer_count=16"\n'),
+        ("NetworkManager", KEYFILE, "[connection]\ninterface-name=enc600\n[ethernet]\ns390-options=buffer_count=16"),
+        ("hwcfg", HWCFG, "buffer_count=16\n"),
+        ("kernel command line", "/proc/cmdline", CMDLINE),
+        ("unit", UNIT, "[Service]\nExecStart=/usr/sbin/chzdev 0.0.0600 buffer_count=16 -a\n"),
+        ("boot script", "/etc/rc.d/rc.local", "chzdev 0.0.0600 buffer_count=16 -a\n"),
+    ],
+)
+def test_other_ways_of_storing_it_are_named(host, what, path, text):
+    write(host, path, text)
+    (found,) = only(run(host, True))["conflicts"]
+    assert (found["what"], found["file"], found["value"]) == (what, path, "16")
+    assert found["wins"] == ("no" if what == "hwcfg" else "possible")
+    write(host, path, text.replace("enc600", "enc6001").replace("0.0.0600", "0.0.0700"))
+    named = OSA in path or "enc600" in path
+    assert [one["what"] for one in only(run(host, True))["conflicts"]] == ([what] if named else [])
 
 
 def test_of_two_rules_for_one_device_the_first_that_sets_it_online_decides(host):
@@ -331,57 +337,3 @@ def test_a_rule_of_someone_else_with_the_number_is_enough(host):
     write(host, path, 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="128"\n' % OSA)
     host.calls.clear()
     assert only(run(host))["verdict"] == "pending_restart" and host.calls == [] and not host.exists(FILE)
-
-
-IFCFG = "/etc/sysconfig/network-scripts/ifcfg-enc600"
-KEYFILE = "/etc/NetworkManager/system-connections/osa.nmconnection"
-UNIT = "/etc/systemd/system/buffers.service"
-HWCFG = "/etc/sysconfig/hardware/hwcfg-qeth-bus-ccw-0.0.0600"
-
-
-@pytest.mark.parametrize(
-    ("what", "path", "text", "wins"),
-    [
-        ("ifcfg", IFCFG, 'SUBCHANNELS=0.0.0600,0.0.0601,0.0.0602\nOPTIONS="layer2=1 buffer_count=16"\n', "possible"),
-        ("NetworkManager", KEYFILE, "[connection]\ninterface-name=enc600\n[ethernet]\ns390-options=buffer_count=16", 0),
-        ("hwcfg", HWCFG, "buffer_count=16\n", "no"),
-        ("kernel command line", "/proc/cmdline", "ro rd.znet=qeth,0.0.0600,0.0.0601,0.0.0602,buffer_count=16\n", 0),
-        ("unit", UNIT, "[Service]\nExecStart=/usr/sbin/chzdev 0.0.0600 buffer_count=16 -a\n", "possible"),
-        ("boot script", "/etc/rc.d/rc.local", "chzdev 0.0.0600 buffer_count=16 -a\n", "possible"),
-    ],
-)
-def test_other_ways_of_storing_it_are_named(host, what, path, text, wins):
-    write(host, path, text)
-    (found,) = conflict_of(host)
-    assert (found["what"], found["file"], found["value"]) == (what, path, "16")
-    assert found["wins"] == (wins or "possible")
-    write(host, path, text.replace("enc600", "enc6001").replace("0.0.0600", "0.0.0700"))
-    named = OSA in path or "enc600" in path
-    assert [one["what"] for one in conflict_of(host)] == ([what] if named else [])
-
-
-def test_hipersockets_that_another_way_lowers_are_stored_too(host):
-    host.card("enc7000", HSI, card="HiperSockets", buffers=16)
-    write(host, "/etc/sysconfig/network-scripts/ifcfg-enc7000", "SUBCHANNELS=0.0.7000\nOPTIONS='buffer_count=16'\n")
-    found = only(run(host, devices=["enc7000"]))
-    assert found["before"]["next_boot"] == {"buffer_count": "16"}
-    assert host.read(RULES % HSI) == rules_text(HSI, buffer_count="128")
-
-
-# the stand-in is as strict as the driver
-
-
-def test_the_card_refuses_and_cuts_as_the_driver_does(host):
-    path = "/sys/devices/qeth/%s/buffer_count" % OSA
-    for value, code in (("text", errno.EINVAL), ("0x80", errno.EINVAL), ("-1", errno.EINVAL), ("128", errno.EPERM)):
-        with pytest.raises(HostError) as raised:
-            host.put(path, value)
-        assert raised.value.errno == code
-    host.activate(OSA, False)
-    for value, kept in (("7", "8"), ("500", "128"), ("64", "64")):
-        host.put(path, value)
-        assert host.value(path) == kept
-    assert host.run(["chzdev", OSA, "buffer_count=500", "-p"]).rc == 6
-    assert host.run(["chzdev", "0.0.9999", "buffer_count=64", "-p"]).rc == 3
-    host.activate(OSA, True)
-    assert host.run(["chzdev", OSA, "buffer_count=64"]).rc == 0 and not never_live(host)

@@ -6,8 +6,6 @@ import os
 import time
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import (
     DropIn,
     effective_files,
@@ -22,9 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.st
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params
-
-FOLDER = "/var/lib/zpower_sap_tuning"
-
+from runs import runner
 
 NET_RULE = 'SUBSYSTEM=="net", %s, ATTR{queues/rx-0/rps_cpus}="1"'
 
@@ -36,9 +32,12 @@ def host(tmp_path):
     return host
 
 
+run = runner(Rps, **rps_params(interfaces=["hsi0"]))
+
+
 def record_of(host, check=True, **params):
-    params = rps_params(interfaces=["hsi0"], **params)
-    return Run(Rps(host, params), Journal(host, "rps", FOLDER), params["state"], check).run()["tuning"][0]
+    """The record of the interface, the first one."""
+    return run(host, check, **params)["tuning"][0]
 
 
 def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
@@ -65,23 +64,17 @@ def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
 def test_the_rules_name_a_queue_for_each_cpu_but_one_for_qeth(host):
     record_of(host, check=False)
     assert host.read(RULES).count("ATTR{queues/rx-3/") == 2 and "rx-4" not in host.read(RULES)
-    host.interface("enc1")
-    os.makedirs(host.path("/sys/bus/ccwgroup/drivers/qeth"))
-    os.makedirs(host.path("/sys/class/net/enc1/device"))
-    os.symlink(host.path("/sys/bus/ccwgroup/drivers/qeth"), host.path("/sys/class/net/enc1/device/driver"))
+    host.qeth("enc1", "OSD_10GIG")
     assert queues_at_boot(host, "enc1", 1) == 1
     assert queues_at_boot(host, "hsi0", 2) == 4
     assert queues_at_boot(host, "hsi0", 6) == 6
-    host.fill("/sys/devices/system/cpu/present", "0-199")
-    assert queues_at_boot(host, "hsi0", 2) == 64
-
-
-def test_more_queues_than_the_rules_name_is_drift(host):
-    record_of(host, check=False)
+    # more queues than the rules name are drift
     host.interface("hsi0", queues=6, mask=15)
     record = record_of(host)
     assert record["verdict"] == "drifted"
     assert "hsi0 udev rule: rps_cpus=f for 4 queues, wanted rps_cpus=f for 6 queues" in record["reason"]
+    host.fill("/sys/devices/system/cpu/present", "0-199")
+    assert queues_at_boot(host, "hsi0", 2) == 64
 
 
 def test_a_rule_edited_by_hand_is_drift_and_restore_leaves_it(host):
@@ -158,31 +151,20 @@ def test_other_udev_rules(host, path, line, wins):
     record_of(host, check=False)
     host.fill("/etc/udev/rules.d/" + path, "# site\n" + line)
     record = record_of(host)
-    conflicts = record["conflicts"]
-    if wins is None:
-        assert conflicts == []
-    else:
-        found = [(one["file"], one["line"], one["wins"]) for one in conflicts]
-        assert found == [("/etc/udev/rules.d/" + path, 2, wins)]
+    found = [(one["file"], one["line"], one["wins"]) for one in record["conflicts"]]
+    assert found == ([] if wins is None else [("/etc/udev/rules.d/" + path, 2, wins)])
     # a conflict that wins makes the next boot wrong, even where the running value is right
-    if wins == "yes":
-        assert record["verdict"] == "drifted"
-        assert "at the next boot /etc/udev/rules.d/%s line 2 sets rps_cpus" % path in record["reason"]
-        assert record["after"]["next_boot"]["rps_cpus"] != "f"
-    else:
-        assert record["verdict"] == "compliant"
-        assert record["after"]["next_boot"] == {"rps_cpus": "f"}
+    told = "at the next boot /etc/udev/rules.d/%s line 2 sets rps_cpus" % path
+    assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
+    assert (told in record["reason"]) is (record["after"]["next_boot"] != {"rps_cpus": "f"}) is (wins == "yes")
 
 
-def test_a_conflict_that_sets_the_same_mask_does_no_harm(host):
+def test_rules_of_others_with_the_same_mask_or_without_one_of_ours(host):
+    host.fill("/etc/udev/rules.d/70-site.rules", NET_RULE.replace('"1"', '"2"') % 'NAME=="hsi0"')
+    assert record_of(host)["before"]["next_boot"] == {"rps_cpus": "2"}
     record_of(host, check=False)
     host.fill("/etc/udev/rules.d/95-site.rules", NET_RULE.replace('"1"', '"0000000f"') % 'NAME=="hsi0"')
     assert record_of(host)["verdict"] == "compliant"
-
-
-def test_without_a_stored_rule_the_next_boot_is_what_the_others_say(host):
-    host.fill("/etc/udev/rules.d/70-site.rules", NET_RULE.replace('"1"', '"2"') % 'NAME=="hsi0"')
-    assert record_of(host)["before"]["next_boot"] == {"rps_cpus": "2"}
 
 
 @pytest.mark.parametrize(
@@ -229,51 +211,39 @@ def test_tmpfiles_default_mask_tuned_and_scripts_are_found(host):
     assert record["verdict"] == "drifted" and "/usr/lib/tuned/base/script.sh line 2" in record["reason"]
 
 
-def test_a_tuned_profile_that_includes_itself_ends(host):
+def test_irqbalance_and_a_tuned_profile_that_includes_itself_are_no_conflict(host):
+    host.fill("/etc/systemd/system/irqbalance.service", "[Service]\nExecStart=/usr/sbin/irqbalance")
     host.fill("/etc/tuned/active_profile", "a")
     host.fill("/etc/tuned/a/tuned.conf", "[main]\ninclude=a,b")
     host.fill("/etc/tuned/b/tuned.conf", "[main]\ninclude=a")
     assert record_of(host)["conflicts"] == []
 
 
-def test_irqbalance_is_no_conflict(host):
-    host.fill("/etc/systemd/system/irqbalance.service", "[Service]\nExecStart=/usr/sbin/irqbalance")
-    assert record_of(host)["conflicts"] == []
-
-
-def test_a_later_sysctl_file_wins_over_ours(host):
-    host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
-    params = rps_params(interfaces=["hsi0"], sock_flow_entries=1024)
-    Run(Rps(host, params), Journal(host, "rps", FOLDER), "present").run()
-    host.fill("/etc/sysctl.d/10-early.conf", "net.core.rps_sock_flow_entries=1")
-    host.fill("/etc/sysctl.conf", "net/core/rps_sock_flow_entries = 64")
-    record = Run(Rps(host, params), Journal(host, "rps", FOLDER), "present", True).run()["tuning"][1]
-    assert [(one["file"], one["wins"]) for one in record["conflicts"]] == [
-        ("/etc/sysctl.d/10-early.conf", "no"),
-        ("/etc/sysctl.conf", "yes"),
-    ]
-    assert record["verdict"] == "drifted"
-    assert record["after"]["next_boot"] == {"net.core.rps_sock_flow_entries": "64"}
+ENTRIES = "net.core.rps_sock_flow_entries"
 
 
 @pytest.mark.parametrize(
     "path, text, wins, value",
     [
-        ("/etc/tuned/site/tuned.conf", "[sysctl]\nnet.core.rps_sock_flow_entries = 64", "no", "64"),
+        ("/etc/sysctl.d/10-early.conf", ENTRIES + "=1", "no", "1"),
+        ("/etc/sysctl.conf", "net/core/rps_sock_flow_entries = 64", "yes", "64"),
+        ("/etc/tuned/site/tuned.conf", "[sysctl]\n%s = 64" % ENTRIES, "no", "64"),
         ("/etc/tuned/site/go.sh", "#\necho 64 > /proc/sys/net/core/rps_sock_flow_entries", "yes", "64"),
         ("/etc/tmpfiles.d/a.conf", "#\nw /proc/sys/net/core/rps_sock_flow_entries - - - - 64", "possible", "64"),
-        ("/etc/cron.d/a", "#\n@reboot root sysctl -w net.core.rps_sock_flow_entries=64", "possible", "64"),
-        ("/proc/cmdline", "quiet sysctl.net.core.rps_sock_flow_entries=64", "no", "64"),
+        ("/etc/cron.d/a", "#\n@reboot root sysctl -w %s=64" % ENTRIES, "possible", "64"),
+        ("/proc/cmdline", "quiet sysctl.%s=64" % ENTRIES, "no", "64"),
     ],
 )
 def test_others_set_the_flow_entries(host, path, text, wins, value):
     host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
     host.fill("/etc/tuned/active_profile", "site")
     host.fill("/etc/tuned/site/tuned.conf", "[main]")
-    host.fill("/etc/systemd/system/multi-user.target.wants/tuned.service", "")
+    if not path.startswith("/etc/sysctl"):
+        # tuned would read these files again
+        host.fill("/etc/systemd/system/multi-user.target.wants/tuned.service", "")
     host.fill(path, text)
-    params = rps_params(interfaces=["hsi0"], sock_flow_entries=1024)
-    Run(Rps(host, params), Journal(host, "rps", FOLDER), "present").run()
-    record = Run(Rps(host, params), Journal(host, "rps", FOLDER), "present", True).run()["tuning"][1]
+    run(host, sock_flow_entries=1024)
+    record = run(host, True, sock_flow_entries=1024)["tuning"][1]
     assert [(one["file"], one["wins"], one["value"]) for one in record["conflicts"]] == [(path, wins, value)]
     assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
+    assert record["after"]["next_boot"] == {ENTRIES: value if wins == "yes" else "1024"}

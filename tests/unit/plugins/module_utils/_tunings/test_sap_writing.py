@@ -15,7 +15,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import sap_profile
-from sapsystem import D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, SapHost
+from runs import runner
+from sapsystem import D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, SapHost
 
 PARAMS = {"state": "present", "force": False, "restart": [], "restart_timeout": 5, "sid": "PRD", "instance": "D00"}
 NEW = D00_TEXT[:-1] + b"12"
@@ -28,23 +29,14 @@ def host(tmp_path):
     return SapHost(tmp_path)
 
 
-def run(host, folder="/var/lib/zpower_sap_tuning", **changes):
+def run(host, **changes):
     params = dict(PARAMS, **dict({"parameters": {"rdisp/wp_no_btc": 12}}, **changes))
-    tuning = sap_profile.SapProfile(host, params)
-    return Run(tuning, Journal(host, tuning.name, folder), params["state"]).run()
-
-
-def in_a_process(work, *arguments):
-    """Run work in a process of its own; how that ended."""
-    process = FORK.Process(target=work, args=arguments)
-    process.start()
-    process.join(60)
-    return process.exitcode
+    return runner(sap_profile.SapProfile)(host, **params)
 
 
 def left(host):
     """Names beside the profiles."""
-    return set(host.listdir(os.path.dirname(D00)))
+    return set(host.listdir(PROFILES))
 
 
 def test_a_full_disk_keeps_the_old_profile(host, monkeypatch):
@@ -57,11 +49,8 @@ def test_a_full_disk_keeps_the_old_profile(host, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     result = run(host)
-    assert (
-        result["failed"]
-        and "No space left on device" in result["msg"]
-        and "the old profile is unchanged" in result["msg"]
-    )
+    assert result["failed"]
+    assert "No space left on device" in result["msg"] and "the old profile is unchanged" in result["msg"]
     assert host.data(D00) == D00_TEXT and left(host) == OTHERS
 
 
@@ -80,7 +69,10 @@ def test_a_run_that_is_killed_at_the_rename_leaves_a_whole_profile_and_the_next_
         os.rename = kill
         run(host)
 
-    assert in_a_process(killed) == -signal.SIGKILL
+    process = FORK.Process(target=killed)
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     assert host.data(D00) == (D00_TEXT if moment == "before" else NEW)
     assert left(host) - OTHERS
     assert not run(host)["failed"] and host.data(D00) == NEW
@@ -91,9 +83,8 @@ def test_a_run_that_is_killed_at_the_rename_leaves_a_whole_profile_and_the_next_
 @pytest.mark.parametrize("state", ["present", "restored"])
 def test_a_run_without_anything_to_write_removes_what_a_killed_one_left(host, state):
     run(host)
-    folder = os.path.dirname(D00)
     for name in (".zpower-PRD_D00_app1.x3k9", writing.LOCK):
-        host.fill(os.path.join(folder, name), b"half")
+        host.fill(PROFILES + name, b"half")
     if state == "restored":
         # somebody has put the old profile back by hand
         host.fill(D00, D00_TEXT)
@@ -103,13 +94,12 @@ def test_a_run_without_anything_to_write_removes_what_a_killed_one_left(host, st
 
 def test_what_another_host_is_writing_stays(host):
     run(host)
-    folder = os.path.dirname(D00)
-    half = os.path.join(folder, ".zpower-PRD_D00_app1.x3k9")
+    half = PROFILES + ".zpower-PRD_D00_app1.x3k9"
     host.fill(half, b"half")
-    lock = writing.Lock(host, os.path.join(folder, writing.LOCK))
+    lock = writing.Lock(host, PROFILES + writing.LOCK)
     lock.take("app2 process 77")
     run(host)
-    assert host.exists(half) and lock.held and host.exists(os.path.join(folder, writing.LOCK))
+    assert host.exists(half) and lock.held and host.exists(PROFILES + writing.LOCK)
     lock.release()
 
 
@@ -143,7 +133,7 @@ def test_a_profile_that_someone_else_changed_meanwhile_is_left_to_them(host, mon
 
 def test_a_second_writer_waits_and_is_told_who_writes(host, monkeypatch):
     monkeypatch.setattr(writing, "_PATIENCE", 0.3)
-    lock = writing.Lock(host, os.path.join(os.path.dirname(D00), writing.LOCK))
+    lock = writing.Lock(host, PROFILES + writing.LOCK)
     lock.take("app2 process 77")
     result = run(host)
     assert result["failed"] and "is being changed by another run (app2 process 77)" in result["msg"]
@@ -157,15 +147,12 @@ def test_hosts_that_write_one_profile_at_once_lose_nothing(host):
 
     def add(number):
         start.wait()
+        params = dict(PARAMS, instance="DEFAULT", parameters={"site/host_%d" % number: "x" * 3000})
         while True:
-            name = "site/host_%d" % number
-            params = dict(PARAMS, instance="DEFAULT", parameters={name: "x" * 3000})
-            tuning = sap_profile.SapProfile(host, params)
-            result = Run(tuning, Journal(host, tuning.name, "/var/lib/of_host_%d" % number), "present").run()
-            if not result["failed"]:
-                os._exit(0)
-            if "run again" not in result["msg"]:
-                os._exit(1)
+            journal = Journal(host, "sap_profile", "/var/lib/of_host_%d" % number)
+            result = Run(sap_profile.SapProfile(host, params), journal, "present").run()
+            if not result["failed"] or "run again" not in result["msg"]:
+                os._exit(int(result["failed"]))
 
     processes = [FORK.Process(target=add, args=(number,)) for number in range(4)]
     for process in processes:
@@ -204,12 +191,11 @@ def test_owner_mode_list_and_context_stay(host):
 
 @pytest.mark.parametrize("there", ["PRD_D00_other", "kept/PRD_D00_app1"])
 def test_a_link_inside_the_profile_folder_is_followed_and_stays(host, there):
-    real = os.path.join(os.path.dirname(D00), there)
-    host.fill(real, D00_TEXT)
+    host.fill(PROFILES + there, D00_TEXT)
     os.unlink(host.path(D00))
     os.symlink(there, host.path(D00))
     assert not run(host, profile=D00, sid=None, instance=None)["failed"]
-    assert os.readlink(host.path(D00)) == there and host.data(real) == NEW
+    assert os.readlink(host.path(D00)) == there and host.data(PROFILES + there) == NEW
 
 
 def test_a_link_to_the_profile_folder_of_its_system_is_followed(host):
@@ -220,9 +206,14 @@ def test_a_link_to_the_profile_folder_of_its_system_is_followed(host):
     assert host.data(D00) == NEW
 
 
-def test_a_link_out_of_the_profile_folder_is_refused(host):
+def becomes_a_link(host):
+    """The profile moves out of its folder, which keeps a link to it."""
     os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
     os.symlink("../../elsewhere", host.path(D00))
+
+
+def test_a_link_out_of_the_profile_folder_is_refused(host):
+    becomes_a_link(host)
     with pytest.raises(InputError, match="is a link to /sapmnt/elsewhere, outside of the profile folder /sapmnt/"):
         run(host)
     assert host.data("/sapmnt/elsewhere") == D00_TEXT and left(host) | {"PRD_D00_app1"} == OTHERS
@@ -230,12 +221,8 @@ def test_a_link_out_of_the_profile_folder_is_refused(host):
 
 def test_a_profile_that_became_a_link_is_not_taken_back_through_it(host):
     run(host)
-    os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
-    os.symlink("../../elsewhere", host.path(D00))
-    try:
-        result = run(host, state="restored", parameters={}, sid=None, instance=None)
-    except HostError as error:
-        result = {"failed": True, "msg": str(error)}
+    becomes_a_link(host)
+    result = run(host, state="restored", parameters={}, sid=None, instance=None)
     assert result["failed"] and "is a link now" in result["msg"]
     assert host.data("/sapmnt/elsewhere") == NEW
 

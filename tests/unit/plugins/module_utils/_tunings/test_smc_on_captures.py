@@ -76,9 +76,7 @@ def test_tables_of_the_kernel_and_devices_are_unknown(tmp_path, build):
         assert found[subject]["verdict"] == "unknown"
         assert "(running): no capture holds the kernel's table" in found[subject]["reason"]
     assert "no device" not in found["kernel"]["reason"] and "PNET ID SAPNET" not in found["kernel"]["reason"]
-
-
-def test_an_interface_that_a_capture_lacks_is_no_drift(tmp_path):
+    # nor is an interface that a capture lacks drift
     files = {path: FILES[path] for path in FILES if not path.startswith("/sys/")}
     reason = records(written(tmp_path, captures.sos(files)), pnet_ids=ENTRIES)["kernel"]["reason"]
     assert "there is no device mlx5_0" not in reason
@@ -114,15 +112,11 @@ def test_processes_that_a_capture_lacks_are_unknown(machine):
     assert record["verdict"] == "unknown"
     assert record["before"]["stored"] == {"LD_PRELOAD": "libsmc-preload.so"}
     assert not any("no running process" in remark for remark in record["remarks"])
-
-
-def test_processes_without_their_maps_are_unknown(machine):
+    # so are those without their maps
     machine.process(100, "dw.sapPRD_D00", D00, "libsmc-preload.so")
     machine.remove("/proc/100/maps")
     assert records(machine.root, instances=["PRD_00"])[D00]["verdict"] == "unknown"
-
-
-def test_libraries_and_modules_that_a_capture_lacks_are_no_danger(machine):
+    # and libraries and modules that a capture lacks are no danger
     for folder in ("/lib", "/usr/lib64"):
         shutil.rmtree(machine.path(folder))
     record = records(machine.root, instances=["PRD_00"])[D00]

@@ -4,12 +4,24 @@
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._sysctls import SysctlTuning
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import sysctl_path
 from kernel import KernelHost
 from runs import everything, only, runner
 from sysctls import TABLES, fill, first_value, request
 
-EVERY = pytest.mark.parametrize("kind", TABLES, ids=[kind.name for kind in TABLES])
+
+class Scheduler(SysctlTuning):
+    """One whose sysctls are always there, in different folders below /proc/sys."""
+
+    name = "scheduler"
+    subject = "kernel"
+    header = "# Scheduler, kept by a test.\n"
+    table = {"sched_autogroup_enabled": (0, 1), "sched.backlog": (-1, 100)}
+
+
+KINDS = [*TABLES, Scheduler]
+EVERY = pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 
 
 @pytest.fixture
@@ -80,15 +92,25 @@ def test_a_value_that_someone_else_changed_is_left_alone_on_the_way_back(host, k
 
 @EVERY
 def test_nothing_is_set_where_nothing_can_be(host, kind):
-    run = runner(kind, **request(kind))
+    run, values = runner(kind, **request(kind)), list(everything(host))
     assert only(run(host, settings={}))["reason"] == "no value is asked for"
-    for name in kind.table:
+    name = sorted(kind.table)[-1]
+    host.remove(sysctl_path("%s.%s" % (kind.subject, name)))
+    found = only(run(host))
+    assert found["verdict"] == "unsupported" and found["reason"].endswith("has no %s.%s" % (kind.subject, name))
+    for name in sorted(kind.table)[:-1]:
         host.remove(sysctl_path("%s.%s" % (kind.subject, name)))
     before = everything(host)
+    assert set(before) < set(values)
     found = only(run(host))
     assert found["verdict"] in ("not_applicable", "unsupported") and found["reason"]
     assert only(run(host, state="restored"))["verdict"] == "compliant"
     assert everything(host) == before
+
+
+def test_another_system_is_not_applicable(tmp_path):
+    record = only(runner(Scheduler, **request(Scheduler))(KernelHost(tmp_path)))
+    assert (record["verdict"], record["reason"]) == ("not_applicable", "these sysctls exist on Linux only")
 
 
 @EVERY

@@ -3,18 +3,22 @@
 """What SAP asks of the system: observed, set, left to other tools, kept over a boot, and taken back."""
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import (
     shared_memory as base_shared_memory,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import ITEMS, OPTIONAL, SystemBase
-from basekernel import FSTAB, GIB, HUGE, RELEASES, BaseHost, base_files, path_of
+from ansible_collections.zpower.sap_tuning.plugins.modules import system_base
+from basekernel import FSTAB, GIB, HUGE, RELEASES, BaseHost, path_of
+from modules import caller
 from runs import everything, runner
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
 JOURNAL = "/var/lib/zpower_sap_tuning/system_base.json"
 MAPS = "vm.max_map_count"
 DEFAULT = [item for item in ITEMS if item not in OPTIONAL]
+LINE = "tmpfs /dev/shm tmpfs defaults,nosuid,nodev,size=40894464k 0 0\n"
 
 run = runner(SystemBase, state="observe", items=DEFAULT)
 
@@ -50,30 +54,22 @@ def test_observing_names_differences_and_changes_nothing(host):
         "/dev/shm": "observed",
         "transparent_hugepage": "compliant",
     }
-    assert found[MAPS]["reason"] == (
-        "only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647 (SAP Note 900929, quoted by "
-        "saptune, sapconf, tuned and community.sap_install)"
-    )
+    for name, words in (
+        (MAPS, "only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647 (SAP Note 900929, quoted"),
+        ("kernel.shm", "only observed: kernel.shmmni is 4096, SAP asks for at least 32768 (SAP Notes 941735 and"),
+        ("vm.dirty", "vm.dirty_bytes is ratio 20, SAP asks for 629145600"),
+        ("kernel.sem", "no public source names a value for SLES 15"),
+    ):
+        assert words in found[name]["reason"]
     assert found[MAPS]["wanted"]["state"] == "observe"
-    assert found["kernel.shm"]["reason"] == (
-        "only observed: kernel.shmmni is 4096, SAP asks for at least 32768 (SAP Notes 941735 and 1275776, quoted by "
-        "saptune and sapconf)"
-    )
-    assert "vm.dirty_bytes is ratio 20, SAP asks for 629145600" in found["vm.dirty"]["reason"]
     assert found["kernel.pid_max"]["before"]["running"] == {"kernel.pid_max": "32768"}
-    assert found["kernel.sem"]["reason"] == "no public source names a value for SLES 15"
-
-
-def test_observing_writes_nothing_where_nothing_can_be_written(host):
+    # it writes nothing, so it needs no file
     assert SystemBase(host, dict(state="observe", items=DEFAULT, force=False)).drop_ins == ()
 
 
 def test_a_value_that_only_someone_has_set_by_hand_is_said_to_be_lost_at_boot(host):
     host.fill(path_of(MAPS), "2147483647")
-    assert records(host)[MAPS]["reason"] == (
-        "only observed: vm.max_map_count is 65530 after the next boot, SAP asks for at least 2147483647 (SAP Note "
-        "900929, quoted by saptune, sapconf, tuned and community.sap_install)"
-    )
+    assert "only observed: vm.max_map_count is 65530 after the next boot, SAP asks" in records(host)[MAPS]["reason"]
     host.fill("/etc/sysctl.d/sap.conf", "vm.max_map_count=2147483647")
     assert records(host)[MAPS]["reason"] == ""
 
@@ -125,13 +121,25 @@ def test_values_are_set_kept_and_taken_back(host):
     assert after == before and host.value(path_of("vm.dirty_ratio")) == "20"
 
 
-def test_higher_limits_are_left_alone(host):
+def test_the_way_back_knows_the_values_of_other_releases(host):
+    present(host)
+    assert host.value(path_of("kernel.shmmni")) == "32768"
     host.fill("/etc/os-release", RELEASES["RHEL 9"])
+    run(host, state="restored", items=[])
+    assert host.value(path_of("kernel.shmmni")) == "4096" and host.read(JOURNAL) is None
+
+
+def test_higher_limits_are_left_alone(tmp_path):
+    host = BaseHost(tmp_path, "RHEL 9")
     host.fill(path_of("kernel.sem"), "64000\t32000\t500\t100")
-    found = present(host, items=["kernel.sem"])["kernel.sem"]
+    found = present(host)["kernel.sem"]
     assert found["after"]["running"] == {"kernel.sem": "64000 1024000000 500 32000"}
     host.fill(path_of("kernel.sem"), "64000\t2048000000\t600\t64000")
     assert present(host, check=True, items=["kernel.sem"])["kernel.sem"]["verdict"] == "compliant"
+    # a lower value in a later file is drift, and a higher limit is not
+    host.fill("/etc/sysctl.d/99-sap.conf", "kernel.sem=1250 256000 100 1024\nkernel.shmmni = 65536")
+    found = present(host, check=True)
+    assert found["kernel.sem"]["verdict"] == "drifted" and found["kernel.shm"]["verdict"] == "compliant"
 
 
 @pytest.mark.parametrize(
@@ -171,16 +179,12 @@ def test_dirty_limits_larger_than_the_kernels_are_not_set(tmp_path):
     assert (found["verdict"], "limit nothing" in found["reason"]) == ("not_applicable", True)
 
 
-def test_a_kernel_without_the_sysctl_is_unsupported(host, tmp_path):
+def test_a_kernel_without_the_sysctl_is_unsupported_and_another_system_not_applicable(host, tmp_path):
     (tmp_path / "proc/sys/vm/max_map_count").unlink()
     host.fill("/proc/sys/kernel/osrelease", "5.14.21-s390x")
     found = present(host)[MAPS]
     assert (found["verdict"], found["reason"]) == ("unsupported", "the kernel 5.14.21-s390x has no vm.max_map_count")
     assert found["wanted"]["state"] == "present" and found["wanted"][MAPS] == "at least 2147483647"
-
-
-def test_another_system_is_not_applicable(tmp_path):
-    host = BaseHost(tmp_path)
     host.exists = lambda path: not path.startswith("/proc") and type(host).exists(host, path)
     (found,) = run(host)["tuning"]
     assert (found["subject"], found["verdict"]) == ("all", "not_applicable")
@@ -198,25 +202,13 @@ def test_another_system_is_not_applicable(tmp_path):
     ],
 )
 def test_bytes_and_ratio_are_one_knob_for_other_files_too(host, path, line, verdict):
+    host.fill(path_of("vm.dirty_background_ratio"), "5")
     present(host)
     host.fill(path, line)
     found = present(host, check=True)["vm.dirty"]
     assert found["verdict"] == verdict and found["conflicts"][0]["item"] == "vm.dirty_bytes"
-    if verdict == "drifted":
-        assert "at the next boot /etc/sysctl.d/99-site.conf line 1 sets vm.dirty_bytes to ratio 40" in found["reason"]
-
-
-def test_a_lower_value_in_a_later_file_is_drift_and_a_higher_limit_is_not(host):
-    host.fill("/etc/os-release", RELEASES["RHEL 9"])
-    present(host)
-    host.fill("/etc/sysctl.d/99-sap.conf", "kernel.sem=1250 256000 100 1024\nkernel.shmmni = 65536")
-    found = present(host, check=True)
-    assert found["kernel.sem"]["verdict"] == "drifted" and found["kernel.shm"]["verdict"] == "compliant"
-
-
-def test_a_dirty_limit_goes_back_to_the_ratio(host):
-    host.fill(path_of("vm.dirty_background_ratio"), "5")
-    present(host, items=["vm.dirty"])
+    told = "at the next boot /etc/sysctl.d/99-site.conf line 1 sets vm.dirty_bytes to ratio 40"
+    assert (told in found["reason"]) is (verdict == "drifted")
     run(host, state="restored")
     assert host.value(path_of("vm.dirty_background_ratio")) == "5"
     assert host.value(path_of("vm.dirty_background_bytes")) == "0"
@@ -244,17 +236,11 @@ def test_sapconf_keeps_its_values(host):
     assert observed["verdict"] == "compliant" and "left to sapconf" in observed["remarks"][0]
 
 
-def test_keys_of_an_older_sapconf_count_too(host):
+def test_keys_of_an_older_sapconf_count_too_while_it_runs(host):
     host.sapconf("MAX_MAP_COUNT_DEF=1000000\nMAX_MAP_COUNT_DEF='2000000' # ours")
-    assert records(host)[MAPS]["remarks"][0] == (
-        "vm.max_map_count is left to sapconf (/etc/sysconfig/sapconf line 2: 2000000)"
-    )
-
-
-def test_a_sapconf_that_does_not_run_is_no_reason(host):
-    host.sapconf()
-    (host_unit,) = host.glob("/etc/systemd/system/multi-user.target.wants", "sapconf*")
-    host.remove(host_unit)
+    assert "left to sapconf (/etc/sysconfig/sapconf line 2: 2000000)" in records(host)[MAPS]["remarks"][0]
+    (unit,) = host.glob("/etc/systemd/system/multi-user.target.wants", "sapconf*")
+    host.remove(unit)
     assert present(host)[MAPS]["verdict"] == "changed"
 
 
@@ -264,16 +250,12 @@ def test_tuned_keeps_its_values(tmp_path):
     host.fill(path_of(MAPS), "2147483647")
     found = present(host)
     assert found[MAPS]["verdict"] == "compliant"
-    assert found[MAPS]["remarks"] == [
-        "vm.max_map_count is left to tuned (/usr/lib/tuned/sap-netweaver/tuned.conf line 7: 2147483647)"
-    ]
+    (remark,) = found[MAPS]["remarks"]
+    assert "left to tuned (/usr/lib/tuned/sap-netweaver/tuned.conf line 7: 2147483647)" in remark
     assert found["kernel.sem"]["verdict"] == "drifted" and not host.exists(SYSCTL)
     assert found["kernel.sem"]["before"]["next_boot"] == {"kernel.sem": "32000 1024000000 500 32000"}
-
-
-def test_an_old_profile_of_tuned_that_sets_too_little_is_named(tmp_path):
-    host = BaseHost(tmp_path, "RHEL 8")
-    host.tuned(text="[sysctl]\nvm.max_map_count=>2000000")
+    # an old profile that sets too little
+    host.fill("/etc/tuned/sap-netweaver/tuned.conf", "[sysctl]\nvm.max_map_count=>2000000")
     host.fill(path_of(MAPS), "2000000")
     found = present(host)[MAPS]
     assert found["verdict"] == "drifted" and "vm.max_map_count is 2000000, SAP asks for" in found["reason"]
@@ -303,16 +285,6 @@ def test_saptune_keeps_its_values(host, file):
 # /dev/shm
 
 
-def test_bytes_of_fstab_that_are_no_text_are_kept(host):
-    before = b"# gr\xfc\xdfe\r\n/dev/dasda1 / ext4 defaults 0 1\x0c\n"
-    with open(host.path("/etc/fstab"), "wb") as stream:
-        stream.write(before)
-    present(host)
-    assert host.bytes_of("/etc/fstab").startswith(before + b"tmpfs /dev/shm")
-    run(host, state="restored")
-    assert host.bytes_of("/etc/fstab") == before
-
-
 @pytest.mark.parametrize(
     "before, after",
     [
@@ -320,43 +292,40 @@ def test_bytes_of_fstab_that_are_no_text_are_kept(host):
             "# first\ntmpfs\t/dev/shm  tmpfs noexec,size=8G,mode=1777\t0 0 # ours\n/x /y ext4 a 0 0\n",
             "# first\ntmpfs\t/dev/shm  tmpfs noexec,mode=1777,size=40894464k\t0 0 # ours\n/x /y ext4 a 0 0\n",
         ),
-        ("", "tmpfs /dev/shm tmpfs defaults,nosuid,nodev,size=40894464k 0 0\n"),
-        ("#tmpfs /dev/shm tmpfs size=1G\r\n", None),
+        ("", LINE),
+        ("#tmpfs /dev/shm tmpfs size=1G\r\n", "#tmpfs /dev/shm tmpfs size=1G\r\n" + LINE),
+        # bytes that are no text
+        ("# gr\xfc\xdfe\r\n/x / ext4 a 0 1\x0c\n", "# gr\xfc\xdfe\r\n/x / ext4 a 0 1\x0c\n" + LINE),
         ("none /dev/shm tmpfs defaults,size=40G 0 0\n", "none /dev/shm tmpfs defaults,size=40G 0 0\n"),
         ("none /dev/shm tmpfs size=130% 0 0\n", "none /dev/shm tmpfs size=130% 0 0\n"),
     ],
 )
 def test_only_the_line_of_fstab_changes_and_comes_back(host, before, after):
     with open(host.path("/etc/fstab"), "wb") as stream:
-        stream.write(before.encode())
-    after = before + "tmpfs /dev/shm tmpfs defaults,nosuid,nodev,size=40894464k 0 0\n" if after is None else after
+        stream.write(before.encode("latin-1"))
     assert present(host)["/dev/shm"]["verdict"] == "changed"
-    assert host.bytes_of("/etc/fstab").decode() == after
+    assert host.bytes_of("/etc/fstab").decode("latin-1") == after
     assert present(host, check=True)["/dev/shm"]["verdict"] == "compliant"
     run(host, state="restored")
-    assert host.bytes_of("/etc/fstab").decode() == before
+    assert host.bytes_of("/etc/fstab").decode("latin-1") == before
 
 
-def test_a_size_within_the_tolerance_is_enough(host):
-    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%dk 0 0" % (38 * GIB))
-    host.fill("/etc/fstab", "tmpfs /dev/shm tmpfs size=38g 0 0")
-    assert present(host)["/dev/shm"]["verdict"] == "compliant"
-
-
-def test_a_larger_tmpfs_is_never_shrunk(host):
+def test_which_sizes_are_enough(host):
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0")
+    found = records(host)["/dev/shm"]
+    # without a shown size it is half of the memory
+    assert found["before"]["running"] == {"/dev/shm": "%dk" % (16 * GIB)}
+    assert "is 16.0 GiB, SAP asks for 75 % of memory and swap, at least 38.0 GiB" in found["reason"]
+    # a larger one is never shrunk
     host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%dk 0 0" % (60 * GIB))
     found = present(host)["/dev/shm"]
     assert found["verdict"] == "changed" and found["after"]["running"] == {"/dev/shm": "%dk" % (60 * GIB)}
     assert not [entry for entry in host.log if entry[0] == "mount"]
-
-
-def test_a_tmpfs_without_a_shown_size_has_half_of_the_memory(host):
-    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0")
-    assert records(host)["/dev/shm"]["before"]["running"] == {"/dev/shm": "%dk" % (16 * GIB)}
-    assert (
-        "/dev/shm is 16.0 GiB, SAP asks for 75 % of memory and swap, at least 38.0 GiB"
-        in (records(host)["/dev/shm"]["reason"])
-    )
+    run(host, state="restored")
+    # there is a tolerance
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%dk 0 0" % (38 * GIB))
+    host.fill("/etc/fstab", "tmpfs /dev/shm tmpfs size=38g 0 0")
+    assert present(host)["/dev/shm"]["verdict"] == "compliant"
 
 
 def test_a_used_tmpfs_keeps_its_size_on_the_way_back(host, monkeypatch):
@@ -413,20 +382,13 @@ def test_a_journal_with_other_values_is_refused(host, key, text):
 
 
 def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
-    present(host)
-    host.fill(
-        JOURNAL, host.read(JOURNAL).replace('"subject": "kernel.pid_max"', '"subject": "kernel.no_max"').rstrip("\n")
-    )
-    back = run(host, state="restored")
-    assert not back["failed"]
-    assert host.value(path_of(MAPS)) == "65530"
-
-
-def test_all_values_of_a_real_journal_are_legible(host):
     present(host, items=list(ITEMS))
-    before = host.read(JOURNAL)
-    assert before.count('"first"') > 15
-    assert records(host, state="restored", check=True)
+    text = host.read(JOURNAL)
+    # all values of a real journal are legible
+    assert text.count('"first"') > 15 and records(host, state="restored", check=True)
+    host.fill(JOURNAL, text.replace('"subject": "kernel.pid_max"', '"subject": "kernel.no_max"').rstrip("\n"))
+    assert not run(host, state="restored")["failed"]
+    assert host.value(path_of(MAPS)) == "65530"
 
 
 def test_a_line_of_fstab_without_options_is_an_error(host):
@@ -434,7 +396,78 @@ def test_a_line_of_fstab_without_options_is_an_error(host):
         base_shared_memory.SharedMemory(host).line("tmpfs /dev/shm tmpfs")
 
 
-def test_the_files_fit_the_tree(tmp_path):
-    host = BaseHost(tmp_path)
-    base_files(host, "RHEL 9")
-    assert SystemBase(host, dict(state="observe", items=DEFAULT, force=False)).release == "RHEL 9"
+# states that only this tuning has
+
+
+@pytest.fixture
+def module(host, monkeypatch, capsys):
+    monkeypatch.setattr(entry_point, "Host", lambda: host)
+    return caller(system_base.main, monkeypatch, capsys)
+
+
+def by_subject(result):
+    return {record["subject"]: record for record in result["tuning"]}
+
+
+@pytest.mark.parametrize("then", ["observe", "present"])
+def test_values_on_probation_can_be_confirmed(host, module, then):
+    assert module(state="present", confirm_within="0")["changed"]
+    found = module(state="confirmed", confirmed_state=then)
+    assert found["changed"] and host.value(path_of(MAPS)) == "2147483647"
+    assert found["tuning"][0]["verdict"] == "compliant"
+    assert module(state="restored")["changed"] and host.value(path_of(MAPS)) == "65530"
+
+
+def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
+    module(state="present")
+    found = by_subject(module(complete=True))
+    for name, words in (
+        (MAPS, "vm.max_map_count: 2147483647, wanted 65530"),
+        ("vm.dirty", "vm.dirty_bytes: 629145600, wanted ratio 20"),
+        ("/dev/shm", "size=40894464k 0 0, wanted absent"),
+    ):
+        assert found[name]["verdict"] == "drifted" and words in found[name]["reason"]
+        assert "set by this collection and no longer asked for; ansible-playbook" in found[name]["reason"]
+        # what the host has is shown
+        assert found[name]["before"]["stored"]
+    assert found["transparent_hugepage"]["verdict"] == "compliant"
+    module(state="restored")
+    again = module(complete=True)["tuning"]
+    assert {one["verdict"] for one in again} == {"compliant", "observed", "not_applicable"}
+
+
+@pytest.fixture
+def requested(host):
+    """What is set on request, with a socket and a disk."""
+    host.socket = ["disabled", "inactive"]
+    host.disk("sda", "none [mq-deadline]")
+    return ["nofile", "uuidd.socket", "io_scheduler"]
+
+
+def test_what_was_set_on_request_is_no_longer_asked_for(host, module, requested):
+    assert module(state="present", items=requested, complete=True)["changed"]
+    found = by_subject(module(state="present", items=[MAPS], complete=True))
+    for name, words in (
+        ("nofile", "@sapsys - nofile 1048576, wanted absent"),
+        ("uuidd.socket", "uuidd.socket: active, wanted inactive"),
+        ("io_scheduler", "sda: none, wanted mq-deadline"),
+    ):
+        assert found[name]["verdict"] == "drifted" and words in found[name]["reason"]
+        assert "no longer asked for" in found[name]["reason"]
+    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
+
+
+def test_what_was_set_on_request_can_be_on_probation(host, module, requested):
+    assert module(state="present", items=requested[1:], confirm_within="0")["changed"]
+    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
+    assert host.value("/sys/block/sda/queue/scheduler") == "none [mq-deadline]"
+
+
+def test_a_value_that_a_tool_takes_over_later_is_to_be_taken_back(host, module):
+    module(state="present", complete=True)
+    host.sapconf()
+    found = by_subject(module(state="present", complete=True))
+    maps = found[MAPS]
+    assert maps["verdict"] == "drifted" and "no longer asked for" in maps["reason"]
+    assert "left to sapconf" in maps["remarks"][0]
+    assert found["kernel.pid_max"]["verdict"] == "compliant"

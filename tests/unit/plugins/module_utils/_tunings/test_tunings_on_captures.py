@@ -58,13 +58,10 @@ def test_polarization_of_an_lpar_is_what_its_cpus_show(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", LPARS)
-def test_topology_of_an_lpar_is_not_applicable(tmp_path, name):
-    assert topology(captured.plant(name, tmp_path))["verdict"] == "not_applicable"
-
-
-@pytest.mark.parametrize("name", LPARS)
-def test_hiperdispatch_of_an_lpar(tmp_path, name):
-    record = only(look_hiperdispatch(captured.plant(name, tmp_path), check=True))
+def test_topology_and_hiperdispatch_of_an_lpar(tmp_path, name):
+    host = captured.plant(name, tmp_path)
+    assert topology(host)["verdict"] == "not_applicable"
+    record = only(look_hiperdispatch(host, check=True))
     if "6.1-" in name:
         assert record["verdict"] == "unsupported" and "has no s390.hiperdispatch" in record["reason"]
         return
@@ -96,13 +93,16 @@ def test_a_guest_of_zvm(tmp_path):
     assert topology(host)["verdict"] == "drifted"
 
 
-def test_an_lpar_of_200_cpus_with_gaps(tmp_path):
-    captured.grow(tmp_path, synthetic.large_lpar())
+def test_an_lpar_of_200_cpus_with_gaps_and_vlans(tmp_path):
+    captured.grow(tmp_path, synthetic.large_lpar(8))
     host = Host(str(tmp_path))
     record = polarization(host, "vertical")
-    assert record["before"]["running"] == {"dispatching": "vertical"}
-    assert "low" in record["remarks"][0]
+    assert record["before"]["running"] == {"dispatching": "vertical"} and "low" in record["remarks"][0]
     assert topology(host)["verdict"] == "not_applicable"
+    records = look_rps(host, check=True)["tuning"]
+    assert [record["subject"] for record in records] == ["enc100%d" % number for number in (0, 1, 2, 4, 5, 6)]
+    mask = "00000000,00003fff,ffffffff,ffffffff,ffffff00,ffffffff,ffffffff,fffff3ff"
+    assert {record["wanted"]["rps_cpus"] for record in records} == {mask}
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,3 @@ def test_rps_takes_the_interface_that_carries_traffic(tmp_path, name):
     cpus, mask = ("0-1,3", "b") if "offline" in name else ("0-3", "f")
     assert record["verdict"] == "drifted"
     assert "rx-0: off (mask 0), wanted CPUs %s (mask %s)" % (cpus, mask) in record["reason"]
-
-
-def test_rps_of_an_lpar_of_200_cpus_leaves_gaps_and_vlans_out(tmp_path):
-    captured.grow(tmp_path, synthetic.large_lpar(8))
-    records = look_rps(Host(str(tmp_path)), check=True)["tuning"]
-    assert [record["subject"] for record in records] == ["enc100%d" % number for number in (0, 1, 2, 4, 5, 6)]
-    mask = "00000000,00003fff,ffffffff,ffffffff,ffffff00,ffffffff,ffffffff,fffff3ff"
-    assert {record["wanted"]["rps_cpus"] for record in records} == {mask}
