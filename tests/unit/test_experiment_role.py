@@ -258,6 +258,13 @@ def order_of(*restarts: list[dict[str, str]]) -> str:
     return str(plan["design"])
 
 
+def test_a_host_that_takes_part_in_no_measurement_is_not_tuned() -> None:
+    idle = {"__before_after_found": {"tunings": ["rps"]}, "__measure_ready": {"measures": False, "peers": []}}
+    play = {**idle, "__session": BEGUN, "hostvars": {"app1": idle}, "ansible_play_batch": ["app1"]}
+    with pytest.raises(AnsibleActionFail, match="app1 would be tuned and not measured: it has no measure_peer"):
+        run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
+
+
 def row(restart: str, verdict: str = "drifted") -> dict[str, str]:
     return {"name": "sap_profile", "subject": "x", "verdict": verdict, "restart": restart}
 
