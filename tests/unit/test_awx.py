@@ -97,10 +97,12 @@ def fixture_told():
         server.server_close()
 
 
+@pytest.mark.nightly
 def test_a_second_run_changes_nothing(told):
     assert re.search(r"localhost +: ok=8 +changed=0 ", told[1])
 
 
+@pytest.mark.nightly
 def test_the_templates_are_as_described(told):
     objects = told[0]
     made = {template["name"]: template for template in objects["job_templates"]}
@@ -116,6 +118,7 @@ def test_the_templates_are_as_described(told):
         assert template["survey_enabled"] == bool(described["survey"])
 
 
+@pytest.mark.nightly
 def test_verify_runs_every_night(told):
     (schedule,) = told[0]["schedules"]
     (verify,) = [one for one in told[0]["job_templates"] if one["id"] == schedule["unified_job_template"]]
@@ -123,6 +126,7 @@ def test_verify_runs_every_night(told):
     assert re.fullmatch(r"DTSTART;TZID=[\w/]+:\d{8}T\d{6} RRULE:FREQ=DAILY;INTERVAL=1", schedule["rrule"])
 
 
+@pytest.mark.nightly
 def test_a_rollout_waits_for_an_approval_and_a_failed_step_has_none_after_it(told):
     objects = told[0]
     (workflow,) = objects["workflow_job_templates"]
@@ -159,6 +163,7 @@ def test_every_job_of_a_workflow_takes_the_answers_of_its_survey(tmp_path):
     assert status == 0 and "1 host: 1 ok." in text, text
 
 
+@pytest.mark.nightly
 def test_slices_share_the_name_of_a_run(told):
     """Ansible fills it in: all jobs of a workflow have its id, and a job without slices has one of its own."""
     templates = {template["name"]: template for template in told[2]["job_templates"]}

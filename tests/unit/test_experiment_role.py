@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any
 
 import pytest
 import yaml
+from actions import run_action
+from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
+from ansible_collections.zpower.sap_tuning.plugins.action import before_after, experiment
 from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
@@ -26,6 +30,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 EXPERIMENT = CHECKOUT / "roles" / "experiment"
 # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
 LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
+
+
+def templated(text: str, variables: dict[str, Any]) -> Any:
+    return Templar(loader=DataLoader(), variables=variables).template(trusted(text))
 
 
 def play(
@@ -78,26 +86,21 @@ STEP = {"phase": "every-4", "round": 2, "session": 1, "hosts": []}
 LATER = "rps_every | int == 2 and rps_flow_cnt | int == 32768 and rps_force is undefined"
 
 
-def step(
-    folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1, before: tuple[list[str], ...] = ()
-) -> list[dict[str, Any]]:
-    """The calls of the tunings in a step of hosts that do not measure; the inventory has other values.
-
-    ``before``: the tunings that each earlier step of the session has set.
-    """
+def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -> list[dict[str, Any]]:
+    """The calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
     linked_collection(folder, "tunings", NOTING)
     tunings = [*level["set"], *level["found"]]
     session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
-    session["steps"] = [{"set": names} for names in [*before, level["set"]]]
+    session["steps"] = [{"set": level["set"]}]
     facts = {"__session": session, "__session_mine": tunings, "experiment_lease": 900}
     tasks = [
         {"ansible.builtin.set_fact": {**facts, "__measure_ready": {"workloads": []}}},
         {
             "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "level.yml"),
-            "vars": {"__session_step": {**level, **STEP}, "__session_index": len(before)},
+            "vars": {"__session_step": {**level, **STEP}, "__session_index": 0},
         },
         # for a later play of the same run, such as site
-        {"ansible.builtin.assert": {"that": LATER}, "when": "'-e' not in more", "vars": {"more": list(arguments)}},
+        {"ansible.builtin.assert": {"that": LATER}},
     ]
     known = {"rps_every": 2, "rps_flow_cnt": 32768, "ansible_become": False}
     passed, text = play(folder, tasks, *arguments, hosts={f"app{number}": known for number in range(1, hosts + 1)})
@@ -105,9 +108,9 @@ def step(
     return [json.loads(line) for line in (folder / "calls").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("arguments", [[], ["-e", "rps_every=2"]])
-def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Path, arguments: list[str]) -> None:
-    back, set_, look = step(tmp_path, LEVEL, *arguments)
+@pytest.mark.gate
+def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Path) -> None:
+    back, set_, look = step(tmp_path, LEVEL, "-e", "rps_every=2")
     both = {"checkpoint": "c1", "complete": True}
     chosen = {"every": 4, "unit": "cpu", "flow_steering": False, "force": True, "cpus": "0-3"}
     values = {**both, **chosen, "interfaces": ["hsi0"], "state": "present"}
@@ -121,15 +124,25 @@ def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("before", "calls"), [((), 3), (([],), 2), ((["rps"],), 3), ((["rps"], []), 2), (([], ["cpu_polarization"]), 3)]
+    ("before", "back"),
+    [
+        ([], ["rps"]),
+        ([[]], []),
+        ([["rps"]], ["rps"]),
+        ([["rps"], []], []),
+        ([[], ["cpu_polarization"]], ["rps"]),
+    ],
 )
-def test_a_step_that_set_nothing_is_not_taken_back(tmp_path: Path, before: tuple[list[str], ...], calls: int) -> None:
+def test_a_step_that_set_nothing_is_not_taken_back(before: list[list[str]], back: list[str]) -> None:
     """The first step may follow a session that was interrupted; a level that is set is always taken back."""
-    made = step(tmp_path, LEVEL, before=before)
-    assert [call["rps"]["state"] for call in made] == ["restored", "present", "present"][-calls:]
-    assert [call["check"] for call in made] == [False, False, True][-calls:]
+    first, *_others = yaml.safe_load((EXPERIMENT / "tasks" / "level.yml").read_text("utf-8"))
+    assert first["name"] == "Take back the level before" and first["vars"]["zpower_rollback"] is True
+    session = {"steps": [{"set": names} for names in [*before, ["rps"]]]}
+    variables = {"__session": session, "__session_index": len(before), "__session_mine": ["rps"]}
+    assert templated(first["vars"]["__tune_names"], variables) == back
 
 
+@pytest.mark.gate
 def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -> None:
     """No variable of the inventory says that there is such a profile. A host that waits makes two calls."""
     profile = {"sap_profile_sid": "PRD", "sap_profile_instance": "DEFAULT", "sap_profile_parameters": {"a": 1}}
@@ -146,6 +159,7 @@ def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -
     assert [call["rps"]["every"] for call in waiting] == [4]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("noise", "measured"), [(0.005, ["one"]), (0.2, ["one", "two", "three"])])
 def test_no_part_is_measured_after_the_look_at_which_every_level_is_decided(
     tmp_path: Path, noise: float, measured: list[str]
@@ -205,36 +219,29 @@ def test_a_peer_that_did_not_get_as_far_is_known(
     facts = {"__session": session, "__session_together": together, "__measure_ready": READY}
     here, elsewhere = ({"__session_held": {"step": step, "records": []}} for step in (1, 0))
     hosts = {"app1": {**facts, **here}, "app2": {**facts, **(here if at == "here" else elsewhere)}}
-    call = {"zpower.sap_tuning.experiment": {"event": "measured", "level": STEP_2, "step": 1}}
-    passed, text = play(tmp_path, [{**call, "when": "inventory_hostname == 'app1'"}], hosts=hosts)
-    assert passed == (not astray), text
-    assert (f"{', '.join(astray)}, which app1 measures against, " in text) == bool(astray)
+    task = {"event": "measured", "level": STEP_2, "step": 1}
+    said = f"^{', '.join(astray)}, which app1 measures against, was not in the state every-4 in round 2"
+    with pytest.raises(AnsibleActionFail, match=said) if astray else contextlib.nullcontext():
+        run_action(experiment, task, variables={**hosts["app1"], "hostvars": hosts})
 
 
-@pytest.mark.parametrize("role", ["experiment", "before_after"])
-def test_a_change_may_be_called_by_a_number(tmp_path: Path, role: str) -> None:
-    tasks = [{"ansible.builtin.include_role": {"name": f"zpower.sap_tuning.{role}"}}]
-    given = {"zpower_change": 4711, "zpower_tunings": [], "zpower_results": str(tmp_path), "measure_rounds": 1}
-    _passed, text = play(tmp_path, tasks, "-e", json.dumps(given))
-    assert "no host of this play has a measure_peer" in text
-
-
+@pytest.mark.gate
 def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is_touched(tmp_path: Path) -> None:
     tasks = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.before_after"}}]
     given = {"zpower_change": "again", "zpower_tunings": ["rps"], "zpower_results": str(tmp_path)}
     hosts = {"app1.example": {"measure_peer": "app2.example"}, "app2.example": {}}
     (tmp_path / "again" / "app1.example").mkdir(parents=True)
     (tmp_path / "again" / "app1.example" / "tunings-after-1.json").write_text("{}")
-    passed, text = play(tmp_path, tasks, "--limit", "app1.example", "-e", json.dumps(given), hosts=hosts)
+    passed, text = play(tmp_path, tasks, "-e", json.dumps(given), hosts=hosts)
     assert not passed
     assert f"{tmp_path}/again/app1.example holds records already: name another change" in text
     assert "TASK [zpower.sap_tuning.tune" not in text
     # another host of the same change is measured later
-    _passed, text = play(tmp_path, tasks, "--limit", "app2.example", "-e", json.dumps(given), hosts=hosts)
-    assert "holds records already" not in text and "no host of this play has a measure_peer" in text
+    assert not [line for line in text.splitlines() if "[app2.example]" in line and "holds records" in line]
+    assert "no host of this play has a measure_peer" in text
 
 
-def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
+def order_of(*restarts: list[dict[str, str]]) -> str:
     """The order that before_after chooses for hosts whose tunings say this."""
     found = {"tunings": ["rps", "sap_profile"], "untouched": ["rps", "sap_profile"], "design": "auto"}
     known = {
@@ -244,15 +251,18 @@ def order_of(folder: Path, *restarts: list[dict[str, str]]) -> str:
     }
     hosts = {
         f"app{at}": {**known, "__tunings_result": {"tunings": {"sap_profile": {}}, "tuning": rows}}
-        for at, rows in enumerate(restarts)
+        for at, rows in enumerate(restarts, 1)
     }
-    tasks = [
-        {"zpower.sap_tuning.before_after": {"event": "planned", "change": "c1", "seed": "c1"}, "register": "plan"},
-        {"ansible.builtin.debug": {"msg": "order {{ plan.design }}"}},
-    ]
-    passed, text = play(folder, tasks, hosts=hosts)
-    assert passed, text
-    return " ".join(word for word in ("alternate", "blocks") if f"order {word}" in text)
+    play = {**hosts["app1"], "hostvars": hosts, "ansible_play_batch": [*hosts]}
+    plan = run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
+    return str(plan["design"])
+
+
+def test_a_host_that_takes_part_in_no_measurement_is_not_tuned() -> None:
+    idle = {"__before_after_found": {"tunings": ["rps"]}, "__measure_ready": {"measures": False, "peers": []}}
+    play = {**idle, "__session": BEGUN, "hostvars": {"app1": idle}, "ansible_play_batch": ["app1"]}
+    with pytest.raises(AnsibleActionFail, match="app1 would be tuned and not measured: it has no measure_peer"):
+        run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
 
 
 def row(restart: str, verdict: str = "drifted") -> dict[str, str]:
@@ -271,9 +281,9 @@ def row(restart: str, verdict: str = "drifted") -> dict[str, str]:
     ],
 )
 def test_states_take_turns_only_where_nothing_waits_for_a_restart_on_any_host(
-    tmp_path: Path, rows: list[list[dict[str, str]]], order: str
+    rows: list[list[dict[str, str]]], order: str
 ) -> None:
-    assert order_of(tmp_path, *rows) == order
+    assert order_of(*rows) == order
 
 
 def test_check_mode_tries_every_level_and_measures_none() -> None:
@@ -304,5 +314,4 @@ def test_restored_sets_nothing(final: str, winner: str | None, lost: bool, sets:
     assert setting["ansible.builtin.include_tasks"] == "keep.yml"
     outcome = {"__experiment_decision": {"winner": winner}, "__experiment_end": {"lost": {"app1": lost}}}
     variables = {"inventory_hostname": "app1", "experiment_final": final, **outcome}
-    found = Templar(loader=DataLoader(), variables=variables).template(trusted(f"{{{{ {setting['when']} }}}}"))
-    assert str(found) == str(sets)
+    assert str(templated(f"{{{{ {setting['when']} }}}}", variables)) == str(sets)

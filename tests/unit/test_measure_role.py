@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role measure: what it is told reaches the programs of a host alone, rounds are stored, peers may be missing."""
+"""The role measure: what it is told reaches the programs of a host, rounds are stored, peers may be missing."""
 
 from __future__ import annotations
 
@@ -47,23 +47,20 @@ def measure(
     return playing.ansible_playbook(*command)
 
 
+@pytest.mark.gate
 @needs_programs
-def test_a_change_may_be_called_by_a_number(tmp_path: Path) -> None:
-    shape = {"measure_openssl_ciphers": ["aes-128-gcm"], "measure_openssl_bytes": [256]}
-    done = measure(tmp_path, "openssl", zpower_change=4711, **shape)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = (tmp_path / "results" / "4711" / "app1").iterdir()
-    assert json.loads(path.read_text())["change"] == "4711"
-
-
-@needs_programs
-def test_disks_and_cryptography_of_a_host_alone(tmp_path: Path) -> None:
+def test_programs_of_a_host_alone(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
+    commands = [
+        {"name": "sleep", "argv": ["sleep", "0.05"], "environment": {"PASSWORD": "secret-4711"}},
+        {"name": "fail", "argv": ["sh", "-c", "echo $PASSWORD; exit 3"], "environment": {"PASSWORD": "secret-4711"}},
+    ]
     done = measure(
         tmp_path,
-        "fio",
-        "openssl",
+        hosts={"app1": {"measure_workloads": ["fio", "openssl"]}, "app2": {"measure_workloads": ["command"]}},
+        options=("-vvv",),
+        zpower_change=4711,
         measure_fio_directory=str(files),
         measure_fio_patterns=["randwrite"],
         measure_fio_modes=["buffered"],
@@ -72,49 +69,26 @@ def test_disks_and_cryptography_of_a_host_alone(tmp_path: Path) -> None:
         measure_openssl_ciphers=["aes-256-xts"],
         measure_openssl_bytes=[512],
         measure_openssl_processes=[2],
+        measure_commands=commands,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    records = {path.name: json.loads(path.read_text()) for path in (tmp_path / "results" / "c1" / "app1").iterdir()}
-    assert sorted(records) == [
-        "before-1-fio-randwrite-buffered-x2-local.json",
-        "before-1-openssl-aes-256-xts-512B-x2-local.json",
-    ]
-    assert all(run["ok"] for record in records.values() for run in record["runs"])
-    disks, cryptography = (records[name]["workload"] for name in sorted(records))
-    assert (disks["set"], disks["params"]["size_mib"], disks["params"]["directory"]) == ("fio", 1, str(files))
-    assert (cryptography["set"], cryptography["bytes"], cryptography["connections"]) == ("openssl", 512, 2)
-    assert list(files.iterdir()) == []
-
-
-def test_a_directory_has_to_be_named(tmp_path: Path) -> None:
-    done = measure(tmp_path, "fio")
-    assert done.returncode != 0 and "measure_fio_directory is empty" in done.stdout
-    assert not (tmp_path / "results").exists()
-
-
-def test_programs_of_a_host_alone(tmp_path: Path) -> None:
-    commands = [
-        {"name": "sleep", "argv": ["sleep", "0.05"], "environment": {"PASSWORD": "secret-4711"}},
-        {"name": "fail", "argv": ["sh", "-c", "echo $PASSWORD; exit 3"], "environment": {"PASSWORD": "secret-4711"}},
-    ]
-    done = measure(tmp_path, "command", measure_commands=commands, options=("-vvv",))
     # what was measured is stored, and a program that always fails makes the host fail
     assert done.returncode == 2, done.stdout + done.stderr
     assert "every run of command-fail failed: " in done.stdout and "ended with exit code 3: <PASSWORD>" in done.stdout
-    paths = {path.name: path for path in (tmp_path / "results" / "c1" / "app1").iterdir()}
-    assert sorted(paths) == ["before-1-command-fail-local.json", "before-1-command-sleep-local.json"]
-    slept = json.loads(paths["before-1-command-sleep-local.json"].read_text())
-    assert slept["runs"][0]["metrics"]["elapsed_s"] >= 0.05
-    everything = done.stdout + done.stderr + "".join(path.read_text() for path in paths.values())
-    assert "secret-4711" not in everything
-
-
-def test_programs_have_to_be_described(tmp_path: Path) -> None:
-    done = measure(tmp_path, "command")
-    assert done.returncode != 0 and "measure_commands is empty" in done.stdout
-    done = measure(tmp_path, "command", measure_commands=[{"name": "x", "argv": ["true"], "directory": "here"}])
-    assert done.returncode != 0 and "command x: directory is here; it takes an absolute path" in done.stdout
-    assert not (tmp_path / "results").exists()
+    paths = sorted((tmp_path / "results" / "4711").glob("*/*"))
+    assert [f"{path.parent.name}/{path.name}" for path in paths] == [
+        "app1/before-1-fio-randwrite-buffered-x2-local.json",
+        "app1/before-1-openssl-aes-256-xts-512B-x2-local.json",
+        "app2/before-1-command-fail-local.json",
+        "app2/before-1-command-sleep-local.json",
+    ]
+    disks, cryptography, _failed, slept = (json.loads(path.read_text()) for path in paths)
+    assert all(run["ok"] for record in (disks, cryptography) for run in record["runs"])
+    (fio, openssl) = (record["workload"] for record in (disks, cryptography))
+    assert (fio["set"], fio["params"]["size_mib"], fio["params"]["directory"]) == ("fio", 1, str(files))
+    assert (openssl["set"], openssl["bytes"], openssl["connections"]) == ("openssl", 512, 2)
+    assert list(files.iterdir()) == []
+    assert slept["change"] == "4711" and slept["runs"][0]["metrics"]["elapsed_s"] >= 0.05
+    assert "secret-4711" not in done.stdout + done.stderr + "".join(path.read_text() for path in paths)
 
 
 PEERED = ["niping", "network", "enqueue"]  # the workloads that need a peer
@@ -125,12 +99,7 @@ def about(host: str, text: str) -> str:
     return "\n".join(line for line in text.splitlines() if f"[{host}" in line)
 
 
-def test_hosts_without_a_peer_are_not_measured_and_that_is_said(tmp_path: Path) -> None:
-    done = measure(tmp_path, hosts={name: {"measure_workloads": [name]} for name in PEERED})
-    assert done.returncode == 2 and "no host of this play has a measure_peer" in done.stdout
-    assert not (tmp_path / "results").exists()
-
-
+@pytest.mark.gate
 def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
     """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
     peered = [*PEERED, "command"]
@@ -143,17 +112,30 @@ def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Pa
     assert done.stdout.count("unreachable=0") == done.stdout.count("failed=1") == len(peered)
 
 
+NOTHING: dict[str, tuple[dict[str, Any], str]] = {
+    # host: its variables, and what is said about it
+    "empty": ({"measure_workloads": []}, "measure_rounds is 1 and measure_workloads []"),
+    "nowhere": ({"measure_workloads": ["fio"]}, "measure_fio_directory is empty"),
+    "unnamed": ({"measure_workloads": ["command"]}, "measure_commands is empty"),
+    "here": (
+        {
+            "measure_workloads": ["command"],
+            "measure_commands": [{"name": "x", "argv": ["true"], "directory": "here"}],
+        },
+        "command x: directory is here; it takes an absolute path",
+    ),
+}
+
+
 def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
-    hosts = {"none": {"rounds": 0}, "negative": {"rounds": -1}}
-    done = measure(tmp_path, hosts=hosts, measure_rounds="{{ rounds }}", measure_workloads=["openssl"])
+    """Of the hosts that only lack a peer, the first one says so for all."""
+    peerless = {name: {"measure_workloads": [name]} for name in PEERED}
+    done = measure(tmp_path, hosts={**{name: values for name, (values, _said) in NOTHING.items()}, **peerless})
     assert done.returncode == 2
-    for name, values in hosts.items():
-        assert (
-            f"measure_rounds is {values['rounds']}; a whole number from 1 to 1000 belongs there ({name})" in done.stdout
-        )
-    done = measure(tmp_path, hosts={"empty": {}}, measure_rounds=1, measure_workloads=[])
-    assert done.returncode == 2
-    assert "measure_rounds is 1 and measure_workloads []" in about("empty", done.stdout)
+    for name, (_values, said) in NOTHING.items():
+        assert said in about(name, done.stdout), done.stdout
+    assert "no host of this play has a measure_peer" in about(PEERED[0], done.stdout)
+    assert not (tmp_path / "results").exists()
 
 
 HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
@@ -167,6 +149,7 @@ LISTENING: dict[str, tuple[str, dict[str, str], str]] = {
 }
 
 
+@pytest.mark.nightly
 def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
     own = {name: name.replace("app", "peer") for name in LISTENING}
     profile = tmp_path / "PRD_ASCS01_prdascs"
@@ -185,25 +168,10 @@ def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
         assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", done.stdout)
 
 
-def test_the_server_has_the_path_and_transport_of_its_own_host(tmp_path: Path) -> None:
-    standin = str(CHECKOUT / "tests" / "standins" / "niping")
-    done = measure(
-        tmp_path,
-        "niping",
-        hosts={"app1": {"measure_peer": "peer1"}, "app2": {"measure_peer": "peer2", "measure_transport": "smc"}},
-        peers={
-            "peer1": {**HERE, "measure_path": standin},
-            "peer2": {**HERE, "measure_path": standin, "measure_transport": "tcp"},
-        },
-        options=("--check", "-v"),
-    )
-    for host in ("app1 -> peer1", "app2 -> peer2"):
-        assert '"tool": "niping"' in about(host, done.stdout), done.stdout + done.stderr
-
-
 PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
 
 
+@pytest.mark.gate
 def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
     done = measure(
         tmp_path,
@@ -224,6 +192,7 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.gate
 def test_servers_that_share_a_fixed_port_run_one_after_another(tmp_path: Path) -> None:
     shape = {"measure_network_kinds": ["latency"], "measure_network_connections": [1], "measure_port": free_port()}
     done = measure(tmp_path, "niping", "network", peers={"peer": HERE}, measure_peer="peer", **PINGPONG, **shape)
@@ -266,6 +235,7 @@ KILL = {"argv": ["/usr/bin/python3", "-c", KILL_AND_WAIT, SESSION % "pid", SESSI
 LOSE_SERVER.insert(2, {"ansible.builtin.command": KILL})
 
 
+@pytest.mark.nightly
 def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
     variables = {"zpower_change": "c1", "zpower_results": str(tmp_path / "results"), "measure_peer": "peer"}

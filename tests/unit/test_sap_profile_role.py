@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -37,18 +37,18 @@ class ActionModule(ActionBase):
 """
 
 
-def play(folder: Path, hosts: dict[str, Entry], tasks: list[Entry], *arguments: str, **more: Any) -> tuple[int, str]:
-    """Exit code and output of a play; hosts: {name: variables} in the inventory's order."""
+def play(folder: Path, hosts: dict[str, Entry], *plays: Entry) -> tuple[int, str]:
+    """Exit code and output of plays; hosts: {name: variables} in the inventory's order."""
     chosen = {"zpower_tunings": ["sap_profile"]}
     (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": chosen}}))
-    (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks, **more}]))
+    (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, **one} for one in plays]))
     (folder / "action_plugins").mkdir(exist_ok=True)
     (folder / "action_plugins" / "keep.py").write_text(KEEP)
     (folder / "library").mkdir(exist_ok=True)
     (folder / "library" / "keep.py").write_text("")
     command = ["-c", "local"]
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
-    command += ["-i", str(folder / "hosts.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3", *arguments]
+    command += ["-i", str(folder / "hosts.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3"]
     done = ansible_playbook(*command, folder / "play.yml")
     return done.returncode, done.stdout + done.stderr
 
@@ -61,109 +61,108 @@ TUNE = {
 }
 
 
-@pytest.fixture(params=[ROLE, TUNE], ids=["role", "tune"])
-def before(request: pytest.FixtureRequest) -> Entry:
-    """The task that puts the hosts in order."""
-    return dict(request.param)
-
-
-def entries(
-    folder: Path, before: Entry, hosts: dict[str, Entry], *arguments: str, **more: Any
-) -> dict[str, dict[str, list[Entry]]]:
-    """{host: its profiles} as the role has them for its module."""
-    keep = {"keep": {"dest": f"{folder}/{{{{ inventory_hostname }}}}.json"}, "when": before.get("when", True)}
-    code, text = play(folder, hosts, [before, keep], *arguments, **more)
-    assert code == 0, text
-    found = [host for host in hosts if (folder / f"{host}.json").exists()]
-    return {host: json.loads((folder / f"{host}.json").read_text()) for host in found}
-
-
-def owners(found: dict[str, dict[str, list[Entry]]]) -> dict[str, list[str | None]]:
-    return {host: [entry.get("left_to") for entry in one["wanted"]] for host, one in found.items()}
-
-
 def profiles(*wanted: Entry, **more: Any) -> Entry:
     return {"sap_profile_profiles": list(wanted), **more}
 
 
-def test_the_first_host_that_asks_for_it_changes_a_shared_profile(tmp_path: Path, before: Entry) -> None:
-    other = {**DEFAULT, "sid": "QAS"}
-    hosts = {
-        "app1": profiles(OWN),
-        "app2": profiles(OWN, DEFAULT),
-        "app3": profiles(DEFAULT, other, {"profile": "/sapmnt/PRD/profile/PRD_W00_web", "presets": ["memory_std"]}),
-        # the same files by their other paths
-        "app4": profiles(
-            {"profile": "/usr/sap/PRD/SYS/profile/DEFAULT.PFL"}, {"profile": "/sapmnt/QAS/profile/DEFAULT.PFL"}
-        ),
-        "app5": profiles({"profile": "/usr/sap/PRD/SYS/profile/PRD_W00_web"}, {"profile": "/srv/DEFAULT.PFL"}),
-        "app6": {},
-    }
-    assert owners(entries(tmp_path, before, hosts)) == {
-        "app1": [None],
-        "app2": [None, None],
-        "app3": ["app2", None, None],
-        "app4": ["app2", "app3"],
-        "app5": ["app3", None],
-        "app6": [],
-    }
+VALUE = "$(rdisp/myname) # 'x' \"ü\" 007"
+PLAIN = {"sid": "PRD", "instance": "DEFAULT", "parameters": {"a": None, "b": VALUE, "c": 7, "d": "7", "e": "yes"}}
+WRITTEN = {f"sap_profile_{name}": value for name, value in PLAIN.items()} | profiles(OWN)
+TEMPLATES = {"sap_profile_sid": "{{ system }}", "system": "{{ own }}", "sap_profile_instance": "DEFAULT"}
 
 
-def test_what_is_asked_for_reaches_the_module_as_it_was_written(tmp_path: Path, before: Entry) -> None:
-    value = "$(rdisp/myname) # 'x' \"ü\" 007"
-    plain = {"sid": "PRD", "instance": "DEFAULT", "parameters": {"a": None, "b": value, "c": 7, "d": "7", "e": "yes"}}
-    hosts = {host: {f"sap_profile_{name}": plain[name] for name in plain} | profiles(OWN) for host in ("app1", "app2")}
-    found = entries(tmp_path, before, hosts)
-    assert found["app1"]["wanted"] == [plain, OWN]
-    assert found["app2"]["wanted"] == [{**plain, "left_to": "app1"}, OWN]
+class Case(NamedTuple):
+    """A play of its hosts; ``owners``: to whom each leaves each of its profiles."""
+
+    hosts: dict[str, Entry]
+    owners: dict[str, list[str | None]]
+    play: Entry = {}
 
 
-def test_variables_of_the_play_count_too(tmp_path: Path, before: Entry) -> None:
-    found = entries(tmp_path, before, {"app1": {}, "app2": {}}, vars=profiles(DEFAULT))
-    assert owners(found) == {"app1": [None], "app2": ["app1"]}
+CASES = {
+    "paths of a file": Case(
+        {
+            "app1": profiles(OWN),
+            "app2": profiles(OWN, DEFAULT),
+            "app3": profiles(
+                DEFAULT,
+                {**DEFAULT, "sid": "QAS"},
+                {"profile": "/sapmnt/PRD/profile/PRD_W00_web", "presets": ["memory_std"]},
+            ),
+            # the same files by their other paths
+            "app4": profiles(
+                {"profile": "/usr/sap/PRD/SYS/profile/DEFAULT.PFL"}, {"profile": "/sapmnt/QAS/profile/DEFAULT.PFL"}
+            ),
+            "app5": profiles({"profile": "/usr/sap/PRD/SYS/profile/PRD_W00_web"}, {"profile": "/srv/DEFAULT.PFL"}),
+            "app6": {},
+        },
+        {
+            "app1": [None],
+            "app2": [None, None],
+            "app3": ["app2", None, None],
+            "app4": ["app2", "app3"],
+            "app5": ["app3", None],
+            "app6": [],
+        },
+    ),
+    "as it was written": Case(
+        {"plain1": WRITTEN, "plain2": WRITTEN}, {"plain1": [None, None], "plain2": ["plain1", None]}
+    ),
+    "a file for each host": Case(
+        dict.fromkeys(("own1", "own2"), profiles(DEFAULT, sap_profile_shared=False)), {"own1": [None], "own2": [None]}
+    ),
+    "variables of the play, in batches": Case(
+        dict.fromkeys(("batch1", "batch2", "batch3"), {}),
+        {"batch1": [None], "batch2": ["batch1"], "batch3": ["batch1"]},
+        {"vars": profiles(DEFAULT), "serial": 1},
+    ),
+    "a host that is not in the play": Case(
+        dict.fromkeys(("out1", "in2", "in3"), profiles(DEFAULT)), {"in2": [None], "in3": ["in2"]}, {"hosts": "in2,in3"}
+    ),
+    # also those that the play sets, and those that need other variables of the play
+    "templates": Case(
+        {"sys1": {"own": "PRD"}, "sys2": {"own": "QAS"}, "sys3": {"own": "QAS", "sap_profile_sid": "not this"}},
+        {"sys1": [None], "sys2": [None], "sys3": ["sys2"]},
+        {"vars": TEMPLATES},
+    ),
+}
+OF_ROLE = {
+    "a host for which the role is not included": Case(
+        {"not1": {}, "with1": {}, "with2": {}}, {"with1": [None], "with2": ["with1"]}, {"vars": profiles(DEFAULT)}
+    ),
+    "files of the play for each host": Case(
+        {"PRD1": {}, "QAS1": {}, "QAS2": {}},
+        {"PRD1": [None], "QAS1": [None], "QAS2": ["QAS1"]},
+        {"vars_files": ["{{ playbook_dir }}/{{ inventory_hostname[:3] }}.yml"]},
+    ),
+}
+OF_TUNE = {
+    "a host without the tuning": Case(
+        {"db1": {"zpower_tunings": ["rps"]}, "db2": {"zpower_tunings": None}, "with1": {}, "with2": {}},
+        {"with1": [None], "with2": ["with1"]},
+        {"vars": profiles(DEFAULT)},
+    ),
+}
 
 
-def test_hosts_can_have_a_file_each(tmp_path: Path, before: Entry) -> None:
-    hosts = {host: profiles(DEFAULT, sap_profile_shared=False) for host in ("app1", "app2")}
-    assert owners(entries(tmp_path, before, hosts)) == {"app1": [None], "app2": [None]}
-
-
-def test_a_host_that_is_not_in_the_play_changes_nothing(tmp_path: Path, before: Entry) -> None:
-    hosts = {host: profiles(DEFAULT) for host in ("app1", "app2", "app3")}
-    assert owners(entries(tmp_path, before, hosts, "--limit", "app2,app3")) == {"app2": [None], "app3": ["app2"]}
-
-
-def test_hosts_in_batches(tmp_path: Path, before: Entry) -> None:
-    hosts = {host: profiles(DEFAULT) for host in ("app1", "app2", "app3")}
-    assert owners(entries(tmp_path, before, hosts, serial=1)) == {"app1": [None], "app2": ["app1"], "app3": ["app1"]}
-
-
-def test_a_host_for_which_the_role_is_not_included_changes_nothing(tmp_path: Path) -> None:
-    hosts = {"db1": {}, "app1": {}, "app2": {}}
-    only = {**ROLE, "when": "inventory_hostname != 'db1'"}
-    assert owners(entries(tmp_path, only, hosts, vars=profiles(DEFAULT))) == {"app1": [None], "app2": ["app1"]}
-
-
-def test_variables_of_each_host_in_files_of_the_play_count_too(tmp_path: Path) -> None:
-    for number, sid in enumerate(("PRD", "QAS", "QAS"), 1):
-        (tmp_path / f"app{number}.yml").write_text(json.dumps(profiles({**DEFAULT, "sid": sid})))
-    files = [f"{tmp_path}/{{{{ inventory_hostname }}}}.yml"]
-    found = entries(tmp_path, ROLE, {"app1": {}, "app2": {}, "app3": {}}, vars_files=files)
-    assert owners(found) == {"app1": [None], "app2": [None], "app3": ["app2"]}
-
-
-def test_a_host_without_the_tuning_changes_nothing(tmp_path: Path) -> None:
-    hosts = {"db1": {"zpower_tunings": ["rps"]}, "db2": {"zpower_tunings": None}, "app1": {}, "app2": {}}
-    found = owners(entries(tmp_path, TUNE, hosts, vars=profiles(DEFAULT)))
-    assert (found["app1"], found["app2"]) == ([None], ["app1"])
-
-
-def test_templates_are_resolved_with_the_variables_of_each_host(tmp_path: Path, before: Entry) -> None:
-    """Also those that the play sets, and those that need other variables of the play."""
-    hosts = {"app1": {"own": "PRD"}, "app2": {"own": "QAS"}, "app3": {"own": "QAS", "sap_profile_sid": "not this"}}
-    play_sets = {"sap_profile_sid": "{{ system }}", "system": "{{ own }}", "sap_profile_instance": "DEFAULT"}
-    found = entries(tmp_path, before, hosts, vars=play_sets)
-    assert owners(found) == {"app1": [None], "app2": [None], "app3": ["app2"]}
+@pytest.mark.parametrize(("first", "cases"), [(ROLE, {**CASES, **OF_ROLE}), (TUNE, {**CASES, **OF_TUNE})])
+def test_the_first_host_of_a_play_that_asks_for_it_changes_a_shared_profile(
+    tmp_path: Path, first: Entry, cases: dict[str, Case]
+) -> None:
+    keep = {"keep": {"dest": f"{tmp_path}/{{{{ inventory_hostname }}}}.json"}}
+    tasks = [{**first, "when": "inventory_hostname != 'not1'"}, {**keep, "when": "inventory_hostname != 'not1'"}]
+    for sid in ("PRD", "QAS"):
+        (tmp_path / f"{sid}.yml").write_text(json.dumps(profiles({**DEFAULT, "sid": sid})))
+    hosts = {host: variables for case in cases.values() for host, variables in case.hosts.items()}
+    plays = [{"name": name, "hosts": ",".join(case.hosts), "tasks": tasks, **case.play} for name, case in cases.items()]
+    code, text = play(tmp_path, hosts, *plays)
+    assert code == 0, text
+    wanted = {path.stem: json.loads(path.read_text())["wanted"] for path in tmp_path.glob("*.json")}
+    for name, case in cases.items():
+        owners = {host: [entry.get("left_to") for entry in wanted[host]] for host in case.owners}
+        assert owners == case.owners, name
+    assert wanted["plain1"] == [PLAIN, OWN]
+    assert wanted["plain2"] == [{**PLAIN, "left_to": "plain1"}, OWN]
 
 
 def ran(text: str) -> list[list[str]]:
@@ -172,6 +171,7 @@ def ran(text: str) -> list[list[str]]:
     return [sorted(host for host in ("app0", "app1", "app2", "app3") if f"[{host}]: FAILED!" in part) for part in parts]
 
 
+@pytest.mark.gate
 def test_hosts_that_wait_or_restart_come_second(tmp_path: Path) -> None:
     """The module fails on all of them, because this machine has no SAP system: its message tells how far each came."""
     asked = profiles({**DEFAULT, "sid": "XXX"}, ansible_become=False)
@@ -183,18 +183,20 @@ def test_hosts_that_wait_or_restart_come_second(tmp_path: Path) -> None:
         "app0": {**asked, "sap_profile_sid": "{{ nowhere }}"},
     }
     hosts = dict(sorted(hosts.items()))
-    code, text = play(tmp_path, hosts, [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.sap_profile"}}])
+    role = {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.sap_profile"}}
+    code, text = play(tmp_path, hosts, {"tasks": [role]})
     assert code == 2
     assert ran(text) == [["app1"], ["app2", "app3"]], text
     assert "[app0]: FAILED!" in text and "'nowhere' is undefined" in text
 
 
+@pytest.mark.gate
 def test_tunings_are_deferred_to_a_second_call(tmp_path: Path) -> None:
     asked = {**profiles({**DEFAULT, "sid": "XXX"}), "ansible_become": False}
     hosts = {host: {**asked, "zpower_tunings": ["smc_r", "sap_profile"]} for host in ("app1", "app2", "app3", "app4")}
     hosts["app1"]["sap_profile_sid"] = "{{ nowhere }}"
     hosts["app2"]["zpower_tunings"] = ["smc_r"]
-    code, text = play(tmp_path, hosts, [{"ansible.builtin.import_role": {"name": "zpower.sap_tuning.tune"}}])
+    code, text = play(tmp_path, hosts, {"tasks": [{"ansible.builtin.import_role": {"name": "zpower.sap_tuning.tune"}}]})
     assert code == 2
     [later] = [part for part in text.split("TASK [") if part.startswith("zpower.sap_tuning.tune : Tunings that wait")]
     assert "ok: [app2]" in later.splitlines(), later

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import captured
 import pytest
@@ -19,78 +20,65 @@ from playing import ansible_playbook, environment
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def verify(folder: Path, *arguments: str, tunings: tuple[str, ...] = ()) -> tuple[bool, str, list[str]]:
-    """Whether the role passes on this machine, what is said, and the names of the tuning records."""
+TUNINGS = ["smc_r", "aix_device_attributes"]  # of no use on Linux
+BROKEN = {"zpower_tunings": ["rps", "smc_r"], "rps_interfaces": ["nowhere0"]}
+
+
+def verify(folder: Path, hosts: dict[str, dict[str, Any]], *arguments: str) -> tuple[int, str, dict[str, list[str]]]:
+    """Exit code and output of the role on this machine, and the names of the tuning records of each host."""
     # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
-    variables = {"zpower_tunings": list(tunings), "ansible_python_interpreter": "/usr/bin/python3"}
-    play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "roles": ["zpower.sap_tuning.verify"]}
+    local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
+    (folder / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": local}}))
+    play = {"hosts": "all", "gather_facts": False, "roles": ["zpower.sap_tuning.verify"]}
     (folder / "play.yml").write_text(json.dumps([play]))
-    command = ["-i", "localhost,", "-c", "local", folder / "play.yml", *arguments]
     env = environment(ZPOWER_TUNINGS_FORMAT="json", ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
-    done = ansible_playbook(*command, env=env)
-    last = done.stdout.rstrip().rpartition("\n")[2]
-    names = [record["name"] for record in json.loads(last)] if last.startswith("[") else []
-    return done.returncode == 0, done.stdout + done.stderr, names
+    done = ansible_playbook("-i", folder / "hosts.json", folder / "play.yml", *arguments, env=env)
+    found: dict[str, list[str]] = {name: [] for name in hosts}
+    for record in json.loads(done.stdout.rstrip().rpartition("\n")[2]):
+        found[record["host"]].append(record["name"])
+    return done.returncode, done.stdout + done.stderr, {name: sorted(names) for name, names in found.items()}
 
 
-def test_the_real_rows_pass_where_nothing_is_wanted(tmp_path: Path) -> None:
-    passed, text, names = verify(tmp_path)
-    assert passed, text
-    assert names == ["platform"]
-
-
-@pytest.mark.parametrize("policy", ["fail", "warn"])
-def test_an_error_is_no_drift(tmp_path: Path, policy: str) -> None:
-    given = {"rps_interfaces": ["nowhere0"], "zpower_drift": policy}
-    passed, text, _names = verify(tmp_path, "-e", json.dumps(given), tunings=("rps", "smc_r"))
-    assert not passed
-    (said,) = re.findall(r"fatal: \[localhost\]: FAILED! => (.*)", text)
-    shown = {*json.loads(said)} - {"changed", "changed_when_result"}
-    assert "nowhere0" in said and shown == {"failing", "msg"}, "the sentences alone"
+def test_the_real_rows_and_an_error_that_is_no_drift(tmp_path: Path) -> None:
+    hosts = {
+        "idle": {"zpower_tunings": []},
+        "both": {"zpower_tunings": TUNINGS},
+        "fail": BROKEN,
+        "warn": {**BROKEN, "zpower_drift": "warn"},
+    }
+    status, text, names = verify(tmp_path, hosts)
+    assert status == 2, text
+    assert (names["idle"], names["both"]) == (["platform"], ["aix_device_attributes", "platform", "smc_r"])
+    said = dict(re.findall(r"fatal: \[(\w+)\]: FAILED! => (.*)", text))
+    assert said.keys() == {"fail", "warn"}
+    for result in said.values():
+        shown = {*json.loads(result)} - {"changed", "changed_when_result"}
+        assert "nowhere0" in result and shown == {"failing", "msg"}, "the sentences alone"
 
 
 def test_a_tag_chooses_what_is_looked_at(tmp_path: Path) -> None:
-    tunings = ("smc_r", "aix_device_attributes")  # of no use on Linux
-    passed, text, names = verify(tmp_path, tunings=tunings)
-    assert passed, text
-    assert sorted(names) == ["aix_device_attributes", "platform", "smc_r"]
-    passed, text, names = verify(tmp_path, "--tags", "smc_r", tunings=tunings)
-    assert passed, text
-    assert names == ["smc_r"]
+    """That one host does not have the tuning of the tag is no error."""
+    hosts = {"both": {"zpower_tunings": TUNINGS}, "other": {"zpower_tunings": TUNINGS[1:]}}
+    status, text, names = verify(tmp_path, hosts, "--tags", "smc_r")
+    assert status == 0, text
+    assert names == {"both": ["smc_r"], "other": []}
 
 
-def test_a_tag_of_a_tuning_that_the_host_does_not_have_is_no_error(tmp_path: Path) -> None:
-    passed, text, names = verify(tmp_path, "--tags", "rps", tunings=("smc_r",))
-    assert passed, text
-    assert names == []
-
-
-NO_TAG = "--tags rsp matches none of aix_device_attributes, "
-
-
-def test_a_misspelt_tag_is_an_error(tmp_path: Path) -> None:
-    passed, text, _names = verify(tmp_path, "--tags", "rsp", tunings=("smc_r",))
-    assert not passed
-    assert f"nothing was done: {NO_TAG}" in text
-
-
-# only verify looks at what the role platform shows
-@pytest.mark.parametrize(("playbook", "tags"), [("site", "rsp"), ("site", "always"), ("rollback", "platform")])
-def test_tags_that_name_no_tuning_are_an_error_of_every_playbook_that_takes_them(
-    tmp_path: Path, playbook: str, tags: str
-) -> None:
-    given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_tunings": ["smc_r"]}
-    command = ["-i", "localhost,", "-c", "local", f"zpower.sap_tuning.{playbook}", "-e", json.dumps(given)]
-    command += ["--tags", tags]
-    done = ansible_playbook(*command, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"nothing was done: {NO_TAG.replace('rsp', tags)}" in done.stdout
-
-
+@pytest.mark.gate
 def test_the_tag_of_platform_is_one_of_verify(tmp_path: Path) -> None:
-    passed, text, names = verify(tmp_path, "--tags", "platform", tunings=("smc_r",))
-    assert passed, text
-    assert names == ["platform"]
+    status, text, names = verify(tmp_path, {"one": {"zpower_tunings": TUNINGS}}, "--tags", "platform")
+    assert status == 0, text
+    assert names == {"one": ["platform"]}
+
+
+@pytest.mark.gate
+def test_a_tag_that_names_no_tuning_is_an_error(tmp_path: Path) -> None:
+    """Only verify looks at what the role platform shows."""
+    given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_tunings": ["smc_r"]}
+    command = ["-i", "localhost,", "-c", "local", "zpower.sap_tuning.rollback", "-e", json.dumps(given)]
+    done = ansible_playbook(*command, "--tags", "platform", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "nothing was done: --tags platform matches none of aix_device_attributes, " in done.stdout
 
 
 @pytest.mark.parametrize("wanted", [None, 1, 2])

@@ -1,104 +1,66 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Forks ansible-playbook from a process that has imported most of what it needs, but has read no configuration.
+"""Forks ansible-playbook from a process that has already imported it, its plugins and this collection.
 
-ansible-core reads its configuration from the environment and the working directory when ansible.constants is
-imported. So only modules that do without it are imported ahead; a fork gets the environment, folder and descriptors
-of a request and then runs the program from its first line. See playing.py for the other side.
+ansible-core reads its settings from the environment and the working directory when it is imported. A request that
+differs in one that a fork cannot read again runs the program from its first line. See playing.py for the other side.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
-import importlib.util
 import json
 import os
-import runpy
 import socket
 import struct
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-AHEAD = (
-    *("ansible.errors", "ansible.context", "ansible.utils.context_objects", "ansible.utils.multiprocessing"),
-    *("ansible.module_utils.common.yaml", "ansible.module_utils.distro"),
-    *("ansible.module_utils.json_utils", "ansible.module_utils.compat.version", "ansible.module_utils.compat.selinux"),
-    *("ansible.module_utils.common.locale", "ansible.module_utils.common.sys_info", "ansible.parsing.splitter"),
-    *("ansible.module_utils.embed", "ansible.executor", "ansible.utils.path"),
-    *("ansible.parsing.utils.addresses", "ansible.utils.helpers", "ansible.utils.lock", "ansible.utils.fqcn"),
-    *("ansible._internal._datatag._utils", "ansible._internal._datatag._wrappers", "ansible._internal._errors"),
-    *("ansible._internal._worker._inventory_rpc", "ansible._internal._templating._jinja_patches"),
-    *(
-        "ansible._internal._templating._access",
-        "ansible._internal._yaml._errors",
-        "ansible._internal._collection_proxy",
-    ),
-    *("ansible._internal._powershell._clixml", "ansible._internal._powershell._script"),
-    *("ansible._internal._ssh._ssh_agent", "ansible._internal._wrapt", "ansible._internal._locking"),
-    *("ansible._internal._errors._alarm_timeout", "ansible._internal._errors._captured"),
-    *("ansible.module_utils._internal._ansiballz._extensions._coverage", "ansible.module_utils.errors"),
-    *(
-        "argcomplete",
-        "argparse",
-        "configparser",
-        "csv",
-        "ctypes.util",
-        "datetime",
-        "fcntl",
-        "getpass",
-        "glob",
-        "html",
-        "inspect",
-    ),
-    *("ipaddress", "jinja2.nativetypes", "jinja2.sandbox", "jinja2.ext", "locale", "logging.handlers", "math"),
-    *(
-        "multiprocessing.managers",
-        "multiprocessing.queues",
-        "multiprocessing.popen_fork",
-        "multiprocessing.shared_memory",
-    ),
-    *(
-        "ntpath",
-        "packaging.requirements",
-        "packaging.specifiers",
-        "pickle",
-        "pkgutil",
-        "platform",
-        "pty",
-        "pwd",
-        "resource",
-        "syslog",
-    ),
-    *("queue", "random", "resolvelib", "secrets", "shlex", "shutil", "statistics", "subprocess", "tarfile", "tempfile"),
-    *(
-        "termios",
-        "textwrap",
-        "tty",
-        "unittest.mock",
-        "uuid",
-        "yaml",
-        "zipfile",
-        "concurrent.futures.thread",
-        "html.parser",
-    ),
-    *("cryptography.exceptions", "cryptography.hazmat.backends", "cryptography.hazmat.primitives.ciphers"),
-    *("cryptography.hazmat.primitives.hmac", "cryptography.hazmat.primitives.kdf.pbkdf2", "urllib.request"),
-    *("cryptography.hazmat.primitives.padding", "importlib.resources", "importlib.metadata", "xml.etree.ElementTree"),
+PLUGINS: dict[str, tuple[str, ...]] = {
+    "action": ("normal", "debug", "fail", "set_fact", "include_vars"),
+    "become": ("sudo", "su"),
+    "cache": ("memory",),
+    "callback": ("default", "junit", "minimal", "zpower.sap_tuning.tunings"),
+    "connection": ("local", "ssh", "psrp", "winrm"),
+    "inventory": ("host_list", "script", "auto", "yaml", "ini", "toml"),
+    "shell": ("sh", "cmd", "powershell"),
+    "strategy": ("linear",),
+}
+"""Each play loads these, with their documentation. Not every ansible-core has each of them."""
+MODULES = (
+    "ansible._internal._errors._task_timeout",
+    "ansible.executor.process.worker",
+    "ansible.module_utils.connection",
+    "ansible.parsing.yaml.dumper",
+    "ansible.playbook.included_file",
+    "ansible.playbook.role_include",
+    "ansible.plugins.callback.oneline",
+    "ansible.plugins.callback.tree",
+    "ansible.plugins.vars.host_group_vars",
+    "ansible.utils.encrypt",
+    "multiprocessing.popen_fork",
+    "multiprocessing.synchronize",
+    "urllib.request",
 )
-"""Modules that ansible-playbook imports and that read no configuration; not every ansible-core has each of them."""
-AHEAD_WITH_INTERNAL = ("ansible.vars.hostvars",)
-"""The same for ansible-core with ansible._internal, from 2.19 on. Before, they read it."""
+OWN = "ansible_collections.zpower.sap_tuning.plugins."
+ROOMS = ("action.tunings", "lookup.tunings", "plugin_utils._rollout.to_html")
+"""What of this collection a play imports later than the callback."""
+READ_AT_START = ("PYTHON", "LC_", "LANG", "HOME", "TMPDIR", "ANSIBLE_")
+READ_AGAIN = {
+    "ANSIBLE_CALLBACKS_ENABLED": "CALLBACKS_ENABLED",
+    "ANSIBLE_COLLECTIONS_PATH": "COLLECTIONS_PATHS",
+    "ANSIBLE_LOCAL_TEMP": "DEFAULT_LOCAL_TMP",
+    "ANSIBLE_STDOUT_CALLBACK": "DEFAULT_STDOUT_CALLBACK",
+}
+"""Settings of ansible-core that nothing but ansible.constants keeps, by their variables."""
 STATUS = struct.Struct("!ii")
 """The answers to a request: (0, pid), and at the end (1, status of wait)."""
-
-
-def of_the_start(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that Python itself reads when it starts."""
-    known = ("PYTHON", "LC_", "LANG")
-    return {name: value for name, value in environment.items() if name.startswith(known)}
 
 
 def serve(control: socket.socket) -> list[int]:
@@ -134,6 +96,34 @@ def report(program: int, status: int, descriptors: list[int]) -> None:
     os._exit(0)
 
 
+def warm() -> None:
+    """Import what each play imports, as far as this ansible-core has it."""
+    importlib.import_module("ansible.cli.playbook")
+    loader = importlib.import_module("ansible.plugins.loader")
+    for module in MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    # ansible_collections as in a play: from sys.path, playbooks could not be called by their names
+    loader.init_plugin_loader()
+    for kind, names in PLUGINS.items():
+        for name in names:
+            getattr(loader, f"{kind}_loader").get(name, class_only=True)
+    for kind in ("filter", "test"):
+        list(getattr(loader, f"{kind}_loader").all())
+    for room in ROOMS:
+        importlib.import_module(OWN + room)
+    page, html = (importlib.import_module(f"{OWN}plugin_utils.{name}") for name in ("_evidence.to_html", "_pages.html"))
+    html.environment(Path(page.__file__).parent, (page.view, page.cells)).get_template("evidence.html.j2")
+    importlib.import_module("ansible.utils.collection_loader._collection_finder")._AnsibleCollectionFinder._remove()
+
+
+def of_the_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that only a new program reads."""
+    return {
+        name: value for name, value in environment.items() if name.startswith(READ_AT_START) and name not in READ_AGAIN
+    }
+
+
 def play(request: int, *streams: int) -> None:
     """Become the program of a request."""
     os.setsid()
@@ -145,22 +135,50 @@ def play(request: int, *streams: int) -> None:
         os.close(descriptor)
     os.chdir(asked["cwd"])
     command, environment = asked["command"], asked["environment"]
-    if of_the_start(environment) != of_the_start(os.environ) or any(map(os.isatty, (0, 1, 2))):
+    if of_the_start(environment) != of_the_start(os.environ) or os.path.exists("ansible.cfg"):
         os.execve(command[0], command, environment)
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
+    read_again()
     sys.argv = command
     sys.path[0] = os.path.dirname(command[0])
-    runpy.run_path(command[0], run_name="__main__")
+    sys.modules["ansible.cli.playbook"].main()
+
+
+def read_again() -> None:
+    """The settings of this environment, and a folder for temporary files of its own."""
+    constants: Any = sys.modules["ansible.constants"]
+    atexit.unregister(sys.modules["ansible.utils.path"].cleanup_tmp_file)  # type: ignore[attr-defined]
+    collections, kept = constants.COLLECTIONS_PATHS, modules_in(constants)
+    for name in READ_AGAIN.values():
+        setattr(constants, name, constants.config.get_config_value(name, variables=vars(constants)))
+    if collections == constants.COLLECTIONS_PATHS:
+        share(kept, modules_in(constants))
+        atexit.register(share, modules_in(constants), kept)
+    else:
+        for name in [name for name in sys.modules if name.split(".")[0] == "ansible_collections"]:
+            del sys.modules[name]
+
+
+def modules_in(constants: Any) -> Path:
+    """Where ansible-core keeps the modules that it has packed for targets."""
+    return Path(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache")
+
+
+def share(of: Path, to: Path) -> None:
+    """Packed modules of this collection: they are the same in each play, and packing takes half of a task's time."""
+    to.mkdir(exist_ok=True)
+    for packed in of.glob("ansible_collections.zpower.sap_tuning.*"):
+        if packed.suffix != ".lock":
+            with contextlib.suppress(FileExistsError):
+                (to / packed.name).hardlink_to(packed)
 
 
 if __name__ == "__main__":
-    with_internal = importlib.util.find_spec("ansible._internal") is not None
-    for module in (*AHEAD, *(AHEAD_WITH_INTERNAL if with_internal else ())):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(module)
-    assert "ansible.constants" not in sys.modules
+    sys.path.pop(0)
+    sys.path.insert(0, "")
+    warm()
     gc.collect()
     gc.freeze()
     if found := serve(socket.socket(fileno=int(sys.argv[1]))):

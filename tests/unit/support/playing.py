@@ -3,7 +3,8 @@
 """Starts ansible-playbook as a user would, without paying for its imports: each start is a fork of one process.
 
 That process (playbook_server.py) belongs to the process of the tests, and ends with it. A started program has its own
-pid and session, and exactly the environment, working directory and descriptors that it is given.
+pid and session, and exactly the environment, working directory and descriptors that it is given. With settings of
+ansible-core other than those of environment() it starts anew, which takes five times as long.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def _server() -> socket.socket:
 def environment(**more: str) -> dict[str, str]:
     """The environment of the tests with this collection, and with kept code of modules (site/sitecustomize.py)."""
     path = os.pathsep.join(filter(None, [str(HERE / "site"), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), **more}
+    ours = {"PYTHONPATH": path, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
+    return {**os.environ, **ours, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "false", **more}
 
 
 def start(*arguments: str | Path, cwd: str | Path | None = None, env: Mapping[str, str] | None = None) -> Started:

@@ -117,6 +117,7 @@ def test_every_format_can_be_made_again_from_the_json(tmp_path: Path, sample: An
     assert told(tmp_path) == {}
 
 
+@pytest.mark.nightly
 def test_every_byte_counts(tmp_path: Path) -> None:
     """Of the lists and signatures of two small runs, and some of what only a checksum is taken of."""
     key, results = ssh_key(tmp_path / "key"), tmp_path / "results"
@@ -374,6 +375,7 @@ def fixture_site(tmp_path: Path) -> Iterator[Site]:
     yield Site(tmp_path, {"app1": COMPLIANT})
 
 
+@pytest.mark.gate
 def test_a_run_is_signed_and_proved_by_its_playbooks(site: Site) -> None:
     ssh_key(site.folder / "key")
     status, text = site.play("zpower.sap_tuning.verify", "-e", "zpower_evidence_key=key")
@@ -388,6 +390,7 @@ def test_a_run_is_signed_and_proved_by_its_playbooks(site: Site) -> None:
     assert status == 2 and "WRONG  verify.html was changed" in text and "Runs: 1 WRONG" in text, text
 
 
+@pytest.mark.nightly
 def test_a_key_that_cannot_sign_is_told_before_a_host_is_reached(site: Site) -> None:
     ssh_key(site.folder / "key", "secret")
     status, text = site.play("zpower.sap_tuning.verify", "-e", "zpower_evidence_key=key")

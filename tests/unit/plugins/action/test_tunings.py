@@ -132,7 +132,7 @@ def test_a_rollback_takes_back_the_whole_journal_and_not_only_what_is_asked_for_
 )
 def test_the_options_are_those_of_the_roles(variables: dict[str, Any], calls: list[dict[str, Any]]) -> None:
     """Also the defaults of roles that are not in the play, and templates that use them."""
-    # these take lookups, as in tests/unit/test_tunings_in_one_call.py
+    # these take lookups
     variables = {**variables, "__smc_sysctls_settings": {"wmem": 65536}}
     variables = {**variables, "omit": "__omit_place_holder__1"} if not trusting() else variables
     # a template of another role's default: both ways need that role

@@ -5,7 +5,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+from actions import run_action
+from ansible.errors import AnsibleActionFail
+from ansible_collections.zpower.sap_tuning.plugins.action import evidence_unite as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.writing import write_formats
@@ -13,31 +18,47 @@ from evidence_samples import row, run
 from playing import ansible_playbook
 
 
-def playbook(folder: Path, *arguments: str) -> tuple[int, str]:
-    command = ["-v", "-i", "app1,", "zpower.sap_tuning.unite", *arguments]
-    done = ansible_playbook(*command, cwd=folder)
-    return done.returncode, done.stdout + done.stderr
-
-
-def test_files_that_were_brought_together_are_united(tmp_path: Path) -> None:
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path: Path) -> Path:
+    """A run with two slices that were brought together."""
     for host in ("app1", "app2"):
         one = slices.new_slice(tmp_path / "results", "verify", "4711", "2026-11-20T10:00:00Z")
         document = build(run(), [host], {host: HostResult("ok", "", [row()])})
         write_formats(files.FORMATS, (document,), (one.path.parent, one.name), ["json"], check=False)
-    folder = tmp_path / "results" / "verify" / "run-4711"
-    code, text = playbook(tmp_path, "-e", "zpower_run=4711", "--check")
-    assert code == 0 and "changed=1" in text, text
+    return tmp_path / "results" / "verify" / "run-4711"
+
+
+def unite(results: Path, check: bool = False, **options: Any) -> dict[str, Any]:
+    return run_action(action, {"results": str(results), **options}, check)
+
+
+def test_files_that_were_brought_together_are_united_once(folder: Path) -> None:
+    results = folder.parents[1]
+    assert unite(results, check=True, run="4711")["changed"]
     assert [path.name for path in folder.iterdir()] == ["slices"]
-    code, text = playbook(tmp_path, "-e", "zpower_run=4711")
-    assert code == 0 and "All 2 hosts are compliant." in text and "changed=1" in text, text
+    united = unite(results, run=4711)
+    assert (united["changed"], united["msg"]) == (True, "All 2 hosts are compliant.")
     assert files.read(folder / "verify.json")["totals"]["hosts"] == 2
-    code, text = playbook(tmp_path, "-e", '{"zpower_run": 4711}', "--limit", "app1")
-    assert code == 0 and "changed=0" in text, text
+    assert not unite(results, run="4711")["changed"]
 
 
-def test_what_cannot_be_united_is_told(tmp_path: Path) -> None:
-    code, text = playbook(tmp_path)
-    assert code == 2 and "zpower_run is empty; the name of a run with slices belongs there" in text
-    code, text = playbook(tmp_path, "-e", "zpower_run=5 zpower_kind=site")
-    assert code == 2 and "results/site/run-5 has no slices" in text
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"run": ""}, "run is empty; the name of a run with slices belongs there"),
+        ({"run": "5", "kind": "site"}, "site/run-5 has no slices"),
+    ],
+)
+def test_what_cannot_be_united_is_told(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=said):
+        unite(tmp_path / "results", **options)
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.gate
+def test_the_playbook(folder: Path) -> None:
+    command = ["-v", "-i", "app1,", "zpower.sap_tuning.unite", "-e", '{"zpower_run": 4711}', "--limit", "app1"]
+    done = ansible_playbook(*command, cwd=folder.parents[2])
+    text = done.stdout + done.stderr
+    assert done.returncode == 0 and "All 2 hosts are compliant." in text and "changed=1" in text, text
+    assert (folder / "verify.json").exists()

@@ -54,6 +54,7 @@ def test_an_answer_with_facts_starts_no_program_and_writes_no_variables(tmp_path
     assert (tmp_path / "results" / "rps-1" / "report.html").exists(), text
 
 
+@pytest.mark.gate
 def test_a_fact_of_the_first_host_does_not_speak_for_the_others(tmp_path: Path) -> None:
     """As a setup that the host rewrites: app1 fails, and app2 goes on with the variables of the inventory."""
     facts = {"zpower_results": str(tmp_path / "stolen"), "__tune_names": [], "zpower_rollback": True}
@@ -68,6 +69,7 @@ def test_a_fact_of_the_first_host_does_not_speak_for_the_others(tmp_path: Path) 
     assert outcomes == {"app1": "failed", "app2": "ok"}
 
 
+@pytest.mark.nightly
 def test_a_host_does_not_waive_its_own_drift(tmp_path: Path) -> None:
     forged = {"waivers": [{**WAIVER, "hosts": "all"}], "groups": ["old"], "deferred": ["rps"], "throttle": 9}
     site = Site(tmp_path, {"app1": answer(**forged), "app2": answer(**forged)}, zpower_waivers=[WAIVER])
@@ -77,6 +79,7 @@ def test_a_host_does_not_waive_its_own_drift(tmp_path: Path) -> None:
     assert rows == {"app1": ["drifted"], "app2": ["waived"]}, "only app2 is in the group of the waiver"
 
 
+@pytest.mark.nightly
 def test_the_answer_of_another_module_is_no_evidence(tmp_path: Path) -> None:
     (row,) = json.loads(COMPLIANT)["tunings"]["rps"]["tuning"]
     forged = json.dumps({"changed": False, "ping": "pong", "tuning": [row], "errors": [], "waivers": [WAIVER]})
@@ -85,21 +88,34 @@ def test_the_answer_of_another_module_is_no_evidence(tmp_path: Path) -> None:
     assert status == 0 and "TUNINGS" not in text
 
 
-@pytest.mark.parametrize("failed", [True, False])
-def test_no_escape_sequence_reaches_the_terminal(tmp_path: Path, failed: bool) -> None:
+@pytest.mark.parametrize(
+    ("failed", "mode"),
+    [
+        (False, "-v"),
+        pytest.param(False, "-vv", marks=pytest.mark.nightly),
+        pytest.param(True, "-v", marks=pytest.mark.nightly),
+        pytest.param(True, "-vv", marks=pytest.mark.nightly),
+    ],
+)
+def test_no_escape_sequence_reaches_the_terminal(tmp_path: Path, failed: bool, mode: str) -> None:
     given = json.loads(DRIFTED)
     (row,) = given["tunings"]["rps"]["tuning"]
     row.update(reason=NASTY, before={"running": {NASTY: NASTY}})
     given["tunings"]["rps"].update(msg=NASTY, failed=failed, diff={"before": "a\n", "after": f"{NASTY}\n"})
     nasty = json.dumps({**given, "msg": NASTY, "failed": failed, "warnings": [NASTY], "skip_reason": NASTY})
     site = Site(tmp_path, {"app1": nasty})
-    for mode in ("-v", "-vv"):
-        status, text = site.play("zpower.sap_tuning.verify", "--diff", mode)
-        assert status == 2 and "[U+202E]moc" in text, text
-        assert "\x1b" not in text and OVERRIDE not in text
+    status, text = site.play("zpower.sap_tuning.verify", "--diff", mode)
+    assert status == 2 and "[U+202E]moc" in text, text
+    assert "\x1b" not in text and OVERRIDE not in text
 
 
-@pytest.mark.parametrize("names", [[f"zpower.sap_tuning.{name}" for name in PLAIN], PLAIN], ids=["full", "short"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(PLAIN, id="short", marks=pytest.mark.gate),
+        pytest.param([f"zpower.sap_tuning.{name}" for name in PLAIN], id="full", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_single_module_brings_no_facts(tmp_path: Path, names: list[str]) -> None:
     """meta/runtime.yml names the action that parses its answer. With and without the name of the collection."""
     lying = json.dumps({"changed": False, "tuning": [], "platform": {}, "ansible_facts": {"stolen": 1}, "stolen": 1})

@@ -15,6 +15,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from playing import Started
 from results_folders import check_files, leftovers
 from sites import COMPLIANT, Site
@@ -83,6 +84,7 @@ def killed(started: Started, count: int, results: Path) -> bool:
     return True
 
 
+@pytest.mark.nightly
 def test_a_killed_play_leaves_whole_files_and_the_next_one_goes_on(tmp_path: Path) -> None:
     site = Site(tmp_path, {"app1": COMPLIANT, "app2": COMPLIANT})
     results, numbers = tmp_path / "results", itertools.count(1)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import playing
+import pytest
 
 WARNING = """\
 from ansible.module_utils.basic import AnsibleModule
@@ -60,6 +61,7 @@ def test_what_succeeds_is_left_out_and_nothing_else(tmp_path: Path) -> None:
     assert "changed=4 " in recap and "skipped=1 " in recap and "failed=1 " in recap
 
 
+@pytest.mark.gate
 def test_verbose_output_is_that_of_the_default_callback(tmp_path: Path) -> None:
     _status, lines, _errors = play(tmp_path, "-v")
     assert titles(lines) == [*[task["name"] for task in TASKS[:2]], "Included", *[task["name"] for task in TASKS[2:]]]

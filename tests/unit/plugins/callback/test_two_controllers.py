@@ -71,6 +71,7 @@ def fixture_site(tmp_path: Path) -> Controllers:
     return Controllers(tmp_path, dict.fromkeys(("app1", "app2"), COMPLIANT))
 
 
+@pytest.mark.gate
 def test_the_first_controller_does_not_end_good_after_another_one_took_over(site: Controllers) -> None:
     site.wait("one").touch()
     first = site.on("one")
@@ -101,6 +102,7 @@ def test_the_first_controller_does_not_end_good_after_another_one_took_over(site
     assert sorted(results) == ["compliant", "error"]
 
 
+@pytest.mark.nightly
 def test_all_hosts_of_a_batch_that_stops_are_taken_back(tmp_path: Path) -> None:
     """Only the first host, for which the gate runs, came to the way back with ansible-core 2.21."""
     site = Controllers(tmp_path, {"app1": COMPLIANT, "app2": COMPLIANT})

@@ -12,6 +12,7 @@ from enqueueing import ENQ_ADMIN, ENQT, standin
 from measuring import QUICK, SEARCH_PATH, STANDIN, errors, free_port, measured
 from modules import caller
 
+pytestmark = pytest.mark.gate
 ROUNDS = (1, 2, 3)
 SERVER = {"side": "server", "address": "127.0.0.1", "lifetime": 600}
 CLIENT = dict(QUICK, address="127.0.0.1")
