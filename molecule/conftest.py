@@ -38,13 +38,15 @@ SAID = {}  # what the playbooks of this stage have said
 
 def pytest_collection_modifyitems(config, items):
     """Run the tests of a module with HOST on this host only."""
-    elsewhere = [item for item in items if getattr(item.module, "HOST", None) not in (None, host_of(item))]
+    elsewhere = [item for item in items if host_of(item) not in (None, getattr(item.module, "HOST", host_of(item)))]
     config.hook.pytest_deselected(items=elsewhere)
     items[:] = [item for item in items if item not in elsewhere]
 
 
 def host_of(item):
-    return item.callspec.params["_testinfra_host"].backend.get_hostname()
+    """The name of the host on which a test runs; None for one that asks no host."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters["_testinfra_host"].backend.get_hostname() if "_testinfra_host" in parameters else None
 
 
 @pytest.fixture

@@ -12,20 +12,18 @@ import subprocess
 import time
 from pathlib import Path
 
+import hosts
 import pytest
 
-PROGRAM = Path(__file__).parents[2] / "molecule" / "shared" / "lab"
 NAME = "labtest"
 
 
 def run(*command, check=True):
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+    return hosts.run(*command, check=check).stdout
 
 
 def lab(action, *arguments, check=True):
-    return run(str(PROGRAM), action, "--name", NAME, *arguments, check=check)
+    return run(hosts.PROGRAM, action, "--name", NAME, *arguments, check=check)
 
 
 def namespaces():
@@ -90,11 +88,7 @@ def is_of_a_connection(pid):
 
 def on(host, command):
     """Run a shell command on a lab host over SSH, with what its inventory says."""
-    inventory = json.loads(lab("inventory"))
-    common = inventory["sap_app_servers"]["vars"]
-    address = inventory["_meta"]["hostvars"][host]["ansible_host"]
-    arguments = shlex.split(common["ansible_ssh_common_args"])
-    return run("ssh", "-n", "-i", common["ansible_ssh_private_key_file"], *arguments, f"root@{address}", command)
+    return hosts.Hosts(NAME).on(host, command)
 
 
 @pytest.fixture(autouse=True)
@@ -162,7 +156,7 @@ def test_neighbours_run_on_processors_of_their_own():
 
 
 def test_files_of_a_lab_can_be_read_whatever_the_umask():
-    run("sh", "-c", f"umask 077 && {shlex.quote(str(PROGRAM))} up --name {NAME}")
+    run("sh", "-c", f"umask 077 && {shlex.quote(str(hosts.PROGRAM))} up --name {NAME}")
     folder = Path(json.loads(lab("inventory"))["sap_app_servers"]["vars"]["ansible_ssh_private_key_file"]).parent
     assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
     assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
@@ -195,7 +189,7 @@ def test_a_dead_host_is_replaced():
 
 def killed_with(made):
     """Kill a start as soon as so many namespaces are there; False if it came to its end before."""
-    with subprocess.Popen([PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
+    with subprocess.Popen([hosts.PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
         while len(namespaces()) < made and started.poll() is None:
             time.sleep(0.01)
         started.kill()

@@ -9,27 +9,18 @@ import csv
 import datetime
 import io
 import json
-import os
 import re
-import shlex
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hosts import CHOSEN, FILES, HERE, Hosts, evidence, play, standing
 from jsonschema import Draft202012Validator
-from page_output import run
 
-HERE = Path(__file__).parents[2]
-PROGRAM = HERE / "molecule" / "shared" / "lab"
 NAME = "site"
 HOSTS = [f"app{number}" for number in range(1, 13)]
 SCHEMA = json.loads((HERE / "docs" / "schemas" / "evidence-1.schema.json").read_text())
 TODAY = datetime.datetime.now(datetime.timezone.utc).date()
-# The folders that belong to a host; the rest of / is this machine's, with a checkout somewhere.
-FILES = "find /etc /var /run /usr/local -name '*zpower[_-]sap[_-]tuning*'"
 REFUSED = 9  # a port on which no host listens
-CHOSEN = {"zpower_tunings": ["cpu_topology", "rps"], "rps_interfaces": ["hsi*"], "rps_cpus": "all"}
 DRIFTED, WAIVED, EXPIRED, LOST = "app2", "app3", "app4", "app5"
 
 
@@ -51,7 +42,7 @@ class Run:
 
     @property
     def evidence(self):
-        return json.loads((self.folder / f"{self.folder.parent.name}.json").read_text())
+        return evidence(self.folder)
 
     @property
     def hosts(self):
@@ -67,25 +58,13 @@ class Run:
         return [line for line in self.said.partition("\nTUNINGS ")[2].splitlines() if re.match(pattern, line)]
 
 
-class Site:
+class Site(Hosts):
     """The hosts and an empty folder to work in, with an inventory and nothing else."""
 
     def __init__(self, folder):
+        super().__init__(NAME)
         self.folder = folder
-        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
-        self.hosts, self.connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
-        self.write_inventory()
-
-    def write_inventory(self, **lost):
-        hosts = {name: {**given, **lost.get(name, {})} for name, given in self.hosts.items()}
-        group = {"hosts": hosts, "vars": {**self.connection, **CHOSEN, "zpower_waivers": WAIVERS}}
-        (self.folder / "hosts.json").write_text(json.dumps({"erp": group}))
-
-    def on(self, host, command):
-        """What a shell command prints on a host."""
-        arguments = shlex.split(self.connection["ansible_ssh_common_args"])
-        key, address = self.connection["ansible_ssh_private_key_file"], self.hosts[host]["ansible_host"]
-        return run("ssh", "-n", "-i", key, *arguments, f"root@{address}", command).stdout
+        self.lost = {}
 
     def folders(self):
         return sorted(self.folder.glob("results/*/*"))
@@ -93,22 +72,18 @@ class Site:
     def play(self, playbook, *options, **environment):
         """Run a playbook of the collection in the folder."""
         before = self.folders()
-        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-        command = [program, "-i", "hosts.json", f"zpower.sap_tuning.{playbook}", *options]
-        # the user's own settings must not change the table
-        done = run("env", "-C", str(self.folder), *command, check=False, ANSIBLE_NOCOLOR="1", **environment)
+        hosts = {name: {**given, **self.lost.get(name, {})} for name, given in self.hosts.items()}
+        chosen = {"zpower_tunings": ["cpu_topology", "rps"], **CHOSEN, "zpower_waivers": WAIVERS}
+        group = {"hosts": hosts, "vars": {**self.connection, **chosen}}
+        done = play(self.folder, {"erp": group}, playbook, *options, **environment)
         return Run(done, [folder for folder in self.folders() if folder not in before])
 
 
 @pytest.fixture(scope="module", name="story")
 def fixture_story(tmp_path_factory):
     """The whole story, run by run."""
-    run(str(PROGRAM), "down", "--name", NAME)
-    run(str(PROGRAM), "up", "--name", NAME, "--hosts", str(len(HOSTS)))
-    try:
+    with standing(NAME, len(HOSTS)):
         yield dict(told(Site(tmp_path_factory.mktemp("site"))))
-    finally:
-        run(str(PROGRAM), "down", "--name", NAME)
 
 
 def told(site):
@@ -119,14 +94,14 @@ def told(site):
     yield "not back", site.play("verify", *back, "--limit", f"app1,{WAIVED}")
     for host in (DRIFTED, WAIVED, EXPIRED):
         site.on(host, "for mask in /sys/class/net/hsi0/queues/rx-*/rps_cpus; do echo 0 >$mask; done")
-    site.write_inventory(**{LOST: {"ansible_port": REFUSED}})
+    site.lost = {LOST: {"ansible_port": REFUSED}}
     drift = site.play("verify")
     yield "drift", drift
     yield "drift of twenty", site.play("verify", **twenty)
     yield "warned", site.play("verify", "--limit", f"app1,{DRIFTED},{WAIVED}", "-e", "zpower_drift=warn")
     yield "limited", site.play("verify", "--limit", DRIFTED, "--tags", "rps")
     yield "other tags", site.play("verify", "--limit", DRIFTED, "--tags", "cpu_topology")
-    site.write_inventory()
+    site.lost = {}
     yield "way back", site.play("rollback")
     taken_back = site.play("verify", *back)
     yield "back", taken_back

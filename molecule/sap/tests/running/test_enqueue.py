@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+HOST = "app2"
 EXE = "/usr/sap/PRD/D00/exe"
 PROFILE = "/usr/sap/PRD/SYS/profile/PRD_ASCS01_prdscs"
 QUICK = {
@@ -38,12 +39,6 @@ while True:
             pass
     time.sleep(0.01)
 """
-
-
-@pytest.fixture(autouse=True)
-def from_app2(name):
-    if name != "app2":
-        pytest.skip("app2 measures against the lock server on app1")
 
 
 @pytest.fixture

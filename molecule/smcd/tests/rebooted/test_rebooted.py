@@ -3,8 +3,8 @@
 """After a reboot, the UEID and the buffers are back, and the instance uses SMC-D from its start on."""
 
 
-def test_it_has_rebooted_and_keeps_what_is_stored(host, stored, remembered):
-    assert host.check_output("cat /proc/sys/kernel/random/boot_id") != remembered["boot"]
+def test_it_has_rebooted_and_keeps_what_is_stored(boot, stored, remembered):
+    assert boot != remembered["boot"]
     assert stored == remembered["kept"]
 
 
