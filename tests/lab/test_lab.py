@@ -114,8 +114,13 @@ def test_a_hundred_hosts_stand():
     assert on("app100", "hostname; cat /etc/hostname").split() == ["app100", "app100"]
 
 
-def test_a_host_has_its_own_queues_and_folders():
-    lab("up")
+def test_the_life_of_a_lab():
+    """Started whatever the umask, started twice, made smaller; a host that died is replaced."""
+    run("sh", "-c", f"umask 077 && {shlex.quote(str(hosts.PROGRAM))} up --name {NAME} --hosts 3")
+    folder = Path(hosts.Hosts(NAME).connection["ansible_ssh_private_key_file"]).parent
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
+    assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
+    # queues, folders and a processor of its own
     assert on("app1", "ls /sys/class/net").split() == ["hsi0", "lo"]
     queues, files = "/sys/class/net/hsi0/queues", "/etc/udev/rules.d/99-lab.rules /var/lib/lab-was-here"
     on("app1", f"echo 1 > {queues}/rx-3/rps_cpus; touch {files}")
@@ -123,6 +128,26 @@ def test_a_host_has_its_own_queues_and_folders():
     assert [int(number, 16) for number in on("app1", look).split()] == [0, 0, 0, 1, 2]
     assert [int(number, 16) for number in on("app2", look).split()] == [0, 0, 0, 0, 0]
     assert not any(Path(file).exists() for file in files.split())
+    own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]
+    assert all(cpu.isdigit() for cpu in own)
+    assert len(set(own)) == min(2, len(os.sched_getaffinity(0)))
+
+    first = processes()
+    lab("up", "--hosts", "3")
+    assert processes() == first
+    lab("up", "--hosts", "2")
+    first = {name: pids for name, pids in first.items() if not name.endswith("app3")}
+    assert processes() == first
+
+    dead = next(name for name in first if name.endswith("app2"))
+    for pid in first[dead]:
+        os.kill(int(pid), 9)
+    while processes()[dead]:
+        time.sleep(0.05)
+    assert "1 of 2 hosts up" in lab("status", check=False)
+    lab("up")
+    assert "2 of 2 hosts up" in lab("status")
+    assert {**processes(), dead: None} == {**first, dead: None}
 
 
 def test_sap_hosts_have_their_own_usr_sap_and_share_sapmnt():
@@ -146,45 +171,6 @@ def test_a_host_sees_no_state_that_the_collection_keeps_on_the_machine(kept, kin
     on("app1", "mkdir /var/lib/zpower_sap_tuning && echo own > /var/lib/zpower_sap_tuning/labtest.json")
     assert on("app1", "cd /var/lib/zpower_sap_tuning && grep -c '' *").strip() == "1"
     assert all(Path(path).read_text().startswith("# of a test") for path in kept)
-
-
-def test_neighbours_run_on_processors_of_their_own():
-    lab("up")
-    own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]
-    assert all(cpu.isdigit() for cpu in own)
-    assert len(set(own)) == min(2, len(os.sched_getaffinity(0)))
-
-
-def test_files_of_a_lab_can_be_read_whatever_the_umask():
-    run("sh", "-c", f"umask 077 && {shlex.quote(str(hosts.PROGRAM))} up --name {NAME}")
-    folder = Path(json.loads(lab("inventory"))["sap_app_servers"]["vars"]["ansible_ssh_private_key_file"]).parent
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
-    assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
-
-
-def test_started_twice_it_keeps_its_hosts():
-    lab("up", "--hosts", "3")
-    first = processes()
-    lab("up", "--hosts", "3")
-    assert processes() == first
-    lab("up", "--hosts", "2")
-    assert processes() == {name: pids for name, pids in first.items() if not name.endswith("app3")}
-
-
-def test_a_dead_host_is_replaced():
-    lab("up")
-    first = processes()
-    dead = next(name for name in first if name.endswith("app2"))
-    for pid in first[dead]:
-        os.kill(int(pid), 9)
-    while processes()[dead]:
-        time.sleep(0.05)
-    assert "1 of 2 hosts up" in lab("status", check=False)
-    lab("up")
-    assert "2 of 2 hosts up" in lab("status")
-    assert {name: pids for name, pids in processes().items() if name != dead} == {
-        name: pids for name, pids in first.items() if name != dead
-    }
 
 
 def killed_with(made):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A site of twelve hosts as its administrators see it: codes, tables and evidence of a rollout, of drift and of the way
+"""A site of eight hosts as its administrators see it: codes, tables and evidence of a rollout, of drift and of the way
 back. One story, told once; each test reads a part of it. The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the
 session `installed`, the installed archive and nothing else.
 """
@@ -17,7 +17,7 @@ from hosts import CHOSEN, FILES, HERE, Hosts, evidence, play, standing
 from jsonschema import Draft202012Validator
 
 NAME = "site"
-HOSTS = [f"app{number}" for number in range(1, 13)]
+HOSTS = [f"app{number}" for number in range(1, 9)]
 SCHEMA = json.loads((HERE / "docs" / "schemas" / "evidence-1.schema.json").read_text())
 TODAY = datetime.datetime.now(datetime.timezone.utc).date()
 REFUSED = 9  # a port on which no host listens
@@ -89,7 +89,7 @@ def fixture_story(tmp_path_factory):
 def told(site):
     twenty = {"ANSIBLE_FORKS": "20"}
     back = ("-e", "zpower_rollback=true")
-    yield "untuned", site.play("verify", "--limit", "app1,app12")
+    yield "untuned", site.play("verify", "--limit", "app1,app8")
     yield "rollout", site.play("site", **twenty)
     yield "not back", site.play("verify", *back, "--limit", f"app1,{WAIVED}")
     for host in (DRIFTED, WAIVED, EXPIRED):
@@ -157,7 +157,7 @@ def test_every_format_has_every_host(story, name):
 def test_a_rollout_reaches_every_host(story):
     made = story["rollout"]
     assert made.verdicts() == dict.fromkeys(HOSTS, ["changed"])
-    assert made.evidence["totals"]["outcomes"]["ok"] == 12
+    assert made.evidence["totals"]["outcomes"]["ok"] == 8
     assert made.evidence["run"]["collection"] and not made.evidence["run"]["check"]
 
 
@@ -167,9 +167,9 @@ def test_drift_is_told_host_by_host(story):
     assert made.verdicts() == {h: states.get(h, ["compliant"]) for h in HOSTS if h != LOST}
     assert {name for name, host in made.hosts.items() if host["outcome"] != "ok"} == {LOST}
     assert made.hosts[LOST]["outcome"] == "unreachable" and "refused" in made.hosts[LOST]["message"]
-    assert (made.evidence["totals"]["hosts"], made.evidence["totals"]["drifting_hosts"]) == (12, 2)
+    assert (made.evidence["totals"]["hosts"], made.evidence["totals"]["drifting_hosts"]) == (8, 2)
     assert made.evidence["totals"]["outcomes"] == {
-        "ok": 11, "unreachable": 1, "failed": 0, "skipped": 0, "not_reached": 0
+        "ok": 7, "unreachable": 1, "failed": 0, "skipped": 0, "not_reached": 0
     }  # fmt: skip
 
 
@@ -187,8 +187,8 @@ def test_the_table_counts_every_host_and_shows_only_what_matters(story):
     rows = [line.split()[0] for line in made.lines(r"app\d+ ")]
     assert rows[0] == LOST and set(rows) == {LOST, DRIFTED, EXPIRED, WAIVED}
     assert made.lines(rf"{LOST} .*unreachable$") and made.lines(rf"{WAIVED} .*waived$")
-    (totals,) = made.lines("12 hosts: ")
-    assert all(part in totals for part in ("11 ok", "1 unreachable", "2 drifted", "1 waived"))
+    (totals,) = made.lines("8 hosts: ")
+    assert all(part in totals for part in ("7 ok", "1 unreachable", "2 drifted", "1 waived"))
     for owner in ("Ada Byron", "Carl Gauss", "Emmy Noether"):
         assert made.lines(f".*{owner}"), owner
 
@@ -226,7 +226,7 @@ def test_what_changed_since_then_and_how_two_hosts_differ(story):
     for words in (
         f"outcome: unreachable → ok ({LOST})",
         f"drifted → not checked ({DRIFTED}, {EXPIRED})",
-        "12 hosts with differences, 0 without",
+        "8 hosts with differences, 0 without",
     ):
         assert words in since.said
     for words in (f"app1 → {DRIFTED} in verify of", "verdict: compliant → drifted"):

@@ -106,14 +106,14 @@ def collect(experiments: Iterable[tuple[Iterable[str], int]]) -> Outcome:
 
 
 def many(one: Callable[..., Seen | None]) -> Callable[..., Outcome]:
-    """Repeat an experiment, whose last argument is its number, as often as the last argument now says.
+    """Repeat an experiment, whose last argument is its number, as often as ``experiments`` or the last argument says.
 
     One that gives nothing does not count.
     """
 
     @functools.wraps(one)
-    def repeated(*given: Any) -> Outcome:
-        *arguments, experiments = given
+    def repeated(*given: Any, **named: int) -> Outcome:
+        *arguments, experiments = (*given, *named.values())
         return collect(filter(None, (one(*arguments, number) for number in range(experiments))))
 
     return repeated
