@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the tests of every scenario read: the state of a host, and what playbooks and modules say about it."""
 
+import contextlib
 import json
 import os
 import re
@@ -33,6 +34,19 @@ print(json.dumps(found))
 """
 
 SAID = {}  # what the playbooks of this stage have said
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run the tests of a module with HOST on this host only."""
+    elsewhere = [item for item in items if host_of(item) not in (None, getattr(item.module, "HOST", host_of(item)))]
+    config.hook.pytest_deselected(items=elsewhere)
+    items[:] = [item for item in items if item not in elsewhere]
+
+
+def host_of(item):
+    """The name of the host on which a test runs; None for one that asks no host."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters["_testinfra_host"].backend.get_hostname() if "_testinfra_host" in parameters else None
 
 
 @pytest.fixture
@@ -122,6 +136,18 @@ def told(play):
 
 
 @pytest.fixture
+def verdicts(name):
+    """{(tuning, subject): verdict} of this host in the table that a playbook printed."""
+
+    def read(text):
+        row = rf"^{name} +(\w+) +(\S+) .*  (\w+(?: \w+)?)$"
+        rows = re.findall(row, text.partition("\nTUNINGS ")[2], re.MULTILINE)
+        return {(tuning, subject): verdict.replace(" ", "_") for tuning, subject, verdict in rows}
+
+    return read
+
+
+@pytest.fixture
 def about(name):
     """The parts of a playbook's output that begin with a result of this host."""
 
@@ -142,6 +168,37 @@ def module(host):
         found = re.search(r"^\w+ \| \S+ => (\{.*\})$", done.stdout, re.MULTILINE)
         assert found, done.stdout + done.stderr
         return json.loads(found[1])
+
+    return run
+
+
+@pytest.fixture
+def online(host):
+    """The mask of all online CPUs, worked out from the kernel's own list."""
+    mask = 0
+    for part in host.check_output("cat /sys/devices/system/cpu/online").split(","):
+        first, _dash, last = part.partition("-")
+        mask |= sum(1 << cpu for cpu in range(int(first), int(last or first) + 1))
+    return mask
+
+
+@pytest.fixture
+def boot(host):
+    """An id of the present boot."""
+    return host.check_output("cat /proc/sys/kernel/random/boot_id")
+
+
+@pytest.fixture
+def broken(host):
+    """Run one command on the host for the length of a block, and another after it."""
+
+    @contextlib.contextmanager
+    def run(breaks, mends):
+        host.run_expect([0], breaks)
+        try:
+            yield
+        finally:
+            host.run_expect([0], mends)
 
     return run
 

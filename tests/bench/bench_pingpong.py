@@ -17,20 +17,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-COLLECTIONS = CHECKOUT / ".cache" / "collections"
-LINK = COLLECTIONS / "ansible_collections" / "zpower" / "sap_tuning"
-if not LINK.exists():
-    LINK.parent.mkdir(parents=True, exist_ok=True)
-    LINK.symlink_to(Path("../../../.."))
-sys.path.insert(0, str(COLLECTIONS))
-
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, pingpong  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import serving  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, pingpong
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import serving
 
 SIZES = (14, 500, 1000, 4000)  # sockperf's smallest message has 14 bytes
 ROUNDS = 3
@@ -78,6 +69,15 @@ def inside(namespace: str, cpu: int) -> list[str]:
     return ["ip", "netns", "exec", namespace, "taskset", "-c", str(cpu)]
 
 
+def wait_for(prefix: list[str], port: int) -> None:
+    """Wait until a server accepts connections; RuntimeError after a minute."""
+    connect = f"import socket; socket.create_connection(({ADDRESS!r}, {port}), 5)"
+    until = time.monotonic() + 60
+    while subprocess.run([*prefix, sys.executable, "-c", connect], capture_output=True, check=False).returncode:
+        if time.monotonic() > until:
+            raise RuntimeError(f"nothing listens on port {port}")
+
+
 def sockperf_round_trip(prefix: list[str], size: int) -> float:
     """Median round trip in microseconds: sockperf prints half of it as latency."""
     argv = ["sockperf", "ping-pong", "--tcp", "-i", ADDRESS, "-p", str(SOCKPERF_PORT), "-m", str(size)]
@@ -89,7 +89,7 @@ def sockperf_round_trip(prefix: list[str], size: int) -> float:
 
 def pingpong_round_trip(prefix: list[str], size: int, loops: int) -> float:
     """Median round trip in microseconds of the engine, in a process of its own as in a measurement."""
-    return float(run([*prefix, sys.executable, __file__, "exchange", str(size), str(loops)]))
+    return float(run([*prefix, *program("exchange", str(size), str(loops))]))
 
 
 def compare(client: list[str], size: int) -> tuple[float, float]:
@@ -107,8 +107,9 @@ def figures() -> list[dict[str, Any]]:
         for place, server_cpu in (("two_cpus", cpus[-1]), ("one_cpu", cpus[0])):
             client, server = inside(first, cpus[0]), inside(second, server_cpu)
             sockperf = [*server, "sockperf", "server", "--tcp", "-i", ADDRESS, "-p", str(SOCKPERF_PORT)]
-            with background(sockperf), background([*server, sys.executable, __file__, "serve"]):
-                time.sleep(1)
+            with background(sockperf), background([*server, *program("serve")]):
+                for port in (PORT, SOCKPERF_PORT):
+                    wait_for(client, port)
                 for size in SIZES:
                     theirs, ours = compare(client, size)
                     name = f"{place}_{size}B"
@@ -125,6 +126,11 @@ def figures() -> list[dict[str, Any]]:
     return result
 
 
+def program(*words: str) -> list[str]:
+    """This file as a program of its own, in which run.py's places for imports are those of this process."""
+    return ["env", f"PYTHONPATH={os.pathsep.join(sys.path)}", sys.executable, __file__, *words]
+
+
 def serve() -> None:
     listeners, _port = serving.listen(ADDRESS, PORT)
     serving.Server(listeners, TOKEN, 3600).run()
@@ -136,16 +142,8 @@ def exchange(size: int, loops: int) -> None:
         print(statistics.median([sample * pingpong._to_us for sample in pingpong.exchange(sock, size, loops)]))
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["serve"]:
-        serve()
-    elif sys.argv[1:2] == ["exchange"]:
-        exchange(int(sys.argv[2]), int(sys.argv[3]))
-    else:
-        for figure in figures():
-            goal = f" ({figure['goal']})" if figure["goal"] else ""
-            print(f"{figure['name']}: {figure['value']:.3f} {figure['unit']}{goal}")
-
-
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "serve":
+        serve()
+    else:
+        exchange(int(sys.argv[2]), int(sys.argv[3]))

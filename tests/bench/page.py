@@ -1,13 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The figures of bench.json as the tables of docs/reliability.md; run.py calls it after a run of everything.
-
-page.py [BENCH_JSON]    write the tables from this file, or from the one beside the Makefile
-"""
+"""The figures of a run of all benchmarks as the tables of docs/reliability.md."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -99,7 +95,3 @@ def missed(figure: Mapping[str, Any] | None) -> str:
 def write(run: Mapping[str, Any], document: Path = DOCUMENT) -> None:
     before, _old, after = between(document.read_text(encoding="utf-8"), "bench")
     document.write_text(before + tables(run["machine"], run["figures"]) + after, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write(json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else CHECKOUT / "bench.json").read_text(encoding="utf-8")))

@@ -1,10 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pictures of the documentation, and pictures of any page.
-
-screenshot.py --write [NAME ...]     write docs/images again: the pictures whose page has changed, or those named
-screenshot.py report.html shot.png   take one picture of a page, to look at it
-"""
+"""screenshot.py --write [NAME ...]: take the pictures in docs/images whose page has changed, or those named, again."""
 
 from __future__ import annotations
 
@@ -45,36 +41,17 @@ def outdated() -> list[str]:
 
 
 def main() -> int:
-    """0, or 1 with one sentence if there is no browser or no such page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write the pictures of the documentation")
-    parser.add_argument("names", nargs="*", help="names of pictures; or an HTML page and the PNG to write")
-    parser.add_argument("--scheme", choices=["light", "dark"], default="light")
-    parser.add_argument("--media", choices=["screen", "print"], default="screen")
-    parser.add_argument("--zoom", type=float, default=1, help="2 is what a reader sees at 200 %%")
-    parser.add_argument("--width", type=int, default=1280)
-    parser.add_argument("--height", type=int, default=1060, help="0 is the whole page")
+    """0, or 1 with one sentence if there is no browser."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", required=True, help="write them into docs/images")
+    parser.add_argument("names", nargs="*", choices=[*PICTURES, []], metavar="NAME")
     options = parser.parse_args()
-    if options.write and not set(options.names) <= set(PICTURES):
-        parser.error(f"the pictures are {', '.join(PICTURES)}")
-    if not options.write and len(options.names) != 2:
-        parser.error("name a page and a PNG, or use --write")
     path = find_browser()
     if path is None:
         print("no picture was taken: chromium is not installed", file=sys.stderr)
         return 1
-    if not options.write and not Path(options.names[0]).is_file():
-        print(f"no picture was taken: there is no page {options.names[0]}", file=sys.stderr)
-        return 1
     with Browser(path) as browser:
-        if options.write:
-            write(browser, options.names or outdated())
-            return 0
-        page, target = map(Path, options.names)
-        browser.show(options.width, options.height or 900, options.scheme, options.media, options.zoom)
-        browser.open(page.resolve().as_uri())
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(browser.picture(options.height or None))
+        write(browser, options.names or outdated())
     return 0
 
 

@@ -51,9 +51,11 @@ def start():
 
 
 def stop():
+    """Return when it has ended, which gives its lock back."""
     if os.path.exists(FILE):
+        sign = os.open(FILE, os.O_WRONLY)
         os.unlink(FILE)
-        time.sleep(5 * SLICE_S)
+        fcntl.flock(sign, fcntl.LOCK_EX)
 
 
 if __name__ == "__main__":

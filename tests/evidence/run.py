@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How often are verdicts right? Experiments with a known truth on two hosts of the lab, through the real roles.
 
-    run.py [--rounds N] [CASE[=REPEATS] ...]     all cases, or for example: run.py aa=2 slower
+    run.py [CASE[=REPEATS] ...]     all cases, or for example: run.py aa=2 slower
 
 Prints a line for each experiment and a table, and writes evidence.json beside the Makefile: what every report said.
 Status 1 where a case is wrong more often than it may be. Nothing else should run on the machine meanwhile.
@@ -33,6 +33,7 @@ LAB = CHECKOUT / "molecule" / "shared" / "lab"
 NAME = "evidence"
 RESULTS = CHECKOUT / ".cache" / "evidence"
 TIMEOUT = 600
+ROUNDS = 6  # of each state
 # The roles' own protocol with short runs: one size, for it is the verdict that is looked at here.
 PROTOCOL: dict[str, Any] = {
     "measure_tool": "pingpong",
@@ -80,15 +81,15 @@ def shaper() -> Shaper:
     sys.exit(f"evidence: this kernel shapes no network:\n{said}")
 
 
-def experiment(case: Case, number: int, rounds: int, shape: Shaper) -> dict[str, Any]:
+def experiment(case: Case, number: int, shape: Shaper) -> dict[str, Any]:
     """One experiment of a case: what its report says."""
     change = f"{case.name}-{number:02d}"
     variables = {
         **PROTOCOL,
-        "measure_rounds": rounds,
+        "measure_rounds": ROUNDS,
         "zpower_change": change,
         "zpower_results": str(RESULTS),
-        "evidence_order": order(rounds),
+        "evidence_order": order(ROUNDS),
         "evidence_states": case.states(shape),
     }
     start = time.monotonic()
@@ -136,7 +137,7 @@ def wanted(arguments: list[str]) -> list[Case]:
     return chosen or list(CASES)
 
 
-def measure(cases: list[Case], rounds: int) -> tuple[Shaper, dict[str, list[dict[str, Any]]]]:
+def measure(cases: list[Case]) -> tuple[Shaper, dict[str, list[dict[str, Any]]]]:
     """All experiments of the cases, on a lab that stands for as long."""
     shutil.rmtree(RESULTS, ignore_errors=True)
     outcomes: dict[str, list[dict[str, Any]]] = {}
@@ -147,7 +148,7 @@ def measure(cases: list[Case], rounds: int) -> tuple[Shaper, dict[str, list[dict
         for case in cases:
             outcomes[case.name] = []
             for number in range(1, case.repeats + 1):
-                run = experiment(case, number, rounds, shape)
+                run = experiment(case, number, shape)
                 outcomes[case.name].append(run)
                 mark = "" if run["good"] else f"   NOT {case.wanted}: {run['reason']}"
                 print(f"{run['change']}: {run['verdict']} ({run['ratio']}) in {run['seconds']} s{mark}", flush=True)
@@ -161,16 +162,15 @@ def measure(cases: list[Case], rounds: int) -> tuple[Shaper, dict[str, list[dict
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=6, help="rounds of each state (6)")
     parser.add_argument("cases", nargs="*", metavar="CASE[=REPEATS]")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     start = time.monotonic()
-    shape, outcomes = measure(wanted(options.cases), options.rounds)
+    shape, outcomes = measure(wanted(options.cases))
     minutes = round((time.monotonic() - start) / 60, 1)
     print("\n".join(["", *table(outcomes), "", f"network shaped by {shape.name}; {minutes} minutes"]))
     machine = {"cpus": os.cpu_count(), "python": platform.python_version(), "kernel": platform.release()}
-    kept = {"machine": machine, "shaper": shape.name, "rounds": options.rounds, "minutes": minutes, "cases": outcomes}
+    kept = {"machine": machine, "shaper": shape.name, "rounds": ROUNDS, "minutes": minutes, "cases": outcomes}
     (CHECKOUT / "evidence.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return 0 if enough(outcomes) else 1
 

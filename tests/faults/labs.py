@@ -55,10 +55,7 @@ MOMENTS = {
 def program(kind: str, *words: str) -> str:
     """The output of a program of a lab."""
     argv = [str(CHECKOUT / "molecule" / "shared" / kind), "--name", NAME, *words]
-    if kind == "lab":
-        argv = [argv[0], words[0], "--name", NAME, *words[1:]]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=TIMEOUT)
-    return done.stdout
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
 
 
 def playbook(kind: str, name: str, **variables: object) -> subprocess.Popen[str]:

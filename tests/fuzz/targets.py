@@ -13,7 +13,7 @@ import re
 import socket
 import struct
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,28 +99,26 @@ def open_folder(parent: Path) -> Path:
     return folder
 
 
-def strings(*patterns: str) -> list[bytes]:
-    """All longer texts in these unit tests, as a corpus for the tested parser."""
-    found = []
-    for path in (path for pattern in patterns for path in sorted((UNIT / "plugins").glob(f"{pattern}.py"))):
-        tree = ast.parse(path.read_text())
-        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-        found += [text.encode() for text in texts if isinstance(text, str) and len(text) > 7]
+def strings(room: str) -> list[bytes]:
+    """All longer texts in the unit tests of a room, as a corpus for its parsers."""
+    found = set()
+    for path in (UNIT / "plugins" / room).rglob("test_*.py"):
+        texts = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+        found |= {text.encode() for text in texts if isinstance(text, str) and len(text) > 7}
     if not found:
-        raise ValueError(f"no unit test has texts: {', '.join(patterns)}")
-    return sorted(set(found))
+        raise ValueError(f"no unit test in {room}")
+    return sorted(found)
 
 
 def files(pattern: str) -> list[bytes]:
     return [path.read_bytes() for path in sorted(FIXTURES.glob(pattern))]
 
 
-def of_text(function: Callable[..., object], corpus: Sequence[bytes], *more: Any) -> Callable[..., object]:
+def of_text(function: Callable[[str], object], corpus: Sequence[bytes]) -> Callable[..., object]:
     """A parser of text, decoded as a Host does."""
 
     def run(chance: random.Random, folder: Path) -> object:
-        data = mutation.mutated(chance.choice(corpus), chance, corpus)
-        return function(data.decode("utf-8", "replace"), *more)
+        return function(mutation.mutated(chance.choice(corpus), chance, corpus).decode("utf-8", "replace"))
 
     return run
 
@@ -135,14 +133,15 @@ def of_bytes(function: Callable[[bytes], object], corpus: Sequence[bytes]) -> Ca
 # parsers
 
 
-def of_file(function: Callable[[Host, str], object], corpus: Sequence[bytes], path: str) -> Callable[..., object]:
-    """A parser of one file of a host."""
+def of_file(function: Callable[[Host], object], corpus: Sequence[bytes], path: str) -> Callable[..., object]:
+    """A parser of one file of a host; what it yields is read to the end."""
 
     def run(chance: random.Random, folder: Path) -> object:
         target = folder / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(mutation.mutated(chance.choice(corpus), chance, corpus))
-        return function(Host(str(folder)), path)
+        found = function(Host(str(folder)))
+        return list(found) if isinstance(found, Iterator) else found
 
     return run
 
@@ -163,7 +162,7 @@ def values_of(text: str) -> object:
     return sapcontrol.parse_values(text, ["rdisp/wp_no_dia", "rdisp/wp_no_btc"])
 
 
-def instances_of(host: Host, path: str) -> object:
+def instances_of(host: Host) -> object:
     found = instances.instances(host)
     return [instances.profile_folder(host, one.sid) for one in found]
 
@@ -215,195 +214,137 @@ SYSINFO = [
     for path, text in captured.entries(name).items()
     if path == "/proc/sysinfo"
 ]
-AIX = strings("module_utils/_aix/test_*", "module_utils/_tunings/test_aix_*", "module_utils/_tunings/test_smc_r*")
-AIX += [
+ROOMS = ("_aix", "_sap", "_tunings", "_machine", "_measure")
+OF_AIX, SAP, TUNINGS, MACHINE, MEASURE = (strings(f"module_utils/{room}") for room in ROOMS)
+IMPORTS = strings("plugin_utils/_imports")
+AIX = [
+    *OF_AIX,
+    *TUNINGS,
     b"sb_max,1048576,1048576,1048576,4096,9223372036854775807,byte,D,\n",
     b'# x\nvmo:\n\nno:\n\tsb_max = "1"  # y\n\nno:\n\tsb_max = DEFAULT\n',
     b"en0: flags=1e084863,814c0<UP,RUNNING>\n\t tcp_sendspace 262144 rfc1323 1\n",
 ]
-SAP = strings("module_utils/_sap/test_control*", "module_utils/_measure/test_enqueue*")
-NETWORK = files("network/*.txt")
-JSONS = [*files("sysstat/*.json"), *files("fio/*.txt"), b"[]", b"{}"]
+NETWORK, FIO, PROFILES = files("network/*.txt"), files("fio/*.txt"), files("profiles/*")
+JSONS = [*files("sysstat/*.json"), *FIO, b"[]", b"{}"]
 CPU_LISTS = [b"0-3,8", b"0", b"0-63,96-199", b"ff,ffffffff", b"00000003", b"0,2,4-8"]
 OS_RELEASE = [b'NAME="SLES"\nVERSION="15-SP6"\nID="sles"\nPRETTY_NAME="SUSE Linux Enterprise Server 15 SP6"\n']
-NUMBERS = (ValueError,)
+CPUPLUGD = [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"]
+COMMAND_LINE = [b"root=/dev/dasda1 topology=on smt=2"]
+CHDEV = [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]
+OPENSSL = [b"OpenSSL 3.0.15 3 Sep 2024 (Library: OpenSSL 3.0.15)"]
+Allowed = tuple[type[BaseException], ...]
+NONE: Allowed = ()
+NUMBERS: Allowed = (ValueError,)
+SYSTEM: Allowed = (OSError,)
+HOST: Allowed = (HostError,)
+CPU_FILE: Allowed = (CpuFileError,)
+ROWS: Allowed = (_import_rows.RowsError,)
 
-PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]] = [
-    ("cpu_lists.parse_list", of_text(cpu_lists.parse_list, CPU_LISTS), NUMBERS),
-    ("cpu_lists.parse_mask", of_text(cpu_lists.parse_mask, CPU_LISTS), NUMBERS),
-    ("hardware.parse_sysinfo", of_text(hardware.parse_sysinfo, SYSINFO), ()),
-    (
-        "kernel.parse_option",
-        of_text(running_kernel.parse_option, [b"root=/dev/dasda1 topology=on smt=2"], "topology"),
-        (),
+# name: (parser, corpus, the exceptions that are messages for the user)
+OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
+    "cpu_lists.parse_list": (cpu_lists.parse_list, CPU_LISTS, NUMBERS),
+    "cpu_lists.parse_mask": (cpu_lists.parse_mask, CPU_LISTS, NUMBERS),
+    "hardware.parse_sysinfo": (hardware.parse_sysinfo, SYSINFO, NONE),
+    "kernel.parse_option": (lambda text: running_kernel.parse_option(text, "topology"), COMMAND_LINE, NONE),
+    "kernel.parse_os_release": (running_kernel.parse_os_release, OS_RELEASE, NONE),
+    "facts.kernel_parameters": (facts.kernel_parameters, COMMAND_LINE, NONE),
+    "services.parse_cpuplugd_version": (services.parse_cpuplugd_version, CPUPLUGD, NONE),
+    "_aix.system.parse_level": (system.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX], NONE),
+    "_aix.devices.parse_devices": (devices.parse_devices, AIX, NONE),
+    "_aix.devices.parse_listing": (devices.parse_listing, AIX, NONE),
+    "_aix.devices.parse_legal": (lambda text: devices.allows(devices.parse_legal(text), "12"), AIX, NONE),
+    "_aix.devices.second_pair": (devices.second_pair, AIX, NONE),
+    "_aix.startup.parse_chdev": (startup.parse_chdev, CHDEV, NONE),
+    "_aix.startup.parse_tunables": (
+        lambda text: startup.parse_tunables("no", text),
+        [b"no -p -o 'a=1' -o b=2; vmo -o c=3", *AIX],
+        NONE,
     ),
-    ("kernel.parse_os_release", of_text(running_kernel.parse_os_release, OS_RELEASE), ()),
-    (
-        "facts.kernel_parameters",
-        of_text(facts.kernel_parameters, [b"root=/dev/dasda1 smt=2 quiet"]),
-        (),
-    ),
-    (
-        "services.parse_cpuplugd_version",
-        of_text(
-            services.parse_cpuplugd_version,
-            [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"],
-        ),
-        (),
-    ),
-    ("smc_sockets.parse", of_bytes(smc_sockets.parse, NETLINK[:1]), (OSError,)),
-    ("netlink.messages", of_bytes(netlink.messages, NETLINK), (OSError,)),
-    ("netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
-    ("smc_facts.stats", of_bytes(smc_stats, NETLINK), (OSError,)),
-    (
-        "other_settings.sysctls",
-        of_file(
-            lambda host, path: list(other_settings.sysctls(host, "net.core.rps_default_mask")),
-            strings("module_utils/_tunings/test_rps*"),
-            "/etc/sysctl.d/a.conf",
-        ),
+    "_aix.tunables.parse_row": (lambda text: tunables.parse_row(text, "sb_max"), AIX, HOST),
+    "_aix.tunables.without_line": (lambda text: tunables.without_line(text, "no", "sb_max"), AIX, NONE),
+    "_aix.tunables.parse_interfaces": (tunables.parse_interfaces, AIX, NONE),
+    "_sap.sapcontrol.parse_answer": (
+        lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)),
+        SAP,
         OWN,
     ),
-    (
-        "other_settings.udev_rules",
-        of_file(
-            lambda host, path: list(other_settings.udev_rules(host, "rps_cpus")),
-            strings("module_utils/_tunings/test_rps*"),
-            "/etc/udev/rules.d/a.rules",
-        ),
+    "_sap.sapcontrol.parse_script_value": (sapcontrol.parse_script_value, SAP, NONE),
+    "_sap.sapcontrol.parse_values": (values_of, [b"10\n12\n", *SAP], HOST),
+    "_sap.sapcontrol.parse_check": (lambda text: sapcontrol.parse_check(1, text), SAP, NONE),
+    "_sap.instances.parse_services": (instances.parse_services, SAP, NONE),
+    "_sap.instances.parse_enqueue": (instances.parse_enqueue, PROFILES, NONE),
+    "niping": (lambda text: niping.parse(text, 1000), files("niping/*.txt"), OWN),
+    "niping version": (lambda text: re.search(niping.VERSION[1], text), files("niping/*.txt"), NONE),
+    "enqt rates": (enqt.parse_rates, MEASURE, OWN),
+    "enqt entries": (enqt.parse_entries, MEASURE, OWN),
+    "enq_admin": (enq_admin.parse, MEASURE, OWN),
+    "enq_admin info": (enq_admin.release_of, MEASURE, NONE),
+    "enq_statistics": (enq_statistics.parse, MEASURE, OWN),
+    "fio": (lambda text: fio.parse(text, False), FIO, OWN),
+    "figure by pointer": (lambda text: figures.by_pointer(text, "/jobs/0/read/iops"), FIO, OWN),
+    "figure by pattern": (
+        lambda text: figures.by_pattern(text, r"^\+R:(?P<value>[^:]+)"),
+        files("openssl/*.txt"),
         OWN,
     ),
-    (
-        "other_settings.tmpfiles",
-        of_file(
-            lambda host, path: list(other_settings.tmpfiles(host)),
-            strings("module_utils/_tunings/test_rps*"),
-            "/etc/tmpfiles.d/a.conf",
-        ),
-        OWN,
+    "environment": (command.variables, [b'{"A": "b"}', b"eyJBIjogImIifQ=="], OWN),
+    "openssl": (lambda text: openssl.parse(text, "aes-128-gcm", 1024, 1), files("openssl/*.txt"), OWN),
+    "openssl version": (lambda text: re.search(openssl.VERSION[1], text), OPENSSL, NONE),
+    "netperf": (lambda text: netperf.parse(text, ["THROUGHPUT", "MEAN_LATENCY"]), NETWORK, OWN),
+    "qperf": (lambda text: qperf.parse(text, "latency", "us"), NETWORK, OWN),
+    "sockperf ping-pong": (sockperf.parse_ping_pong, NETWORK, OWN),
+    "sockperf throughput": (sockperf.parse_throughput, NETWORK, OWN),
+    "counters cpu": (lambda text: counters.parse_cpu(text, 100), MEASURE, NONE),
+    "counters retransmits": (counters.parse_retransmits, MEASURE, NONE),
+    "counters rps": (counters.parse_received_rps, MEASURE, NONE),
+    "counters process": (lambda text: counters.parse_process(text, 100), MEASURE, NONE),
+    "mounts": (lambda text: fio.parse_mount(text, "8:1"), MEASURE, NONE),
+    "ps etime": (processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "], NONE),
+    "nmon": (nmon_snapshots, files("nmon/*.nmon"), CPU_FILE),
+    "sysstat": (sysstat_samples, JSONS, CPU_FILE),
+    "rows of CSV": (_import_rows.from_csv, IMPORTS, ROWS),
+    "rows of YAML": (_import_rows.from_yaml, [*IMPORTS, *JSONS[-2:]], ROWS),
+}
+OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] = {
+    "smc_sockets.parse": (smc_sockets.parse, NETLINK[:1], SYSTEM),
+    "netlink.messages": (netlink.messages, NETLINK, SYSTEM),
+    "netlink.attributes": (netlink_attributes, NETLINK, SYSTEM),
+    "smc_facts.stats": (smc_stats, NETLINK, SYSTEM),
+    "_sap.profile": (whole_profile, PROFILES, (InputError,)),
+    "control protocol": (wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}'], (*OWN, EOFError)),
+}
+# name: (reader of a host, corpus, the file)
+OF_FILES: dict[str, tuple[Callable[[Host], object], Sequence[bytes], str]] = {
+    "other_settings.sysctls": (
+        lambda host: other_settings.sysctls(host, "net.core.rps_default_mask"),
+        TUNINGS,
+        "/etc/sysctl.d/a.conf",
     ),
-    (
-        "other_settings.ini_files",
-        of_file(
-            lambda host, path: list(other_settings.ini_files(host, "systemd/network", ".link")),
-            strings("module_utils/_tunings/test_rps*"),
-            "/etc/systemd/network/a.link",
-        ),
-        OWN,
+    "other_settings.udev_rules": (
+        lambda host: other_settings.udev_rules(host, "rps_cpus"),
+        TUNINGS,
+        "/etc/udev/rules.d/a.rules",
     ),
-    (
-        "other_settings.boot_scripts",
-        of_file(
-            lambda host, path: list(other_settings.boot_scripts(host, re.compile("rps_cpus"))),
-            strings("module_utils/_machine/test_who_*"),
-            "/etc/sysconfig/network/if-up.d/a",
-        ),
-        OWN,
+    "other_settings.tmpfiles": (other_settings.tmpfiles, TUNINGS, "/etc/tmpfiles.d/a.conf"),
+    "other_settings.ini_files": (
+        lambda host: other_settings.ini_files(host, "systemd/network", ".link"),
+        TUNINGS,
+        "/etc/systemd/network/a.link",
     ),
-    (
-        "drop_ins.assignments",
-        of_file(
-            lambda host, path: list(drop_ins.assignments(host, path)),
-            strings("module_utils/_sap/test_real*"),
-            "/etc/x.conf",
-        ),
-        OWN,
+    "other_settings.boot_scripts": (
+        lambda host: other_settings.boot_scripts(host, re.compile("rps_cpus")),
+        MACHINE,
+        "/etc/sysconfig/network/if-up.d/a",
     ),
-    ("_aix.system.parse_level", of_text(system.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX]), ()),
-    ("_aix.devices.parse_devices", of_text(devices.parse_devices, AIX), ()),
-    ("_aix.devices.parse_listing", of_text(devices.parse_listing, AIX), ()),
-    ("_aix.devices.parse_legal", of_text(lambda text: devices.allows(devices.parse_legal(text), "12"), AIX), ()),
-    ("_aix.devices.second_pair", of_text(devices.second_pair, AIX), ()),
-    (
-        "_aix.startup.parse_chdev",
-        of_text(startup.parse_chdev, [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]),
-        (),
+    "drop_ins.assignments": (lambda host: drop_ins.assignments(host, "/etc/x.conf"), SAP, "/etc/x.conf"),
+    "_sap.instances": (instances_of, SAP, "/usr/sap/sapservices"),
+    "_sap.rtprio.of_session": (lambda host: rtprio.of_session(host, "prdadm"), SAP, "/etc/security/limits.conf"),
+    "_sap.rtprio.of_unit": (
+        lambda host: rtprio.of_unit(host, "SAPPRD_00.service"),
+        SAP,
+        "/etc/systemd/system/SAPPRD_00.service",
     ),
-    (
-        "_aix.startup.parse_tunables",
-        of_text(lambda text: startup.parse_tunables("no", text), [b"no -p -o 'a=1' -o b=2; vmo -o c=3", *AIX]),
-        (),
-    ),
-    ("_aix.tunables.parse_row", of_text(lambda text: tunables.parse_row(text, "sb_max"), AIX), (HostError,)),
-    ("_aix.tunables.without_line", of_text(lambda text: tunables.without_line(text, "no", "sb_max"), AIX), ()),
-    ("_aix.tunables.parse_interfaces", of_text(tunables.parse_interfaces, AIX), ()),
-    (
-        "_sap.sapcontrol.parse_answer",
-        of_text(lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP),
-        OWN,
-    ),
-    ("_sap.sapcontrol.parse_script_value", of_text(sapcontrol.parse_script_value, SAP), ()),
-    ("_sap.sapcontrol.parse_values", of_text(values_of, [b"10\n12\n", *SAP]), (HostError,)),
-    ("_sap.sapcontrol.parse_check", of_text(lambda text: sapcontrol.parse_check(1, text), SAP), ()),
-    (
-        "_sap.instances.parse_services",
-        of_text(instances.parse_services, strings("module_utils/_sap/test_inst*")),
-        (),
-    ),
-    ("_sap.instances.parse_enqueue", of_text(instances.parse_enqueue, files("profiles/*")), ()),
-    ("_sap.instances", of_file(instances_of, strings("module_utils/_sap/test_inst*"), "/usr/sap/sapservices"), OWN),
-    ("_sap.profile", of_bytes(whole_profile, files("profiles/*")), (InputError,)),
-    (
-        "_sap.rtprio.of_session",
-        of_file(
-            lambda host, path: rtprio.of_session(host, "prdadm"),
-            strings("module_utils/_sap/test_real*"),
-            "/etc/security/limits.conf",
-        ),
-        OWN,
-    ),
-    (
-        "_sap.rtprio.of_unit",
-        of_file(
-            lambda host, path: rtprio.of_unit(host, "SAPPRD_00.service"),
-            strings("module_utils/_sap/test_real*"),
-            "/etc/systemd/system/SAPPRD_00.service",
-        ),
-        OWN,
-    ),
-    ("niping", of_text(niping.parse, files("niping/*.txt"), 1000), OWN),
-    ("niping version", of_text(lambda text: re.search(niping.VERSION[1], text), files("niping/*.txt")), ()),
-    ("enqt rates", of_text(enqt.parse_rates, strings("module_utils/_measure/test_enqt*")), OWN),
-    ("enqt entries", of_text(enqt.parse_entries, strings("module_utils/_measure/test_enqt*")), OWN),
-    ("enq_admin", of_text(enq_admin.parse, strings("module_utils/_measure/test_enq_*")), OWN),
-    ("enq_admin info", of_text(enq_admin.release_of, strings("module_utils/_measure/test_enq_*")), ()),
-    ("enq_statistics", of_text(enq_statistics.parse, SAP), OWN),
-    ("fio", of_text(fio.parse, files("fio/*.txt"), False), OWN),
-    ("figure by pointer", of_text(figures.by_pointer, files("fio/*.txt"), "/jobs/0/read/iops"), OWN),
-    ("figure by pattern", of_text(figures.by_pattern, files("openssl/*.txt"), r"^\+R:(?P<value>[^:]+)"), OWN),
-    ("environment", of_text(command.variables, [b'{"A": "b"}', b"eyJBIjogImIifQ=="]), OWN),
-    ("openssl", of_text(openssl.parse, files("openssl/*.txt"), "aes-128-gcm", 1024, 1), OWN),
-    (
-        "openssl version",
-        of_text(
-            lambda text: re.search(openssl.VERSION[1], text), [b"OpenSSL 3.0.15 3 Sep 2024 (Library: OpenSSL 3.0.15)"]
-        ),
-        (),
-    ),
-    ("netperf", of_text(netperf.parse, NETWORK, ["THROUGHPUT", "MEAN_LATENCY"]), OWN),
-    ("qperf", of_text(qperf.parse, NETWORK, "latency", "us"), OWN),
-    ("sockperf ping-pong", of_text(sockperf.parse_ping_pong, NETWORK), OWN),
-    ("sockperf throughput", of_text(sockperf.parse_throughput, NETWORK), OWN),
-    ("counters cpu", of_text(counters.parse_cpu, strings("module_utils/_measure/test_counters*"), 100), ()),
-    ("counters retransmits", of_text(counters.parse_retransmits, strings("module_utils/_measure/test_counters*")), ()),
-    ("counters rps", of_text(counters.parse_received_rps, strings("module_utils/_measure/test_counters*")), ()),
-    ("counters process", of_text(counters.parse_process, strings("module_utils/_measure/test_counters*"), 100), ()),
-    ("mounts", of_text(fio.parse_mount, strings("module_utils/_measure/test_scratch*"), "8:1"), ()),
-    ("ps etime", of_text(processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "]), ()),
-    ("control protocol", of_bytes(wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}']), (*OWN, EOFError)),
-    ("nmon", of_text(nmon_snapshots, files("nmon/*.nmon")), (CpuFileError,)),
-    ("sysstat", of_text(sysstat_samples, JSONS), (CpuFileError,)),
-    (
-        "rows of CSV",
-        of_text(_import_rows.from_csv, strings("plugin_utils/_imports/test_imp*")),
-        (_import_rows.RowsError,),
-    ),
-    (
-        "rows of YAML",
-        of_text(_import_rows.from_yaml, [*strings("plugin_utils/_imports/test_imp*"), *JSONS[-2:]]),
-        (_import_rows.RowsError,),
-    ),
-]
+}
 
 
 # arguments
@@ -449,32 +390,26 @@ def answered(result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def validated(specification: dict[str, Any], given: dict[str, Any]) -> dict[str, Any] | None:
+    """The options as a module gets them; None if ansible-core refuses them."""
+    try:
+        found = ArgumentSpecValidator(specification).validate(given)
+    except OverflowError:
+        return None  # ansible-core's own, of an infinite number
+    return None if found.error_messages else found.validated_parameters
+
+
 def measure_arguments(chance: random.Random, folder: Path) -> object:
     """The options of the workloads, from a playbook and as checked by a module."""
     tool = chance.choice([fio, openssl, command])
     if tool is command:
-        return program_arguments(chance)
-    given = mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance)
-    try:
-        validated = ArgumentSpecValidator(tool.OPTIONS).validate(given)
-    except OverflowError:
-        return None  # ansible-core's own, of an infinite number
-    if validated.error_messages:
-        return None
-    options = validated.validated_parameters
+        figure = mutation.arguments(command.FIGURE, {"name": "rate", "pattern": "(?P<value>[0-9]+)"}, chance)
+        usual = {"name": "x", "argv": ["true"], "figures": [figure]}
+        options = validated(command.OPTIONS, mutation.arguments(command.OPTIONS, usual, chance))
+        return options and command.check([options])
+    options = validated(tool.OPTIONS, mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance))
     # sound options end with the error that the program is not there
-    return tool.names(options, ""), tool.workloads(options, {"path": ""}, str(folder))
-
-
-def program_arguments(chance: random.Random) -> object:
-    """The options of a program for the workload command, one of them with a figure."""
-    figure = mutation.arguments(command.FIGURE, {"name": "rate", "pattern": "(?P<value>[0-9]+)"}, chance)
-    given = mutation.arguments(command.OPTIONS, {"name": "x", "argv": ["true"], "figures": [figure]}, chance)
-    try:
-        validated = ArgumentSpecValidator(command.OPTIONS).validate(given)
-    except OverflowError:
-        return None  # ansible-core's own, of an infinite number
-    return None if validated.error_messages else command.check([validated.validated_parameters])
+    return options and (tool.names(options, ""), tool.workloads(options, {"path": ""}, str(folder)))
 
 
 def report_arguments(chance: random.Random, folder: Path) -> object:
@@ -643,7 +578,9 @@ TREES = [kind for kind in machines.MACHINES if kind is not machines.RpsReal]
 # An action fails with AnsibleError.
 ACTIONS = (AnsibleError,)
 TARGETS: list[Target] = [
-    *(Target(name, "parsers", 100, run, allowed) for name, run, allowed in PARSERS),
+    *(Target(name, "parsers", 100, of_text(parse, corpus), ok) for name, (parse, corpus, ok) in OF_TEXT.items()),
+    *(Target(name, "parsers", 100, of_bytes(parse, corpus), ok) for name, (parse, corpus, ok) in OF_BYTES.items()),
+    *(Target(name, "parsers", 100, of_file(read, corpus, path)) for name, (read, corpus, path) in OF_FILES.items()),
     *(Target(f"arguments of {kind.name}", "arguments", 300, tuning_arguments(kind)) for kind in TREES),
     Target("options of the workloads", "arguments", 300, measure_arguments),
     Target("arguments of the actions", "arguments", 300, report_arguments, ACTIONS),

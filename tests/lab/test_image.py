@@ -8,28 +8,17 @@ ZPOWER_ARCHIVE: the archive, as the session `installed` builds it.
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import hosts
 import pytest
 import yaml
 
-PROGRAMS = Path(sys.executable).parent
 DESCRIPTION = "docs/awx/execution-environment.yml"
 
 
-def run(program, *arguments, folder=None, **environment):
-    done = subprocess.run(
-        [PROGRAMS / program, *arguments],
-        cwd=folder,
-        check=False,
-        capture_output=True,
-        text=True,
-        input="",
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def run(program, *arguments, **more):
+    done = hosts.run(hosts.BIN / program, *arguments, **more)
     return done.stdout + done.stderr
 
 
@@ -47,7 +36,7 @@ def fixture_context(archive, tmp_path_factory):
     shutil.copy(archive, folder / "zpower-sap_tuning.tar.gz")
     installed = Path(os.environ["ANSIBLE_COLLECTIONS_PATH"], "ansible_collections", "zpower", "sap_tuning")
     shutil.copy(installed / DESCRIPTION, folder)
-    said = run("ansible-builder", "create", "-c", "context", "--output-filename", "Containerfile", folder=folder)
+    said = run("ansible-builder", "create", "-c", "context", "--output-filename", "Containerfile", cwd=folder)
     assert "No matches" not in said
     return folder / "context"
 
@@ -64,7 +53,7 @@ def test_the_collection_and_its_needs_are_found_in_it(context, tmp_path):
     options = ["--offline", "-r", "requirements.yml", "--collections-path", str(tmp_path)]
     # else the one that is installed already would do
     empty = {"ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
-    run("ansible-galaxy", "collection", "install", *options, folder=context / "_build", **empty)
+    run("ansible-galaxy", "collection", "install", *options, cwd=context / "_build", **empty)
     assert (tmp_path / "ansible_collections" / "zpower" / "sap_tuning" / "playbooks" / "verify.yml").exists()
     needs = yaml.safe_load(run("ansible-builder", "introspect", str(tmp_path)))
     found = {kind: [line.partition("#")[0].strip() for line in lines] for kind, lines in needs.items()}

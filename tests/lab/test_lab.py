@@ -12,20 +12,18 @@ import subprocess
 import time
 from pathlib import Path
 
+import hosts
 import pytest
 
-PROGRAM = Path(__file__).parents[2] / "molecule" / "shared" / "lab"
 NAME = "labtest"
 
 
 def run(*command, check=True):
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+    return hosts.run(*command, check=check).stdout
 
 
 def lab(action, *arguments, check=True):
-    return run(str(PROGRAM), action, "--name", NAME, *arguments, check=check)
+    return run(hosts.PROGRAM, action, "--name", NAME, *arguments, check=check)
 
 
 def namespaces():
@@ -90,11 +88,7 @@ def is_of_a_connection(pid):
 
 def on(host, command):
     """Run a shell command on a lab host over SSH, with what its inventory says."""
-    inventory = json.loads(lab("inventory"))
-    common = inventory["sap_app_servers"]["vars"]
-    address = inventory["_meta"]["hostvars"][host]["ansible_host"]
-    arguments = shlex.split(common["ansible_ssh_common_args"])
-    return run("ssh", "-n", "-i", common["ansible_ssh_private_key_file"], *arguments, f"root@{address}", command)
+    return hosts.Hosts(NAME).on(host, command)
 
 
 @pytest.fixture(autouse=True)
@@ -120,8 +114,13 @@ def test_a_hundred_hosts_stand():
     assert on("app100", "hostname; cat /etc/hostname").split() == ["app100", "app100"]
 
 
-def test_a_host_has_its_own_queues_and_folders():
-    lab("up")
+def test_the_life_of_a_lab():
+    """Started whatever the umask, started twice, made smaller; a host that died is replaced."""
+    run("sh", "-c", f"umask 077 && {shlex.quote(str(hosts.PROGRAM))} up --name {NAME} --hosts 3")
+    folder = Path(hosts.Hosts(NAME).connection["ansible_ssh_private_key_file"]).parent
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
+    assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
+    # queues, folders and a processor of its own
     assert on("app1", "ls /sys/class/net").split() == ["hsi0", "lo"]
     queues, files = "/sys/class/net/hsi0/queues", "/etc/udev/rules.d/99-lab.rules /var/lib/lab-was-here"
     on("app1", f"echo 1 > {queues}/rx-3/rps_cpus; touch {files}")
@@ -129,6 +128,26 @@ def test_a_host_has_its_own_queues_and_folders():
     assert [int(number, 16) for number in on("app1", look).split()] == [0, 0, 0, 1, 2]
     assert [int(number, 16) for number in on("app2", look).split()] == [0, 0, 0, 0, 0]
     assert not any(Path(file).exists() for file in files.split())
+    own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]
+    assert all(cpu.isdigit() for cpu in own)
+    assert len(set(own)) == min(2, len(os.sched_getaffinity(0)))
+
+    first = processes()
+    lab("up", "--hosts", "3")
+    assert processes() == first
+    lab("up", "--hosts", "2")
+    first = {name: pids for name, pids in first.items() if not name.endswith("app3")}
+    assert processes() == first
+
+    dead = next(name for name in first if name.endswith("app2"))
+    for pid in first[dead]:
+        os.kill(int(pid), 9)
+    while processes()[dead]:
+        time.sleep(0.05)
+    assert "1 of 2 hosts up" in lab("status", check=False)
+    lab("up")
+    assert "2 of 2 hosts up" in lab("status")
+    assert {**processes(), dead: None} == {**first, dead: None}
 
 
 def test_sap_hosts_have_their_own_usr_sap_and_share_sapmnt():
@@ -154,48 +173,9 @@ def test_a_host_sees_no_state_that_the_collection_keeps_on_the_machine(kept, kin
     assert all(Path(path).read_text().startswith("# of a test") for path in kept)
 
 
-def test_neighbours_run_on_processors_of_their_own():
-    lab("up")
-    own = [on(host, "taskset -cp $$").rpartition(":")[2].strip() for host in ("app1", "app2")]
-    assert all(cpu.isdigit() for cpu in own)
-    assert len(set(own)) == min(2, len(os.sched_getaffinity(0)))
-
-
-def test_files_of_a_lab_can_be_read_whatever_the_umask():
-    run("sh", "-c", f"umask 077 && {shlex.quote(str(PROGRAM))} up --name {NAME}")
-    folder = Path(json.loads(lab("inventory"))["sap_app_servers"]["vars"]["ansible_ssh_private_key_file"]).parent
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
-    assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
-
-
-def test_started_twice_it_keeps_its_hosts():
-    lab("up", "--hosts", "3")
-    first = processes()
-    lab("up", "--hosts", "3")
-    assert processes() == first
-    lab("up", "--hosts", "2")
-    assert processes() == {name: pids for name, pids in first.items() if not name.endswith("app3")}
-
-
-def test_a_dead_host_is_replaced():
-    lab("up")
-    first = processes()
-    dead = next(name for name in first if name.endswith("app2"))
-    for pid in first[dead]:
-        os.kill(int(pid), 9)
-    while processes()[dead]:
-        time.sleep(0.05)
-    assert "1 of 2 hosts up" in lab("status", check=False)
-    lab("up")
-    assert "2 of 2 hosts up" in lab("status")
-    assert {name: pids for name, pids in processes().items() if name != dead} == {
-        name: pids for name, pids in first.items() if name != dead
-    }
-
-
 def killed_with(made):
     """Kill a start as soon as so many namespaces are there; False if it came to its end before."""
-    with subprocess.Popen([PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
+    with subprocess.Popen([hosts.PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
         while len(namespaces()) < made and started.poll() is None:
             time.sleep(0.01)
         started.kill()

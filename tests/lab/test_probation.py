@@ -5,20 +5,12 @@
 One story, told once; each test reads a part of it.
 """
 
-import json
-import os
-import shlex
-import sys
 import time
-from pathlib import Path
 
 import pytest
-from page_output import run
+from hosts import CHOSEN, FILES, ROOT, Hosts, evidence, play, run, standing
 
-HERE = Path(__file__).parents[2]
-PROGRAM = HERE / "molecule" / "shared" / "lab"
 NAME = "labtrial"
-ROOT = [] if os.geteuid() == 0 else ["sudo", "-n"]
 # cut off: one without and one with values of an earlier run; reached all the time: one of each
 UNTUNED, TUNED, REACHED, LATER = "app1", "app2", "app3", "app4"
 HOSTS = (UNTUNED, TUNED, REACHED, LATER)
@@ -26,12 +18,10 @@ CUT = [UNTUNED, TUNED]
 SHORT, LONG = "60s", "1h"
 OLD, NEW = {"rps_cpus": "0", "rps_flow_cnt": 4096}, {"rps_cpus": "all"}
 PATIENCE_S = 1800
-JOURNALS = "/var/lib/zpower_sap_tuning"
 LOOK = (
     "cat /sys/class/net/hsi0/queues/rx-*/rps_cpus /sys/class/net/hsi0/queues/rx-*/rps_flow_cnt; "
     "cat /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules 2>/dev/null; true"
 )
-FILES = "find /etc /var/lib /var/adm /run -name '*zpower[_-]sap[_-]tuning*' 2>/dev/null; true"
 
 
 class Run:
@@ -39,29 +29,23 @@ class Run:
 
     def __init__(self, done, folders):
         self.code, self.said = done.returncode, done.stdout + done.stderr
-        self._paths = [path for folder in folders for path in folder.glob(f"{folder.parent.name}.json")]
+        self._folders = folders
 
-    def rows(self, host):
-        [path] = self._paths
-        [found] = [one for one in json.loads(path.read_text())["hosts"] if one["host"] == host]
-        return {row["subject"]: row for row in found["rows"] if row["name"] == "rps"}
+    def row(self, host):
+        [folder] = self._folders
+        [found] = [one for one in evidence(folder)["hosts"] if one["host"] == host]
+        [row] = [row for row in found["rows"] if (row["name"], row["subject"]) == ("rps", "hsi0")]
+        return row
 
 
-class Site:
+class Site(Hosts):
     """The hosts, and an empty folder to work in."""
 
     def __init__(self, folder):
+        super().__init__(NAME)
         self.folder = folder
-        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
-        self.hosts, self.connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
         spaces = [line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if f"zps-{NAME}-" in line]
         self.spaces = {name.rpartition("-")[2]: name for name in spaces}
-
-    def on(self, host, command):
-        """What a shell command prints on a host, over the network."""
-        arguments = shlex.split(self.connection["ansible_ssh_common_args"])
-        key, address = self.connection["ansible_ssh_private_key_file"], self.hosts[host]["ansible_host"]
-        return run("ssh", "-n", "-i", key, *arguments, f"root@{address}", command).stdout
 
     def at(self, host, command):
         """What a shell command prints on a host, as if on its console."""
@@ -69,26 +53,15 @@ class Site:
         inside = ["nsenter", "--target", min(pids, key=int), "--mount", "--uts", "--ipc", "--net", "--pid"]
         return run(*ROOT, *inside, "/bin/sh", "-c", command).stdout
 
+    def look(self, hosts=HOSTS):
+        return {host: self.at(host, LOOK) for host in hosts}
+
     def network(self, host, state):
         run(*ROOT, "ip", "-netns", self.spaces["switch"], "link", "set", host, state)
 
-    def preflight(self, host):
-        """The sentences of the preflight on a host."""
-        names = ["rps", "cpu_topology"]
-        call = {"zpower.sap_tuning.tunings": {"names": names, "preflight": True, "check_platform": True}}
-        copy = {"content": "{{ found.preflight | to_json }}", "dest": str(self.folder / "said")}
-        tasks = [
-            {**call, "check_mode": True, "register": "found"},
-            {"ansible.builtin.copy": copy, "delegate_to": "localhost"},
-        ]
-        (self.folder / "ahead.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
-        done = self.play("ahead.yml", hosts=[host])
-        assert done.code == 0, done.said
-        return json.loads((self.folder / "said").read_text())
-
     def play(self, playbook, *options, hosts=HOSTS, within=None, **variables):
-        """Run a playbook of the collection, or a file, in the folder. within: {host: its zpower_confirm_within}."""
-        chosen = {"zpower_tunings": ["rps"], "rps_interfaces": ["hsi*"], **NEW, **variables}
+        """Run a playbook of the collection. within: {host: its zpower_confirm_within}."""
+        chosen = {"zpower_tunings": ["rps"], **CHOSEN, **NEW, **variables}
         named = {
             name: {**given, **({"zpower_confirm_within": within[name]} if within else {})}
             for name, given in self.hosts.items()
@@ -96,87 +69,63 @@ class Site:
         # without it, a connection that is kept waits for a host without network as long as TCP does
         ssh = {"ansible_ssh_extra_args": "-o ServerAliveInterval=5"}
         group = {"hosts": named, "vars": {**self.connection, **chosen, **ssh}}
-        (self.folder / "hosts.json").write_text(json.dumps({"erp": group}))
         before = set(self.folder.glob("results/*/*"))
-        program = os.path.join(os.path.dirname(sys.executable), "ansible-playbook")
-        book = playbook if playbook.endswith(".yml") else f"zpower.sap_tuning.{playbook}"
-        command = [program, "-i", "hosts.json", "--limit", ",".join(hosts), book, *options]
-        settings = {"ANSIBLE_COLLECTIONS_PATH": str(HERE / ".cache" / "collections"), "ANSIBLE_NOCOLOR": "1"}
-        done = run("env", "-C", str(self.folder), *command, check=False, **settings)
+        done = play(self.folder, {"erp": group}, playbook, "--limit", ",".join(hosts), *options)
         return Run(done, sorted(set(self.folder.glob("results/*/*")) - before))
 
 
 @pytest.fixture(scope="module", name="story")
 def fixture_story(tmp_path_factory):
     """The whole story, run by run."""
-    run(str(PROGRAM), "down", "--name", NAME)
-    run(str(PROGRAM), "up", "--name", NAME, "--hosts", str(len(HOSTS)))
-    try:
+    with standing(NAME, len(HOSTS)):
         yield dict(told(Site(tmp_path_factory.mktemp("trial"))))
-    finally:
-        run(str(PROGRAM), "down", "--name", NAME)
 
 
 def told(site):
-    yield "first", {host: site.at(host, LOOK) for host in HOSTS}
+    yield "first", site.look()
     yield "tuned", site.play("site", hosts=[TUNED, LATER], **OLD)
-    before = {host: site.at(host, LOOK) for host in HOSTS}
+    before = site.look()
     yield "before", before
-    yield "ahead", site.preflight(UNTUNED)
-    site.at(UNTUNED, f"mkdir -m 700 {JOURNALS} && mount -t tmpfs -o ro zps {JOURNALS}")
-    yield "read-only", site.preflight(UNTUNED)
-    site.at(UNTUNED, f"mount -o remount,rw,size=64k {JOURNALS}")
-    yield "full", site.preflight(UNTUNED)
-    site.at(UNTUNED, f"umount {JOURNALS} && rmdir {JOURNALS}")
     within = {host: SHORT if host in CUT else LONG for host in HOSTS}
     yield "trial", site.play("site", within=within)
     for host in CUT:
         site.network(host, "down")
-    yield "set", {host: site.at(host, LOOK) for host in HOSTS if host not in CUT}
+    yield "set", site.look([host for host in HOSTS if host not in CUT])
     yield "meanwhile", site.play("verify", hosts=[REACHED], within=within)
-    yield "ahead of two", site.preflight(REACHED)
     yield "in the way", site.play("site", hosts=[REACHED])
     yield "taken back", site.play("rollback", "-e", "zpower_probation=only", hosts=[LATER])
     yield "confirmed", site.play("confirm")
     until = time.monotonic() + PATIENCE_S
-    while any(site.at(host, LOOK) != before[host] for host in CUT) and time.monotonic() < until:
+    while any(site.look(CUT)[host] != before[host] for host in CUT) and time.monotonic() < until:
         time.sleep(1)
-    yield "alone", {host: site.at(host, LOOK) for host in HOSTS}
+    yield "alone", site.look()
     for host in CUT:
         site.network(host, "up")
     yield "looked at", site.play("verify")
     yield "too late", site.play("confirm")
     yield "way back", site.play("rollback")
-    yield "last", {host: site.at(host, LOOK) for host in HOSTS}
+    yield "last", site.look()
     yield "files", {host: site.on(host, FILES) for host in HOSTS}
 
 
 def test_the_values_are_set_on_probation(story):
     assert story["tuned"].code == story["trial"].code == 0, story["trial"].said
     for host in HOSTS:
-        assert story["trial"].rows(host)["hsi0"]["verdict"] == "changed"
-        assert any("on probation until" in remark for remark in story["trial"].rows(host)["hsi0"]["remarks"])
+        assert story["trial"].row(host)["verdict"] == "changed"
+        assert any("on probation until" in remark for remark in story["trial"].row(host)["remarks"])
     for host in (REACHED, LATER):
         assert story["set"][host] != story["before"][host]
 
 
 def test_verify_says_what_is_on_probation(story):
     assert story["meanwhile"].code == 0, story["meanwhile"].said
-    row = story["meanwhile"].rows(REACHED)["hsi0"]
+    row = story["meanwhile"].row(REACHED)
     assert row["verdict"] == "compliant" and "on probation until" in row["remarks"][0]
 
 
 def test_nothing_else_is_set_meanwhile(story):
     assert story["in the way"].code == 2
     assert "nothing was changed: rps has values on probation since" in story["in the way"].said
-
-
-def test_a_preflight_says_what_would_stop_a_tuning(story):
-    assert story["ahead"] == []
-    assert story["read-only"] == [f"{JOURNALS}: the file system is read-only"]
-    assert story["full"] == [f"{JOURNALS}: the file system has 64 KiB left; make room for at least 1024 KiB"]
-    [sentence] = story["ahead of two"]
-    assert sentence.startswith("rps has values on probation since ")
 
 
 def test_a_host_that_is_cut_off_takes_its_values_back_alone(story):
@@ -192,19 +141,19 @@ def test_the_values_can_be_taken_back_before_their_time(story):
 def test_the_confirmed_values_stay(story):
     assert story["confirmed"].code == 4, "two hosts cannot be reached"
     assert story["alone"][REACHED] == story["set"][REACHED]
-    assert story["confirmed"].rows(REACHED)["hsi0"]["verdict"] == "compliant"
-    row = story["looked at"].rows(REACHED)["hsi0"]
+    assert story["confirmed"].row(REACHED)["verdict"] == "compliant"
+    row = story["looked at"].row(REACHED)
     assert (row["verdict"], row["remarks"]) == ("compliant", [])
 
 
 def test_verify_and_a_late_confirmation_name_the_hosts_that_went_back(story):
     for name in ("looked at", "too late"):
         assert story[name].code == 2, story[name].said
-    assert {host: story["looked at"].rows(host)["hsi0"]["verdict"] for host in HOSTS} == {
+    assert {host: story["looked at"].row(host)["verdict"] for host in HOSTS} == {
         **dict.fromkeys(HOSTS, "drifted"),
         REACHED: "compliant",
     }
-    assert story["looked at"].rows(UNTUNED)["hsi0"]["remarks"] == []
+    assert story["looked at"].row(UNTUNED)["remarks"] == []
     assert "hsi0" in story["too late"].said and "wanted CPUs" in story["too late"].said
 
 

@@ -8,31 +8,18 @@ Evidence and report lie among the artifacts. The collection is the one in ANSIBL
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from page_output import run
+from hosts import BIN, CHOSEN, COLLECTIONS, SHORT, evidence, run, standing
 
-HERE = Path(__file__).parents[2]
-PROGRAM = HERE / "molecule" / "shared" / "lab"
 NAME = "runner"
 HOSTS = ["app1", "app2"]
-COLLECTIONS = os.environ.get("ANSIBLE_COLLECTIONS_PATH", str(HERE / ".cache" / "collections"))
 INSTALLED = Path(COLLECTIONS) / "ansible_collections" / "zpower" / "sap_tuning"
 RESULTS = "{{ lookup('ansible.builtin.env', 'AWX_ISOLATED_DATA_DIR') }}/results"
 SECRET = "correct-horse-battery"
-CHOSEN = {"zpower_tunings": ["cpu_topology", "rps"], "rps_interfaces": ["hsi*"], "rps_cpus": "all"}
-SHORT = {
-    "measure_runs": 1,
-    "measure_warmup": 0,
-    "measure_idle_seconds": 0,
-    "measure_run_seconds": 0.1,
-    "measure_bytes": [1000],
-    "measure_tool": "pingpong",
-    "measure_control": False,
-}
+TUNINGS = ["cpu_topology", "rps"]
 
 
 class Answer(str):
@@ -68,7 +55,7 @@ class Job:
 
     @property
     def evidence(self):
-        return json.loads((self.folder / f"{self.folder.parent.name}.json").read_text())
+        return evidence(self.folder)
 
     @property
     def folder(self):
@@ -85,14 +72,13 @@ class Job:
 class Runner:
     """The folder that ansible-runner works in, as AWX fills it: inventory, environment, project."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, lab):
         self.folder = folder
         for name in ("inventory", "env"):
             (folder / name).mkdir()
         shutil.copytree(INSTALLED / "docs" / "awx" / "project", folder / "project")
-        inventory = json.loads(run(str(PROGRAM), "inventory", "--name", NAME).stdout)
-        hosts, connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
-        group = {"hosts": hosts, "vars": {**connection, **CHOSEN, **SHORT}}
+        chosen = {"zpower_tunings": TUNINGS, **CHOSEN, **SHORT, "measure_control": False}
+        group = {"hosts": lab.hosts, "vars": {**lab.connection, **chosen}}
         (folder / "inventory" / "hosts.json").write_text(json.dumps({"erp": group}))
         environment = {"ANSIBLE_COLLECTIONS_PATH": COLLECTIONS, "SITE_PASSWORD": SECRET}
         (folder / "env" / "envvars").write_text(json.dumps(environment))
@@ -102,8 +88,8 @@ class Runner:
         given = {name: Answer(answer) for name, answer in answers.items()}
         variables = {"zpower_results": RESULTS, "ansible_become_password": SECRET, **given}
         (self.folder / "env" / "extravars").write_text(yaml.dump(variables, Dumper=Dumper))
-        command = [str(Path(sys.executable).with_name("ansible-runner")), "run", str(self.folder), "--ident", name]
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        command = [BIN / "ansible-runner", "run", self.folder, "--ident", name]
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
         done = run(*command, "-p", playbook, *options, check=False, PATH=path)
         return Job(done, self.folder / "artifacts" / name)
 
@@ -111,12 +97,8 @@ class Runner:
 @pytest.fixture(scope="module", name="story")
 def fixture_story(tmp_path_factory):
     """Every job by its name."""
-    run(str(PROGRAM), "down", "--name", NAME)
-    run(str(PROGRAM), "up", "--name", NAME, "--hosts", str(len(HOSTS)))
-    try:
-        yield dict(told(Runner(tmp_path_factory.mktemp("runner"))))
-    finally:
-        run(str(PROGRAM), "down", "--name", NAME)
+    with standing(NAME, len(HOSTS)) as lab:
+        yield dict(told(Runner(tmp_path_factory.mktemp("runner"), lab)))
 
 
 def survey(name, **answers):
@@ -135,12 +117,11 @@ def told(runner):
     yield job("site", "site.yml", tune_tunings="")
     yield job("verify", "verify.yml", verify_tunings=" rps, cpu_topology", zpower_drift="")
     yield job("mistyped", "verify.yml", verify_tunings="rps, cpu_topolgy", zpower_drift="fail")
-    yield job("rollback", "zpower.sap_tuning.rollback")
-    yield job("rollout", "rollout.yml", **survey("rollout", zpower_change="CHG2"))
     yield job("taken back", "rollback.yml")
     measured = {"measure_rounds": "1", "measure_workloads": "niping", "before_after_continue": "false"}
     measured |= {"before_after_tunings": "rps", "before_after_final": "restored", "zpower_change": "CHG1"}
     yield job("before_after", "before_after.yml", "--limit", "app1", **measured)
+    yield job("rollout", "rollout.yml", **survey("rollout", zpower_change="CHG2"))
 
 
 OUTCOMES = {
@@ -149,13 +130,12 @@ OUTCOMES = {
     "site": (0, 0, "successful"),
     "verify": (0, 0, "successful"),
     "mistyped": (2, 2, "failed"),
-    "rollback": (0, 0, "successful"),
-    "rollout": (0, 0, "successful"),
     "taken back": (0, 0, "successful"),
+    "rollout": (0, 0, "successful"),
     "before_after": (0, 0, "successful"),
 }
-EVIDENCE = {"drift": "drift", "warned": "drift", "site": "compliant", "verify": "compliant", "rollback": "compliant"}
-EVIDENCE |= {"rollout": "compliant", "taken back": "compliant"}
+EVIDENCE = dict.fromkeys(("drift", "warned"), "drift")
+EVIDENCE |= dict.fromkeys(("site", "verify", "taken back", "rollout"), "compliant")
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
@@ -180,7 +160,7 @@ def test_the_evidence_is_among_the_artifacts(story, name):
 
 
 def test_an_empty_answer_means_the_inventory(story):
-    for tuning in CHOSEN["zpower_tunings"]:
+    for tuning in TUNINGS:
         assert all(story["site"].verdicts(tuning).values()), tuning
     assert story["site"].verdicts("rps") == dict.fromkeys(HOSTS, ["changed"])
 
@@ -200,7 +180,7 @@ def test_plan_state_and_summary_of_a_rollout_are_among_the_artifacts(story):
     assert (state["result"], [batch["state"] for batch in state["batches"]]) == ("complete", ["good", "good"])
     values = {host: found["values"] for batch in state["batches"] for host, found in batch["hosts"].items()}
     assert values == dict.fromkeys(HOSTS, "confirmed")
-    assert state["plan"]["tunings"] == dict.fromkeys(HOSTS, CHOSEN["zpower_tunings"])
+    assert state["plan"]["tunings"] == dict.fromkeys(HOSTS, TUNINGS)
 
 
 def test_records_and_report_are_among_the_artifacts(story):

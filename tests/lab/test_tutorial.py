@@ -3,11 +3,10 @@
 """The tuning of the tutorial docs/adding_a_tuning.md on a lab host: its molecule test runs the playbooks."""
 
 import os
-import subprocess
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parents[2]
+from hosts import BIN, HERE, run
+
 sys.path.insert(0, str(HERE / "tests"))
 
 import tutorial  # noqa: E402  (it lies beside what uses it without pytest)
@@ -16,39 +15,22 @@ NAME = "tutorial"
 TEST = "molecule/default/tests/applied/test_tcp_retries.py"
 
 
-def lab(checkout, action, *options):
-    # each checkout has its own labs
-    subprocess.run(
-        [checkout / "molecule" / "shared" / "lab", action, "--name", NAME, *options],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-
-
 def test_it_is_set_verified_and_taken_back(tmp_path):
     copy = tmp_path / "copy"
     tutorial.make(copy)
-    inventory = copy / "inventories" / "lab"
     environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "LAB_NAME": NAME,
-        "ANSIBLE_INVENTORY": str(inventory),
+        "ANSIBLE_INVENTORY": str(copy / "inventories" / "lab"),
         "ANSIBLE_COLLECTIONS_PATH": str(copy / ".cache" / "collections"),
         "MOLECULE_PROJECT_DIRECTORY": str(copy),
         "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
     }
-    options = [f"--ansible-inventory={inventory}", "--hosts=ansible://sap_app_servers"]
+    words = ["-m", "pytest", "-q", "--color=no", "--hosts=ansible://sap_app_servers", TEST]
+    lab = copy / "molecule" / "shared" / "lab"  # each checkout has its own labs
     try:
-        lab(copy, "up", "--hosts", "1")
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--color=no", *options, TEST],
-            cwd=copy,
-            env=environment,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        run(lab, "up", "--name", NAME, "--hosts", "1")
+        done = run(sys.executable, *words, check=False, cwd=copy, **environment)
     finally:
-        lab(copy, "down")
+        run(lab, "down", "--name", NAME)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr

@@ -26,12 +26,12 @@ from trials import (
     SLOWNESS,
     TRIPS,
     WORKLOAD,
-    Outcome,
-    collect,
+    Seen,
     end_of,
     generator,
     histogram,
     longest,
+    many,
     places,
     until_decided,
 )
@@ -164,24 +164,21 @@ def said(report: dict[str, Any]) -> Iterator[str]:
         yield "row"
 
 
-def whole(part: int, experiments: int) -> Outcome:
+@many
+def whole(part: int, number: int) -> Seen:
     """Reports of sites in which nothing changed, each as it stands when its measurement ends; ``part``: of the seeds.
 
     ``any``: a word or a warning.
     """
+    site = draw(part, number)
+    known: list[list[Round]] = []
+    last: list[dict[str, Any]] = []
 
-    def one(number: int) -> tuple[list[str], int]:
-        site = draw(part, number)
-        known: list[list[Round]] = []
-        last: list[dict[str, Any]] = []
+    def judge(rounds: int) -> str:
+        known.extend([*records(site, place)] for place in range(len(known), 2 * rounds))
+        last[:] = [compare_change(Loaded("simulated", [*chain(*known)]))]
+        return str(last[0]["verdict"])
 
-        def judge(rounds: int) -> str:
-            known.extend([*records(site, place)] for place in range(len(known), 2 * rounds))
-            last[:] = [compare_change(Loaded("simulated", [*chain(*known)]))]
-            return str(last[0]["verdict"])
-
-        word, used = until_decided(judge)
-        found = [*said(last[0])]
-        return [word, *found, *["any"] * bool({"word", "warned"}.intersection(found))], used
-
-    return collect(map(one, range(experiments)))
+    word, used = until_decided(judge)
+    found = [*said(last[0])]
+    return [word, *found, *["any"] * bool({"word", "warned"}.intersection(found))], used

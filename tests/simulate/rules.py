@@ -30,10 +30,11 @@ from trials import (
     TRIPS,
     Host,
     Outcome,
+    Seen,
     changed,
-    collect,
     generator,
     histogram,
+    many,
     places,
     until_decided,
 )
@@ -65,21 +66,18 @@ KEPT: dict[str, Callable[[np.random.Generator, int], Logs]] = {
 """What each host keeps of the state after besides the change."""
 
 
-def hosts(count: int, sigma: float, kept: str, limit: float, change: float, experiments: int) -> Outcome:
+@many
+def hosts(count: int, sigma: float, kept: str, limit: float, change: float, number: int) -> Seen:
     """The verdict of hosts with their own orders; ``sigma``: noise of a round."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"hosts {count} {sigma} {kept} {number}"
-        rng = generator(seed)
-        effects = change + KEPT[kept](rng, count)
-        site = []
-        for name, values in enumerate(per_round(sigma)(rng, count, 2 * MOST).tolist()):
-            order = looks.order(f"{seed} {name}", MOST)
-            site.append(Host(f"app{name}", order, changed(order, values, float(effects[name]))))
-        word, used = until_decided(lambda rounds: pooled.of_site([host.line(2 * rounds) for host in site], limit).word)
-        return [word], used
-
-    return collect(map(one, range(experiments)))
+    seed = f"hosts {count} {sigma} {kept} {number}"
+    rng = generator(seed)
+    effects = change + KEPT[kept](rng, count)
+    site = []
+    for name, values in enumerate(per_round(sigma)(rng, count, 2 * MOST).tolist()):
+        order = looks.order(f"{seed} {name}", MOST)
+        site.append(Host(f"app{name}", order, changed(order, values, float(effects[name]))))
+    word, used = until_decided(lambda rounds: pooled.of_site([host.line(2 * rounds) for host in site], limit).word)
+    return [word], used
 
 
 def of_hosts(ask: Ask) -> Iterator[Goal]:
@@ -101,20 +99,17 @@ LEVELS = {"50 and 500": ((50.0, 10, 5), (500.0, 5, 10)), "100 and 120": ((100.0,
 """Per host its level and its starts before and after the change."""
 
 
-def restarts(levels: str, change: float, experiments: int) -> Outcome:
+@many
+def restarts(levels: str, change: float, number: int) -> Seen:
     """Hosts of different levels with one round per start; ``held``: the interval has the truth."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        rng = generator(f"restarts {levels} {number}")
-        strata = [
-            tuple(level * np.exp(-rng.normal(worth, 0.03, count)) for count, worth in ((before, 0.0), (after, change)))
-            for level, before, after in LEVELS[levels]
-        ]
-        turned = [tuple((1.0 / side).tolist() for side in both) for both in strata]
-        found = gates.stratified(turned, gates.starts_look(False, 1))
-        return [word(found, MATERIAL), *["held"] * (found.low <= math.exp(change) <= found.high)], 5
-
-    return collect(map(one, range(experiments)))
+    rng = generator(f"restarts {levels} {number}")
+    strata = [
+        tuple(level * np.exp(-rng.normal(worth, 0.03, count)) for count, worth in ((before, 0.0), (after, change)))
+        for level, before, after in LEVELS[levels]
+    ]
+    turned = [tuple((1.0 / side).tolist() for side in both) for both in strata]
+    found = gates.stratified(turned, gates.starts_look(False, 1))
+    return [word(found, MATERIAL), *["held"] * (found.low <= math.exp(change) <= found.high)], 5
 
 
 def of_restarts(ask: Ask) -> Iterator[Goal]:
@@ -147,57 +142,48 @@ def _slots(values: np.ndarray) -> dict[tuple[str, int], object]:
     return {(state, place): value for state, line in states for place, value in enumerate(line)}
 
 
-def failing(count: int, workloads: int, share: float, after: float, experiments: int) -> Outcome:
+@many
+def failing(count: int, workloads: int, share: float, after: float, number: int) -> Seen:
     """Runs that fail with a share before and another one after the change."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        rng = generator(f"failing {count} {workloads} {share} {number}")
-        shares = np.array([share, after])[:, None, None]
-        drawn = rng.random((count, workloads, 2, ROUNDS, RUNS)) < shares
-        failed = drawn.any(axis=-1)
-        site = _comparisons(count, workloads, lambda host, place: {"failed": _slots(failed[host, place])})
-        return ["warns"] * bool(side_effects.failures(site, 1)[0]), ROUNDS
-
-    return collect(map(one, range(experiments)))
+    rng = generator(f"failing {count} {workloads} {share} {number}")
+    shares = np.array([share, after])[:, None, None]
+    drawn = rng.random((count, workloads, 2, ROUNDS, RUNS)) < shares
+    failed = drawn.any(axis=-1)
+    site = _comparisons(count, workloads, lambda host, place: {"failed": _slots(failed[host, place])})
+    return ["warns"] * bool(side_effects.failures(site, 1)[0]), ROUNDS
 
 
-def costing(count: int, workloads: int, sigma: float, more: float, experiments: int) -> Outcome:
+@many
+def costing(count: int, workloads: int, sigma: float, more: float, number: int) -> Seen:
     """CPU costs of both ends with so much noise per round."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        rng = generator(f"costing {count} {workloads} {sigma} {number}")
-        costs = rng.normal(0.0, sigma, (2, count, workloads, 2, ROUNDS)) + np.array([0.0, more])[:, None]
-        ends = dict(zip(("client", "server"), np.exp(costs), strict=True))
-        site = _comparisons(
-            count,
-            workloads,
-            lambda host, place: {"costs": {end: _slots(found[host, place]) for end, found in ends.items()}},
-        )
-        return ["warns"] * bool(side_effects.dearer(site, 1, MATERIAL)), ROUNDS
-
-    return collect(map(one, range(experiments)))
+    rng = generator(f"costing {count} {workloads} {sigma} {number}")
+    costs = rng.normal(0.0, sigma, (2, count, workloads, 2, ROUNDS)) + np.array([0.0, more])[:, None]
+    ends = dict(zip(("client", "server"), np.exp(costs), strict=True))
+    site = _comparisons(
+        count,
+        workloads,
+        lambda host, place: {"costs": {end: _slots(found[host, place]) for end, found in ends.items()}},
+    )
+    return ["warns"] * bool(side_effects.dearer(site, 1, MATERIAL)), ROUNDS
 
 
-def resending(count: int, workloads: int, share: float, after: float, bursts: bool, experiments: int) -> Outcome:
+@many
+def resending(count: int, workloads: int, share: float, after: float, bursts: bool, number: int) -> Seen:
     """So many TCP retransmits per run before and after the change; ``bursts``: most of them in few rounds."""
+    rng = generator(f"resending {count} {workloads} {share} {bursts} {number}")
+    mean = np.full((count, workloads, 2, ROUNDS), RUNS * share)
+    mean[:, :, 1] = RUNS * after
+    drawn = rng.poisson(mean * rng.gamma(0.3, 1.0 / 0.3, mean.shape) if bursts else mean)
 
-    def one(number: int) -> tuple[list[str], int]:
-        rng = generator(f"resending {count} {workloads} {share} {bursts} {number}")
-        mean = np.full((count, workloads, 2, ROUNDS), RUNS * share)
-        mean[:, :, 1] = RUNS * after
-        drawn = rng.poisson(mean * rng.gamma(0.3, 1.0 / 0.3, mean.shape) if bursts else mean)
+    def rounds(host: int, place: int) -> list[SimpleNamespace]:
+        found = _slots(drawn[host, place]).items()
+        return [
+            SimpleNamespace(phase=state, number=slot, retransmits=float(resent), retransmit_runs=RUNS)
+            for (state, slot), resent in found
+        ]
 
-        def rounds(host: int, place: int) -> list[SimpleNamespace]:
-            found = _slots(drawn[host, place]).items()
-            return [
-                SimpleNamespace(phase=state, number=slot, retransmits=float(resent), retransmit_runs=RUNS)
-                for (state, slot), resent in found
-            ]
-
-        site = _comparisons(count, workloads, lambda host, place: {"rounds": rounds(host, place)})
-        return ["warns"] * bool(side_effects.resent(site, 1)[0]), ROUNDS
-
-    return collect(map(one, range(experiments)))
+    site = _comparisons(count, workloads, lambda host, place: {"rounds": rounds(host, place)})
+    return ["warns"] * bool(side_effects.resent(site, 1)[0]), ROUNDS
 
 
 def of_side_effects(ask: Ask) -> Iterator[Goal]:
@@ -221,28 +207,25 @@ def of_side_effects(ask: Ask) -> Iterator[Goal]:
 # -- coarse clocks
 
 
-def clock(level: float, step: float, change: float, experiments: int) -> Outcome:
+@many
+def clock(level: float, step: float, change: float, number: int) -> Seen:
     """One comparison whose runs are printed in steps; ``level``: the true median of a run, with 3 % noise."""
+    seed = f"clock {level} {step} {number}"
+    order = looks.order(seed, MOST)
+    sigma = generator(seed).normal(0.0, 0.03, (len(order), RUNS))
+    states = np.array([state == looks.AFTER for state in order])
+    runs = step * np.round(level * np.exp(sigma - change * states[:, None]) / step)
+    medians = np.median(runs, axis=1)
+    host = Host("app1", order, (-np.log(medians)).tolist())
 
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"clock {level} {step} {number}"
-        order = looks.order(seed, MOST)
-        sigma = generator(seed).normal(0.0, 0.03, (len(order), RUNS))
-        states = np.array([state == looks.AFTER for state in order])
-        runs = step * np.round(level * np.exp(sigma - change * states[:, None]) / step)
-        medians = np.median(runs, axis=1)
-        host = Host("app1", order, (-np.log(medians)).tolist())
+    def judge(rounds: int) -> str:
+        known = [np.concatenate(runs[: 2 * rounds][states[: 2 * rounds] == after]) for after in (False, True)]
+        found = resolution([value for side in known for value in side.tolist()])
+        part = found / min(float(np.median(side)) for side in known)
+        return pooled.of_host(host.line(2 * rounds), MATERIAL, step=part).word
 
-        def judge(rounds: int) -> str:
-            known = [np.concatenate(runs[: 2 * rounds][states[: 2 * rounds] == after]) for after in (False, True)]
-            found = resolution([value for side in known for value in side.tolist()])
-            part = found / min(float(np.median(side)) for side in known)
-            return pooled.of_host(host.line(2 * rounds), MATERIAL, step=part).word
-
-        word, used = until_decided(judge)
-        return [word], used
-
-    return collect(map(one, range(experiments)))
+    word, used = until_decided(judge)
+    return [word], used
 
 
 def of_clocks(ask: Ask) -> Iterator[Goal]:
@@ -256,34 +239,28 @@ def of_clocks(ask: Ask) -> Iterator[Goal]:
 # -- trend and knee
 
 
-def summed(changes: int, session: float, effect: float, experiments: int) -> Outcome:
+@many
+def summed(changes: int, session: float, effect: float, number: int) -> Seen:
     """Changes of 8 rounds with 2 % noise, each in a session that is worth something of its own."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        rng = generator(f"summed {changes} {session} {number}")
-        entries = []
-        for level in rng.normal(0.0, session, changes):
-            states = np.exp(level + rng.normal(0.0, 0.02, (2, 8)) - np.array([[0.0], [effect]])).tolist()
-            sides = {name: {"round_medians": rounds} for name, rounds in zip(("before", "after"), states, strict=True)}
-            entries.append({**sides, "ratio": hodges_lehmann_ratio(states[1], states[0])})
-        _ratio, low, high = together(entries, "lower") or (1.0, 0.0, math.inf)
-        return ["better"] * (low > 1.0) + ["worse"] * (high < 1.0), 8
-
-    return collect(map(one, range(experiments)))
+    rng = generator(f"summed {changes} {session} {number}")
+    entries = []
+    for level in rng.normal(0.0, session, changes):
+        states = np.exp(level + rng.normal(0.0, 0.02, (2, 8)) - np.array([[0.0], [effect]])).tolist()
+        sides = {name: {"round_medians": rounds} for name, rounds in zip(("before", "after"), states, strict=True)}
+        entries.append({**sides, "ratio": hodges_lehmann_ratio(states[1], states[0])})
+    _ratio, low, high = together(entries, "lower") or (1.0, 0.0, math.inf)
+    return ["better"] * (low > 1.0) + ["worse"] * (high < 1.0), 8
 
 
-def bends(speeds: tuple[float, ...], rounds: int, sigma: float, experiments: int) -> Outcome:
+@many
+def bends(speeds: tuple[float, ...], rounds: int, sigma: float, number: int) -> Seen:
     """A curve with these speedups at 1, 2, 4 and so on."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        rng = generator(f"bends {speeds} {rounds} {sigma} {number}")
-        curve = [
-            Measured(2.0**place, (speed * np.exp(rng.normal(0.0, sigma, rounds))).tolist())
-            for place, speed in enumerate(speeds)
-        ]
-        return ["knee"] * (knee(curve, "higher") is not None), rounds
-
-    return collect(map(one, range(experiments)))
+    rng = generator(f"bends {speeds} {rounds} {sigma} {number}")
+    curve = [
+        Measured(2.0**place, (speed * np.exp(rng.normal(0.0, sigma, rounds))).tolist())
+        for place, speed in enumerate(speeds)
+    ]
+    return ["knee"] * (knee(curve, "higher") is not None), rounds
 
 
 def of_series(ask: Ask) -> Iterator[Goal]:
@@ -301,7 +278,8 @@ def of_series(ask: Ask) -> Iterator[Goal]:
 # -- a harmed host
 
 
-def harm(count: int, sigma: float, spikes: bool, worse: float, experiments: int) -> Outcome:
+@many
+def harm(count: int, sigma: float, spikes: bool, worse: float, number: int) -> Seen:
     """A site that is a tenth better, half of its noise shared, with its first host ``worse``: which one is named.
 
     ``harmed``: the first host. ``false``: any other one, with spikes and from 100 hosts on after the confirmation.
@@ -312,28 +290,25 @@ def harm(count: int, sigma: float, spikes: bool, worse: float, experiments: int)
         found = pooled.of_host(line, MATERIAL)
         return found.word, found.effect.ratio if found.effect else 1.0
 
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"harm {count} {sigma} {spikes} {worse} {number}"
-        rng = generator(seed)
-        first, most = looks.LOOKS[0].rounds, looks.LOOKS[1].rounds
-        noise = math.sqrt(0.5) * (per_round(sigma)(rng, count, 2 * most) + per_round(sigma)(rng, 1, 2 * most))
-        if spikes:
-            noise -= np.where(rng.random(noise.shape) < 0.1, math.log(1.5), 0.0)
-        ratios, names, series = {}, [], {}
-        for host, values in enumerate(noise):
-            order = looks.order(f"{seed} {host}", most)
-            after = np.array([state == looks.AFTER for state in order])
-            series[f"app{host}"] = order, values + after * (math.log(0.8) if worse and not host else math.log(1.1))
-            word, ratios[f"app{host}"] = regressed(*(item[: 2 * first] for item in series[f"app{host}"]))
-            names += [f"app{host}"] * (word == "REGRESSED")
-        named = gates.harmed(ratios, names)
-        if spikes or count >= CONFIRM_FROM:
-            named = [name for name in named if regressed(*series[name])[0] == "REGRESSED"]
-        return ["harmed"] * ("app0" in named and worse > 0) + ["false"] * any(
-            name != "app0" or not worse for name in named
-        ), first
-
-    return collect(map(one, range(experiments)))
+    seed = f"harm {count} {sigma} {spikes} {worse} {number}"
+    rng = generator(seed)
+    first, most = looks.LOOKS[0].rounds, looks.LOOKS[1].rounds
+    noise = math.sqrt(0.5) * (per_round(sigma)(rng, count, 2 * most) + per_round(sigma)(rng, 1, 2 * most))
+    if spikes:
+        noise -= np.where(rng.random(noise.shape) < 0.1, math.log(1.5), 0.0)
+    ratios, names, series = {}, [], {}
+    for host, values in enumerate(noise):
+        order = looks.order(f"{seed} {host}", most)
+        after = np.array([state == looks.AFTER for state in order])
+        series[f"app{host}"] = order, values + after * (math.log(0.8) if worse and not host else math.log(1.1))
+        word, ratios[f"app{host}"] = regressed(*(item[: 2 * first] for item in series[f"app{host}"]))
+        names += [f"app{host}"] * (word == "REGRESSED")
+    named = gates.harmed(ratios, names)
+    if spikes or count >= CONFIRM_FROM:
+        named = [name for name in named if regressed(*series[name])[0] == "REGRESSED"]
+    return ["harmed"] * ("app0" in named and worse > 0) + ["false"] * any(
+        name != "app0" or not worse for name in named
+    ), first
 
 
 def of_harm(ask: Ask) -> Iterator[Goal]:
@@ -348,30 +323,27 @@ def of_harm(ask: Ask) -> Iterator[Goal]:
 # -- stalls
 
 
-def stalls(hosts: int, draw: str, before: float, after: float, experiments: int) -> Outcome:
+@many
+def stalls(hosts: int, draw: str, before: float, after: float, number: int) -> Seen:
     """16 rounds per state, of which these shares take three times as long.
 
     ``told``: no plain verdict. ``silent``: a plain one, although two stalls after and none before were measured.
     """
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"stalls {hosts} {draw} {before} {after} {number}"
-        rng = generator(seed)
-        site, hits = [], Counter()
-        for name, values in enumerate(NOISES[draw].draw(rng, hosts, 2 * MOST, 0.0)):
-            order = looks.order(f"{seed} {name}", MOST)
-            shares = np.array([after if state == looks.AFTER else before for state in order])
-            slow = rng.random(2 * MOST) < shares
-            hits.update(state for state, so in zip(order, slow, strict=True) if so)
-            site.append(Host(f"app{name}", order, (values - math.log(3.0) * slow).tolist()).line(2 * MOST))
-        found = pooled.of_site(site, MATERIAL)
-        plain = verdict_on(found, MATERIAL)
-        verdict, guards, _flags = side_effects.with_stalls(plain, site, 1)
-        told = verdict.cause == "stalls" or bool(guards)
-        seen = hits[looks.AFTER] >= 2 and not hits[looks.BEFORE] and plain.word in ("IMPROVED", "UNCHANGED")
-        return ["told"] * told + ["silent"] * (seen and not told), MOST
-
-    return collect(map(one, range(experiments)))
+    seed = f"stalls {hosts} {draw} {before} {after} {number}"
+    rng = generator(seed)
+    site, hits = [], Counter()
+    for name, values in enumerate(NOISES[draw].draw(rng, hosts, 2 * MOST, 0.0)):
+        order = looks.order(f"{seed} {name}", MOST)
+        shares = np.array([after if state == looks.AFTER else before for state in order])
+        slow = rng.random(2 * MOST) < shares
+        hits.update(state for state, so in zip(order, slow, strict=True) if so)
+        site.append(Host(f"app{name}", order, (values - math.log(3.0) * slow).tolist()).line(2 * MOST))
+    found = pooled.of_site(site, MATERIAL)
+    plain = verdict_on(found, MATERIAL)
+    verdict, guards, _flags = side_effects.with_stalls(plain, site, 1)
+    told = verdict.cause == "stalls" or bool(guards)
+    seen = hits[looks.AFTER] >= 2 and not hits[looks.BEFORE] and plain.word in ("IMPROVED", "UNCHANGED")
+    return ["told"] * told + ["silent"] * (seen and not told), MOST
 
 
 def of_stalls(ask: Ask) -> Iterator[Goal]:
@@ -388,24 +360,21 @@ def of_stalls(ask: Ask) -> Iterator[Goal]:
 # -- slow round trips
 
 
-def slow(rounds: int, kind: str, share: float, experiments: int) -> Outcome:
+@many
+def slow(rounds: int, kind: str, share: float, number: int) -> Seen:
     """Rounds of single round trips with 2 % noise, of which this share takes ten times as long after the change."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"slow {rounds} {kind} {share} {number}"
-        rng = generator(seed)
-        order = looks.order(seed, rounds)
-        (noise,) = NOISES[ORDINARY].draw(rng, 1, 2 * rounds, 0.0)
-        records = []
-        for item, value in zip(Host("app1", order, noise.tolist()).records(2 * rounds), noise, strict=True):
-            trips = 50.0 * math.exp(-value) * SLOWNESS[kind](rng, TRIPS)
-            if item.phase == looks.AFTER:
-                trips *= np.where(rng.random(trips.shape) < share, 10.0, 1.0)
-            records.append(replace(item, histogram=histogram(*places(trips))))
-        found = tails.of_host(pooled.line("app1", records), [SimpleNamespace(rounds=records)])
-        return ["warns"] * bool(tails.sentences({"app1": found})), rounds
-
-    return collect(map(one, range(experiments)))
+    seed = f"slow {rounds} {kind} {share} {number}"
+    rng = generator(seed)
+    order = looks.order(seed, rounds)
+    (noise,) = NOISES[ORDINARY].draw(rng, 1, 2 * rounds, 0.0)
+    records = []
+    for item, value in zip(Host("app1", order, noise.tolist()).records(2 * rounds), noise, strict=True):
+        trips = 50.0 * math.exp(-value) * SLOWNESS[kind](rng, TRIPS)
+        if item.phase == looks.AFTER:
+            trips *= np.where(rng.random(trips.shape) < share, 10.0, 1.0)
+        records.append(replace(item, histogram=histogram(*places(trips))))
+    found = tails.of_host(pooled.line("app1", records), [SimpleNamespace(rounds=records)])
+    return ["warns"] * bool(tails.sentences({"app1": found})), rounds
 
 
 def of_slow(ask: Ask) -> Iterator[Goal]:
@@ -419,35 +388,29 @@ def of_slow(ask: Ask) -> Iterator[Goal]:
 # -- orders and long budgets
 
 
-def drawn(count: int, experiments: int) -> Outcome:
+@many
+def drawn(count: int, number: int) -> Seen:
     """Hosts with random orders and recorded seeds, of which any is taken for blocks at the first look."""
     rounds = looks.LOOKS[0].rounds
-
-    def one(number: int) -> tuple[list[str], int]:
-        weak = False
-        for name in range(count):
-            seed = f"drawn {number} {name}"
-            host = Host("app", looks.order(seed, MOST), [0.0] * 2 * MOST)
-            host.seed = seed
-            weak = weak or not host.line(2 * rounds).alternates
-        return ["blocks"] * weak, rounds
-
-    return collect(map(one, range(experiments)))
+    weak = False
+    for name in range(count):
+        seed = f"drawn {number} {name}"
+        host = Host("app", looks.order(seed, MOST), [0.0] * 2 * MOST)
+        host.seed = seed
+        weak = weak or not host.line(2 * rounds).alternates
+    return ["blocks"] * weak, rounds
 
 
-def declared(change: float, experiments: int) -> Outcome:
+@many
+def declared(change: float, number: int) -> Seen:
     """One comparison at a limit of 1 % that declared 64 rounds, with 5 % noise."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"declared {number}"
-        most = looks.DECLARED.rounds
-        order = looks.order(seed, most)
-        (values,) = per_round(0.05)(generator(seed), 1, 2 * most).tolist()
-        host = Host("app1", order, changed(order, values, change))
-        word, used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), 0.01).word, most)
-        return [word], used
-
-    return collect(map(one, range(experiments)))
+    seed = f"declared {number}"
+    most = looks.DECLARED.rounds
+    order = looks.order(seed, most)
+    (values,) = per_round(0.05)(generator(seed), 1, 2 * most).tolist()
+    host = Host("app1", order, changed(order, values, change))
+    word, used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), 0.01).word, most)
+    return [word], used
 
 
 def of_orders(ask: Ask) -> Iterator[Goal]:
@@ -466,28 +429,25 @@ def of_orders(ask: Ask) -> Iterator[Goal]:
 # -- winner's curse
 
 
-def guessed(change: float, experiments: int) -> Outcome:
+@many
+def guessed(change: float, number: int) -> Seen | None:
     """The changes of this size that were found, at 5 % noise; ``nearer``: the best guess is, than the estimate."""
+    seed = f"guessed {change} {number}"
+    order = looks.order(seed, MOST)
+    (values,) = per_round(0.05)(generator(seed), 1, 2 * MOST).tolist()
+    host = Host("app1", order, changed(order, values, change))
+    last: list[pooled.Pooled] = []
 
-    def one(number: int) -> tuple[list[str], int] | None:
-        seed = f"guessed {change} {number}"
-        order = looks.order(seed, MOST)
-        (values,) = per_round(0.05)(generator(seed), 1, 2 * MOST).tolist()
-        host = Host("app1", order, changed(order, values, change))
-        last: list[pooled.Pooled] = []
+    def judge(rounds: int) -> str:
+        last[:] = [pooled.of_host(host.line(2 * rounds), MATERIAL)]
+        return last[0].word
 
-        def judge(rounds: int) -> str:
-            last[:] = [pooled.of_host(host.line(2 * rounds), MATERIAL)]
-            return last[0].word
-
-        word, used = until_decided(judge)
-        effect = last[0].effect
-        if word != "IMPROVED" or effect is None:
-            return None
-        guess, estimate = (abs(math.log(ratio) - change) for ratio in (best_guess(effect), effect.ratio))
-        return ["nearer"] * (guess < estimate), used
-
-    return collect(found for found in map(one, range(experiments)) if found)
+    word, used = until_decided(judge)
+    effect = last[0].effect
+    if word != "IMPROVED" or effect is None:
+        return None
+    guess, estimate = (abs(math.log(ratio) - change) for ratio in (best_guess(effect), effect.ratio))
+    return ["nearer"] * (guess < estimate), used
 
 
 def of_guesses(ask: Ask) -> Iterator[Goal]:
@@ -517,31 +477,28 @@ CORRELATED: dict[str, Callable[[np.random.Generator, float], Logs]] = {
 """The rounds of a workload and of its control; the waves are the same in both."""
 
 
-def beside(noise: str, shared: float, limit: float, experiments: int) -> Outcome:
+@many
+def beside(noise: str, shared: float, limit: float, number: int) -> Seen:
     """A workload that has this correlation with its control, and nothing changed.
 
     ``used``: noise was taken out at the end. ``more``, ``fewer``: only with the control, or only without it, wrong.
     """
+    seed = f"beside {noise} {shared} {number}"
+    order = looks.order(seed, MOST)
+    values, control = CORRELATED[noise](generator(seed), shared).tolist()
+    host = Host("app1", order, values)
+    last: list[pooled.Pooled] = []
 
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"beside {noise} {shared} {number}"
-        order = looks.order(seed, MOST)
-        values, control = CORRELATED[noise](generator(seed), shared).tolist()
-        host = Host("app1", order, values)
-        last: list[pooled.Pooled] = []
+    def judge(rounds: int) -> str:
+        line = host.line(2 * rounds)._replace(control=tuple(control[: 2 * rounds]))
+        last[:] = [pooled.of_host(line, limit)]
+        return last[0].word
 
-        def judge(rounds: int) -> str:
-            line = host.line(2 * rounds)._replace(control=tuple(control[: 2 * rounds]))
-            last[:] = [pooled.of_host(line, limit)]
-            return last[0].word
-
-        plain, _used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), limit).word)
-        word, used = until_decided(judge)
-        wrong = word in CHANGES, plain in CHANGES
-        seen = {"used": last[0].explained > 0.0, "more": wrong == (True, False), "fewer": wrong == (False, True)}
-        return [word, *(name for name, so in seen.items() if so)], used
-
-    return collect(map(one, range(experiments)))
+    plain, _used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), limit).word)
+    word, used = until_decided(judge)
+    wrong = word in CHANGES, plain in CHANGES
+    seen = {"used": last[0].explained > 0.0, "more": wrong == (True, False), "fewer": wrong == (False, True)}
+    return [word, *(name for name, so in seen.items() if so)], used
 
 
 def _together(parts: list[Outcome]) -> Outcome:

@@ -26,7 +26,7 @@ sys.path[:0] = [str(CHECKOUT / "tests" / name) for name in ("simulate", "unit", 
 # makes the checkout importable as a collection
 import conftest  # noqa: E402, F401  # pylint: disable=unused-import
 from reliability import between  # noqa: E402
-from tables import TABLES  # noqa: E402
+from tables import TABLES, lines  # noqa: E402
 from trials import Outcome  # noqa: E402
 
 PAGE = CHECKOUT / "docs" / "verdicts.md"
@@ -56,7 +56,7 @@ def tables(names: list[str], share: float, workers: int) -> dict[str, list[str]]
         for done, (cell, outcome) in enumerate(zip(cells, pool.imap(play, cells), strict=True), 1):
             played[cell] = outcome
             print(f"\rsimulate: {done} of {len(cells)} cells", end="", file=sys.stderr, flush=True)
-    return {name: list(TABLES[name](ask)) for name in names}
+    return {name: lines(TABLES[name](ask)) for name in names}
 
 
 def main() -> int:
@@ -68,11 +68,11 @@ def main() -> int:
     options = parser.parse_args()
     begin = time.monotonic()
     found = tables(options.tables or list(TABLES), options.share, len(os.sched_getaffinity(0)))
-    for name, lines in found.items():
-        print(f"\n{name}\n", *lines, sep="\n")
+    for name, table in found.items():
+        print(f"\n{name}\n", *table, sep="\n")
         if options.write:
             before, _old, after = between(PAGE.read_text(encoding="utf-8"), f"simulation {name}")
-            PAGE.write_text(before + "\n".join(["", *lines, "", ""]) + after, encoding="utf-8")
+            PAGE.write_text(before + "\n".join(["", *table, "", ""]) + after, encoding="utf-8")
     print(f"\nsimulate: {options.share:g} % of the experiments in {time.monotonic() - begin:.0f} s")
     return 0
 

@@ -17,7 +17,8 @@ from noise import NOISES
 from trials import MOST, Outcome, Site, Together
 
 Ask = Callable[..., Outcome]
-Lines = Iterator[str]
+Rows = Iterator[list[str]]
+"""The head of a table, and its rows."""
 
 FASTER = {5: -math.log(0.95), 10: -math.log(0.9)}
 """Logarithm of a change by so many percent less time."""
@@ -41,12 +42,11 @@ DRIFTS = [name for name in NOISES if name.startswith("drift")]
 SQUARES = [name for name in NOISES if name.startswith("square")]
 
 
-def table(head: list[str], rows: Iterator[list[str]]) -> Lines:
+def lines(table: Rows) -> list[str]:
     """A table in Markdown."""
-    yield f"| {' | '.join(head)} |"
-    yield "|---" * len(head) + "|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+    head, *rows = table
+    first, *others = (f"| {' | '.join(row)} |" for row in (head, *rows))
+    return [first, "|---" * len(head) + "|", *others]
 
 
 def site(ask: Ask, noise: str, place: str, change: float) -> Outcome:
@@ -65,14 +65,15 @@ def counts(*outcomes: Outcome) -> str:
     return " / ".join(f"{number:,}" for number in dict.fromkeys(outcome.experiments for outcome in outcomes))
 
 
-def with_places(ask: Ask, change: float, shown: Callable[[Outcome], str]) -> Lines:
+def with_places(ask: Ask, change: float, shown: Callable[[Outcome], str]) -> Rows:
     """One row per noise, one column per shape of site."""
     heads = [played(place, site(ask, "runs 2 %", place, change)) for place in SITES]
-    rows = ([noise, *(shown(site(ask, noise, place, change)) for place in SITES)] for noise in NOISES)
-    return table(["noise", *heads], rows)
+    yield ["noise", *heads]
+    for noise in NOISES:
+        yield [noise, *(shown(site(ask, noise, place, change)) for place in SITES)]
 
 
-def unchanged(ask: Ask) -> Lines:
+def unchanged(ask: Ask) -> Rows:
     """Nothing changed."""
     return with_places(ask, 0.0, lambda found: f"{found.wrong:.1f} / {found.pct('UNCHANGED'):.0f} / {found.rounds:.0f}")
 
@@ -82,14 +83,14 @@ def found(outcome: Outcome) -> str:
     return f"{outcome.pct('IMPROVED'):.0f} / {outcome.rounds:.0f}"
 
 
-def five(ask: Ask) -> Lines:
+def five(ask: Ask) -> Rows:
     """A true -5 %."""
     return with_places(
         ask, FASTER[5], lambda outcome: f"{outcome.pct('IMPROVED'):.0f} / {outcome.pct('UNCHANGED'):.1f}"
     )
 
 
-def ten(ask: Ask) -> Lines:
+def ten(ask: Ask) -> Rows:
     """A true -10 %."""
     return with_places(ask, FASTER[10], found)
 
@@ -107,16 +108,13 @@ def held(ask: Ask, noise: str, rounds: int, moved: float) -> Outcome:
     return ask(trials.control, noise, moved, rounds, experiments=500 if moved else 2000)
 
 
-def control(ask: Ask) -> Lines:
+def control(ask: Ask) -> Rows:
     """How often the control blocks."""
-
-    def rows() -> Iterator[list[str]]:
-        for noise, rounds in CONTROLS:
-            still, moved = (held(ask, noise, rounds, change) for change in (0.0, FASTER[10]))
-            what = f"{noise}, {rounds} rounds per state"
-            yield [what, share(still, "blocked"), share(moved, "blocked"), counts(still, moved)]
-
-    return table(["control", "blocks, nothing moved", "blocks, moved by 10 %", "experiments"], rows())
+    yield ["control", "blocks, nothing moved", "blocks, moved by 10 %", "experiments"]
+    for noise, rounds in CONTROLS:
+        still, moved = (held(ask, noise, rounds, change) for change in (0.0, FASTER[10]))
+        what = f"{noise}, {rounds} rounds per state"
+        yield [what, share(still, "blocked"), share(moved, "blocked"), counts(still, moved)]
 
 
 def tail(ask: Ask, name: str, workloads: int, times: float) -> Outcome:
@@ -124,16 +122,13 @@ def tail(ask: Ask, name: str, workloads: int, times: float) -> Outcome:
     return ask(trials.guard, name, workloads, times, experiments=1000)
 
 
-def guard(ask: Ask) -> Lines:
+def guard(ask: Ask) -> Rows:
     """How often the guard of the longest round trip fires."""
-
-    def rows() -> Iterator[list[str]]:
-        for name in trials.TAILS:
-            cells = [tail(ask, name, *case) for case in ((1, 1.0), (7, 1.0), (7, 2.0), (7, 3.0))]
-            yield [name, *(share(cell, "fires") for cell in cells), counts(*cells)]
-
     head = ["longest round trips", "unchanged, 1 workload", "unchanged, 7", "twice as long, 7", "three times, 7"]
-    return table([*head, "experiments"], rows())
+    yield [*head, "experiments"]
+    for name in trials.TAILS:
+        cells = [tail(ask, name, *case) for case in ((1, 1.0), (7, 1.0), (7, 2.0), (7, 3.0))]
+        yield [name, *(share(cell, "fires") for cell in cells), counts(*cells)]
 
 
 STARTS = [(1, 6), (2, 3), (4, 2), (5, 2), (6, 2), (8, 2)]
@@ -147,46 +142,40 @@ def restart(ask: Ask, shape: tuple[int, int], spread: float, change: float, know
     return ask(trials.starts, *shape, spread, change, known, experiments=1000)
 
 
-def starts(ask: Ask) -> Lines:
+def starts(ask: Ask) -> Rows:
     """States that are reached by a restart."""
-
-    def rows() -> Iterator[list[str]]:
-        for spread in SPREADS:
-            for shape in STARTS:
-                unit = [restart(ask, shape, spread, 0.0, known) for known in (False, True)]
-                ten_less = restart(ask, shape, spread, FASTER[10], True)
-                yield [
-                    f"{100 * spread:.0f} %",
-                    f"{shape[0]} × {shape[1]}",
-                    *(share(outcome, *CHANGES) for outcome in unit),
-                    f"{unit[1].pct('UNCHANGED'):.0f} %",
-                    f"{ten_less.pct('IMPROVED'):.0f} %",
-                    counts(*unit, ten_less),
-                ]
-
     head = ["spread of starts", "starts × rounds per state", "rounds as unit: wrong", "starts as unit: wrong"]
-    return table([*head, "UNCHANGED", "−10 % found", "experiments"], rows())
+    yield [*head, "UNCHANGED", "−10 % found", "experiments"]
+    for spread in SPREADS:
+        for shape in STARTS:
+            unit = [restart(ask, shape, spread, 0.0, known) for known in (False, True)]
+            ten_less = restart(ask, shape, spread, FASTER[10], True)
+            yield [
+                f"{100 * spread:.0f} %",
+                f"{shape[0]} × {shape[1]}",
+                *(share(outcome, *CHANGES) for outcome in unit),
+                f"{unit[1].pct('UNCHANGED'):.0f} %",
+                f"{ten_less.pct('IMPROVED'):.0f} %",
+                counts(*unit, ten_less),
+            ]
 
 
-def levels(ask: Ask) -> Lines:
+def levels(ask: Ask) -> Rows:
     """Experiments with several levels."""
-
-    def rows() -> Iterator[list[str]]:
-        for noise in ("rounds 2 %", NOISY, "drift 0.2 % per run", "drift 0.5 % per run", "square wave of 4 rounds"):
-            for count in (2, 4, 8):
-                none = ask(trials.levels, noise, count, 0.0, experiments=300)
-                ten_less = ask(trials.levels, noise, count, FASTER[10], experiments=150)
-                yield [
-                    noise,
-                    f"{count}",
-                    share(none, "wrong"),
-                    f"{none.pct('same'):.0f} % / {none.rounds:.0f}",
-                    f"{ten_less.pct('found'):.0f} % / {ten_less.rounds:.0f}",
-                    counts(none, ten_less),
-                ]
-
     head = ["noise", "levels", "any level wrong", "all UNCHANGED / rounds", "one at −10 %: found / rounds"]
-    return table([*head, "experiments"], rows())
+    yield [*head, "experiments"]
+    for noise in ("rounds 2 %", NOISY, "drift 0.2 % per run", "drift 0.5 % per run", "square wave of 4 rounds"):
+        for count in (2, 4, 8):
+            none = ask(trials.levels, noise, count, 0.0, experiments=300)
+            ten_less = ask(trials.levels, noise, count, FASTER[10], experiments=150)
+            yield [
+                noise,
+                f"{count}",
+                share(none, "wrong"),
+                f"{none.pct('same'):.0f} % / {none.rounds:.0f}",
+                f"{ten_less.pct('found'):.0f} % / {ten_less.rounds:.0f}",
+                counts(none, ten_less),
+            ]
 
 
 MIXES = {
@@ -211,45 +200,39 @@ def mix(ask: Ask, shape: Site, change: float) -> Outcome:
     return ask(trials.site, NOISY, shape, change, MOST, "random", experiments=200 if change else 1000)
 
 
-def mixes(ask: Ask) -> Lines:
+def mixes(ask: Ask) -> Rows:
     """Few and many hosts, with one order and with several."""
-
-    def rows() -> Iterator[list[str]]:
-        for name, shape in MIXES.items():
-            none, ten_less = (mix(ask, shape, change) for change in (0.0, FASTER[10]))
-            yield [
-                name,
-                share(none, *CHANGES),
-                f"{none.pct('UNCHANGED'):.0f} % / {none.rounds:.0f}",
-                f"{ten_less.pct('IMPROVED'):.0f} % / {ten_less.rounds:.0f}",
-                counts(none, ten_less),
-            ]
-
-    return table(["hosts", "wrong", "UNCHANGED / rounds", "−10 % found / rounds", "experiments"], rows())
+    yield ["hosts", "wrong", "UNCHANGED / rounds", "−10 % found / rounds", "experiments"]
+    for name, shape in MIXES.items():
+        none, ten_less = (mix(ask, shape, change) for change in (0.0, FASTER[10]))
+        yield [
+            name,
+            share(none, *CHANGES),
+            f"{none.pct('UNCHANGED'):.0f} % / {none.rounds:.0f}",
+            f"{ten_less.pct('IMPROVED'):.0f} % / {ten_less.rounds:.0f}",
+            counts(none, ten_less),
+        ]
 
 
 LONG = [NOISY, "runs lognormal, sigma 0.15", "AR(1) 0.8", "bimodal: 15 % in 15 % of the rounds", *SQUARES[:6:2]]
 
 
-def longer(ask: Ask) -> Lines:
+def longer(ask: Ask) -> Rows:
     """A budget of 32 rounds per state."""
-
-    def rows() -> Iterator[list[str]]:
-        for noise in LONG:
-            none = ask(trials.site, noise, Site(1), 0.0, 32, "random", experiments=800)
-            five_less = ask(trials.site, noise, Site(1), FASTER[5], 32, "random", experiments=200)
-            ten_less = ask(trials.site, noise, Site(1), FASTER[10], 32, "random", experiments=200)
-            yield [
-                noise,
-                share(none, *CHANGES),
-                f"{none.pct('UNCHANGED'):.0f} % / {none.rounds:.0f}",
-                f"{five_less.pct('IMPROVED'):.0f} % / {five_less.pct('UNCHANGED'):.1f} %",
-                f"{ten_less.pct('IMPROVED'):.0f} % / {ten_less.rounds:.0f}",
-                counts(none, ten_less),
-            ]
-
     head = ["noise", "wrong", "UNCHANGED / rounds", "−5 %: found / called UNCHANGED", "−10 % found / rounds"]
-    return table([*head, "experiments"], rows())
+    yield [*head, "experiments"]
+    for noise in LONG:
+        none = ask(trials.site, noise, Site(1), 0.0, 32, "random", experiments=800)
+        five_less = ask(trials.site, noise, Site(1), FASTER[5], 32, "random", experiments=200)
+        ten_less = ask(trials.site, noise, Site(1), FASTER[10], 32, "random", experiments=200)
+        yield [
+            noise,
+            share(none, *CHANGES),
+            f"{none.pct('UNCHANGED'):.0f} % / {none.rounds:.0f}",
+            f"{five_less.pct('IMPROVED'):.0f} % / {five_less.pct('UNCHANGED'):.1f} %",
+            f"{ten_less.pct('IMPROVED'):.0f} % / {ten_less.rounds:.0f}",
+            counts(none, ten_less),
+        ]
 
 
 PARTS = {
@@ -265,62 +248,53 @@ PARTS = {
 }
 
 
-def parts(ask: Ask) -> Lines:
+def parts(ask: Ask) -> Rows:
     """Everything beside the verdict together."""
+    head = ["site", "wrong", "right / rounds", "blocked", "guard fires", "odd workload named", "another named"]
+    yield [*head, "experiments"]
+    for name, plan in PARTS.items():
+        seen = ask(trials.together, plan, experiments=300)
+        right = "IMPROVED" if plan.change else "UNCHANGED"
+        wrong = [word for word in ("IMPROVED", "REGRESSED", "UNCHANGED") if word != right]
+        yield [
+            name,
+            share(seen, *wrong),
+            f"{seen.pct(right):.0f} % / {seen.rounds:.0f}",
+            *(f"{seen.pct(word):.1f} %" for word in ("blocked", "guard")),
+            f"{seen.pct('named'):.0f} %" if plan.odd else "–",
+            share(seen, "misnamed"),
+            counts(seen),
+        ]
 
-    def rows() -> Iterator[list[str]]:
-        for name, plan in PARTS.items():
-            seen = ask(trials.together, plan, experiments=300)
-            right = "IMPROVED" if plan.change else "UNCHANGED"
-            wrong = [word for word in ("IMPROVED", "REGRESSED", "UNCHANGED") if word != right]
+
+def sessions(ask: Ask) -> Rows:
+    """Measurements that are continued."""
+    yield ["noise", "shift between sessions", "wrong", "UNCHANGED", "−10 % found", "experiments"]
+    for noise in ("rounds 2 %", NOISY, "drift 0.2 % per run"):
+        for shift in (0.0, 0.05, 0.15):
+            none = ask(trials.continued, noise, shift, 0.0, experiments=500)
+            ten_less = ask(trials.continued, noise, shift, FASTER[10], experiments=200)
             yield [
-                name,
-                share(seen, *wrong),
-                f"{seen.pct(right):.0f} % / {seen.rounds:.0f}",
-                *(f"{seen.pct(word):.1f} %" for word in ("blocked", "guard")),
-                f"{seen.pct('named'):.0f} %" if plan.odd else "–",
-                share(seen, "misnamed"),
-                counts(seen),
+                noise,
+                f"{100.0 * shift:.0f} %",
+                share(none, *CHANGES),
+                f"{none.pct('UNCHANGED'):.0f} %",
+                f"{ten_less.pct('IMPROVED'):.0f} %",
+                counts(none, ten_less),
             ]
 
-    head = ["site", "wrong", "right / rounds", "blocked", "guard fires", "odd workload named", "another named"]
-    return table([*head, "experiments"], rows())
 
-
-def sessions(ask: Ask) -> Lines:
-    """Measurements that are continued."""
-
-    def rows() -> Iterator[list[str]]:
-        for noise in ("rounds 2 %", NOISY, "drift 0.2 % per run"):
-            for shift in (0.0, 0.05, 0.15):
-                none = ask(trials.continued, noise, shift, 0.0, experiments=500)
-                ten_less = ask(trials.continued, noise, shift, FASTER[10], experiments=200)
-                yield [
-                    noise,
-                    f"{100.0 * shift:.0f} %",
-                    share(none, *CHANGES),
-                    f"{none.pct('UNCHANGED'):.0f} %",
-                    f"{ten_less.pct('IMPROVED'):.0f} %",
-                    counts(none, ten_less),
-                ]
-
-    return table(["noise", "shift between sessions", "wrong", "UNCHANGED", "−10 % found", "experiments"], rows())
-
-
-def why(ask: Ask) -> Lines:
+def why(ask: Ask) -> Rows:
     """What other protocols would do."""
-
-    def rows() -> Iterator[list[str]]:
-        for what, noise, order in (
-            ("before, after, after, before, … under a square wave of 4 rounds", "square wave of 4 rounds", "ABBA"),
-            ("the same in random order", "square wave of 4 rounds", "random"),
-            ("all before, then all after, under a drift of 0.2 % per run", "drift 0.2 % per run", "blocks"),
-            ("the same in random order", "drift 0.2 % per run", "random"),
-        ):
-            seen = ask(trials.site, noise, Site(1), 0.0, 6, order, experiments=500)
-            yield [what, share(seen, *CHANGES), counts(seen)]
-
-    return table(["protocol, nothing changed, 6 rounds per state", "wrong", "experiments"], rows())
+    yield ["protocol, nothing changed, 6 rounds per state", "wrong", "experiments"]
+    for what, noise, order in (
+        ("before, after, after, before, … under a square wave of 4 rounds", "square wave of 4 rounds", "ABBA"),
+        ("the same in random order", "square wave of 4 rounds", "random"),
+        ("all before, then all after, under a drift of 0.2 % per run", "drift 0.2 % per run", "blocks"),
+        ("the same in random order", "drift 0.2 % per run", "random"),
+    ):
+        seen = ask(trials.site, noise, Site(1), 0.0, 6, order, experiments=500)
+        yield [what, share(seen, *CHANGES), counts(seen)]
 
 
 BATCHES = {"1 host": (1, 4), "5 hosts": (5, 4), "10 hosts": (10, 7)}
@@ -329,22 +303,18 @@ BATCH_NOISES = [("rounds 2 %", 0.02), ("rounds 2 %", 0.05), ("rounds 3 %", 0.02)
 BATCH_NOISES += [(noise, 0.02) for noise in DRIFTS[:2]]
 
 
-def batches(ask: Ask) -> Lines:
+def batches(ask: Ask) -> Rows:
     """How often the guard of a rollout stops a batch."""
 
     def stops(noise: str, cpu: float, shape: tuple[int, int], worse: float) -> Outcome:
         return ask(trials.batch, trials.Batch(noise, *shape, cpu, worse), experiments=200 if worse else 800)
 
-    def rows() -> Iterator[list[str]]:
-        for noise, cpu in BATCH_NOISES:
-            none, slower = ([stops(noise, cpu, shape, worse) for shape in BATCHES.values()] for worse in (0.0, TENTH))
-            shown = [
-                f"{found.pct('stops'):.1f} / {bad.pct('stops'):.0f}" for found, bad in zip(none, slower, strict=True)
-            ]
-            yield [f"{noise}, CPU {100 * cpu:.0f} %", *shown, counts(*none, *slower)]
-
     heads = [f"{name}, {workloads} workloads" for name, (_hosts, workloads) in BATCHES.items()]
-    return table(["noise", *heads, "experiments"], rows())
+    yield ["noise", *heads, "experiments"]
+    for noise, cpu in BATCH_NOISES:
+        none, slower = ([stops(noise, cpu, shape, worse) for shape in BATCHES.values()] for worse in (0.0, TENTH))
+        shown = [f"{found.pct('stops'):.1f} / {bad.pct('stops'):.0f}" for found, bad in zip(none, slower, strict=True)]
+        yield [f"{noise}, CPU {100 * cpu:.0f} %", *shown, counts(*none, *slower)]
 
 
 class Goals:
@@ -357,7 +327,7 @@ class Goals:
         """Cells of the large tables."""
         return [site(self.ask, noise, place, change) for noise in noises for place in places]
 
-    def rows(self) -> Iterator[list[str]]:
+    def rows(self) -> Rows:
         """One row per goal."""
         ask, places = self.ask, list(SITES)
         others = [noise for noise in NOISES if noise not in SQUARES]
@@ -405,23 +375,21 @@ def _met(met: bool) -> str:
     return "met" if met else "**missed**"
 
 
-def goals(ask: Ask) -> Lines:
+def goals(ask: Ask) -> Rows:
     """The goals."""
-    return table(["goal", "limit", "reached in the worst case", "experiments", ""], Goals(ask).rows())
+    yield ["goal", "limit", "reached in the worst case", "experiments", ""]
+    yield from Goals(ask).rows()
 
 
-def rules(ask: Ask) -> Lines:
+def rules(ask: Ask) -> Rows:
     """The rules that stand beside the verdict on rounds."""
-
-    def rows() -> Iterator[list[str]]:
-        for goal in of_rules.goals(ask):
-            judge = Goals.least if goal.least else Goals.most
-            yield judge(goal.text, goal.limit, goal.cells, *goal.words)
-
-    return table(["rule and case", "limit", "reached in the worst case", "experiments", ""], rows())
+    yield ["rule and case", "limit", "reached in the worst case", "experiments", ""]
+    for goal in of_rules.goals(ask):
+        judge = Goals.least if goal.least else Goals.most
+        yield judge(goal.text, goal.limit, goal.cells, *goal.words)
 
 
-TABLES: dict[str, Callable[[Ask], Lines]] = {
+TABLES: dict[str, Callable[[Ask], Rows]] = {
     "goals": goals,
     "rules": rules,
     "why": why,

@@ -8,11 +8,12 @@ round here, as the mean of the logarithms; pooled.line() does the same with the 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.histogram import WIDTH
@@ -48,9 +49,7 @@ RECORD = Round(
     peer="app2",
     phase=BEFORE,
     number=1,
-    workload=Workload(
-        "ping", "ping", None, 1, 1, 1, False, "tcp", "av2_us", "µs", "lower", "round trip", (), "network"
-    ),
+    workload=WORKLOAD,
     protocol=Protocol("full", 6, 5, 1, "alternate"),
     started=0,
     finished=None,
@@ -92,6 +91,10 @@ class Outcome(NamedTuple):
         return self.pct("IMPROVED", "REGRESSED")
 
 
+Seen = tuple[list[str], int]
+"""The words and the rounds per state of an experiment."""
+
+
 def collect(experiments: Iterable[tuple[Iterable[str], int]]) -> Outcome:
     """The words and the rounds of all experiments."""
     seen: Counter[str] = Counter()
@@ -100,6 +103,20 @@ def collect(experiments: Iterable[tuple[Iterable[str], int]]) -> Outcome:
         seen.update(words)
         rounds.append(used)
     return Outcome(seen, float(np.median(rounds)), len(rounds))
+
+
+def many(one: Callable[..., Seen | None]) -> Callable[..., Outcome]:
+    """Repeat an experiment, whose last argument is its number, as often as ``experiments`` or the last argument says.
+
+    One that gives nothing does not count.
+    """
+
+    @functools.wraps(one)
+    def repeated(*given: Any, **named: int) -> Outcome:
+        *arguments, experiments = (*given, *named.values())
+        return collect(filter(None, (one(*arguments, number) for number in range(experiments))))
+
+    return repeated
 
 
 class Host:
@@ -171,12 +188,9 @@ class Site(NamedTuple):
     kept: float = 0.0
 
 
-def site(noise: str, plan: Site, change: float, most: int, order: str, experiments: int) -> Outcome:
+@many
+def site(noise: str, plan: Site, change: float, most: int, order: str, number: int) -> Seen:
     """The verdict of a site in which the change is worth ``change`` on every host."""
-    return collect(_site(noise, plan, change, most, order, number) for number in range(experiments))
-
-
-def _site(noise: str, plan: Site, change: float, most: int, order: str, number: int) -> tuple[list[str], int]:
     seed = f"{noise} {number}"
     rng = generator(seed)
     hosts = drawn(rng, noise, plan, change, [ORDERS[order](f"{seed} {name}", most) for name in range(plan.orders)])
@@ -215,17 +229,14 @@ def in_blocks(_seed: str, most: int) -> list[str]:
 ORDERS: dict[str, Callable[[str, int], list[str]]] = {"random": looks.order, "ABBA": abba, "blocks": in_blocks}
 
 
-def control(noise: str, moved: float, rounds: int, experiments: int) -> Outcome:
+@many
+def control(noise: str, moved: float, rounds: int, number: int) -> Seen:
     """One look at a control that is worth ``moved`` more in the state after: how often it blocks the verdict."""
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"control {noise} {number}"
-        order = looks.order(seed, rounds)
-        (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
-        sides = pooled.sides(Host("app1", order, changed(order, values, moved)).line(len(order)))
-        return ["blocked"] * gates.control(*sides, MATERIAL).moved, rounds
-
-    return collect(map(one, range(experiments)))
+    seed = f"control {noise} {number}"
+    order = looks.order(seed, rounds)
+    (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
+    sides = pooled.sides(Host("app1", order, changed(order, values, moved)).line(len(order)))
+    return ["blocked"] * gates.control(*sides, MATERIAL).moved, rounds
 
 
 TAILS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
@@ -258,18 +269,15 @@ def histogram(found: np.ndarray, counts: np.ndarray) -> str:
     return " ".join(f"{place}:{count}" for place, count in zip(found.tolist(), counts.tolist(), strict=True) if count)
 
 
-def guard(tail: str, workloads: int, times: float, experiments: int) -> Outcome:
+@many
+def guard(tail: str, workloads: int, times: float, number: int) -> Seen:
     """How often the first look says that the longest round trip rose if it is ``times`` as long after the change."""
     rounds = looks.LOOKS[0].rounds
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"guard {tail} {number}"
-        order = looks.order(seed, rounds)
-        values = longest(generator(seed), tail, workloads, len(order)).mean(axis=0).tolist()
-        sides = pooled.sides(Host("app1", order, changed(order, values, math.log(times))).line(len(order)))
-        return ["fires"] * gates.longer(*sides).sure, rounds
-
-    return collect(map(one, range(experiments)))
+    seed = f"guard {tail} {number}"
+    order = looks.order(seed, rounds)
+    values = longest(generator(seed), tail, workloads, len(order)).mean(axis=0).tolist()
+    sides = pooled.sides(Host("app1", order, changed(order, values, math.log(times))).line(len(order)))
+    return ["fires"] * gates.longer(*sides).sure, rounds
 
 
 def longest(rng: np.random.Generator, tail: str, series: int, rounds: int) -> Logs:
@@ -277,79 +285,68 @@ def longest(rng: np.random.Generator, tail: str, series: int, rounds: int) -> Lo
     return np.median(TAILS[tail](rng, (series, rounds, RUNS)), axis=-1)
 
 
-def starts(per_state: int, rounds: int, spread: float, change: float, known: bool, experiments: int) -> Outcome:
+@many
+def starts(per_state: int, rounds: int, spread: float, change: float, known: bool, number: int) -> Seen:
     """States that are reached by a restart; each start is worth something of its own.
 
     ``per_state`` starts of ``rounds`` rounds each, in random order; ``known``: the records name the starts.
     """
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"starts {per_state} {spread} {number}"
-        rng = generator(seed)
-        states = [str(state) for state in rng.permutation([BEFORE, AFTER] * per_state)]
-        order = [state for state in states for _round in range(rounds)]
-        boots = [f"{place}" for place in range(len(states)) for _round in range(rounds)]
-        worth = np.repeat(rng.normal(0.0, spread, len(states)), rounds)
-        (values,) = NOISES["runs 2 %"].draw(rng, 1, len(order), 0.0)
-        host = Host("app1", order, changed(order, (values + worth).tolist(), change))
-        host.starts = boots if known else ()
-        return [pooled.of_site([host.line(len(order))], MATERIAL).word], per_state * rounds
-
-    return collect(map(one, range(experiments)))
+    seed = f"starts {per_state} {spread} {number}"
+    rng = generator(seed)
+    states = [str(state) for state in rng.permutation([BEFORE, AFTER] * per_state)]
+    order = [state for state in states for _round in range(rounds)]
+    boots = [f"{place}" for place in range(len(states)) for _round in range(rounds)]
+    worth = np.repeat(rng.normal(0.0, spread, len(states)), rounds)
+    (values,) = NOISES["runs 2 %"].draw(rng, 1, len(order), 0.0)
+    host = Host("app1", order, changed(order, (values + worth).tolist(), change))
+    host.starts = boots if known else ()
+    return [pooled.of_site([host.line(len(order))], MATERIAL).word], per_state * rounds
 
 
-def continued(noise: str, shift: float, change: float, experiments: int) -> Outcome:
+@many
+def continued(noise: str, shift: float, change: float, number: int) -> Seen:
     """A measurement of 8 rounds per state that is continued on another day, when everything is ``shift`` faster.
 
     The verdicts at the looks before that are left aside.
     """
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"continued {noise} {number}"
-        order = looks.order(seed, MOST)
-        (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
-        later = [value + (shift if place >= 2 * FIRST_SESSION else 0.0) for place, value in enumerate(values)]
-        host = Host("app1", order, changed(order, later, change))
-        host.sessions = [1 if place < 2 * FIRST_SESSION else 2 for place in range(len(order))]
-        word, used = until_decided(
-            lambda rounds: (
-                pooled.of_host(host.line(2 * rounds), MATERIAL).word if rounds > FIRST_SESSION else INCONCLUSIVE
-            )
-        )
-        return [word], used
-
-    return collect(map(one, range(experiments)))
+    seed = f"continued {noise} {number}"
+    order = looks.order(seed, MOST)
+    (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
+    later = [value + (shift if place >= 2 * FIRST_SESSION else 0.0) for place, value in enumerate(values)]
+    host = Host("app1", order, changed(order, later, change))
+    host.sessions = [1 if place < 2 * FIRST_SESSION else 2 for place in range(len(order))]
+    word, used = until_decided(
+        lambda rounds: pooled.of_host(host.line(2 * rounds), MATERIAL).word if rounds > FIRST_SESSION else INCONCLUSIVE
+    )
+    return [word], used
 
 
-def levels(noise: str, count: int, change: float, experiments: int) -> Outcome:
+@many
+def levels(noise: str, count: int, change: float, number: int) -> Seen:
     """An experiment with ``count`` levels beside the baseline, of which the last one is worth ``change``.
 
     ``found``: that level is IMPROVED. ``wrong``: any other level is IMPROVED or REGRESSED.
     """
     names = [f"level{number}" for number in range(1, count + 1)]
-
-    def one(number: int) -> tuple[list[str], int]:
-        seed = f"levels {noise} {count} {number}"
-        order = looks.order(seed, MOST, ["baseline", *names])
-        (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
-        words = {}
-        rounds = 0
-        for name in names:
-            places = [place for place, state in enumerate(order) if state in ("baseline", name)]
-            states = [BEFORE if order[place] == "baseline" else AFTER for place in places]
-            worth = change if name == names[-1] else 0.0
-            host = Host("app1", states, changed(states, [values[place] for place in places], worth))
-            host.places = places
-            words[name], used = until_decided(
-                lambda rounds, host=host: pooled.of_host(host.line(2 * rounds), MATERIAL, count).word
-            )
-            rounds = max(rounds, used)
-        last = words.pop(names[-1]) if change else ""
-        wrong = any(word in ("IMPROVED", "REGRESSED") for word in words.values())
-        same = [word for word in words.values() if word == "UNCHANGED"]
-        return ["wrong"] * wrong + ["found"] * (last == "IMPROVED") + ["same"] * (len(same) == len(words)), rounds
-
-    return collect(map(one, range(experiments)))
+    seed = f"levels {noise} {count} {number}"
+    order = looks.order(seed, MOST, ["baseline", *names])
+    (values,) = NOISES[noise].draw(generator(seed), 1, len(order), 0.0).tolist()
+    words = {}
+    rounds = 0
+    for name in names:
+        places = [place for place, state in enumerate(order) if state in ("baseline", name)]
+        states = [BEFORE if order[place] == "baseline" else AFTER for place in places]
+        worth = change if name == names[-1] else 0.0
+        host = Host("app1", states, changed(states, [values[place] for place in places], worth))
+        host.places = places
+        words[name], used = until_decided(
+            lambda rounds, host=host: pooled.of_host(host.line(2 * rounds), MATERIAL, count).word
+        )
+        rounds = max(rounds, used)
+    last = words.pop(names[-1]) if change else ""
+    wrong = any(word in ("IMPROVED", "REGRESSED") for word in words.values())
+    same = [word for word in words.values() if word == "UNCHANGED"]
+    return ["wrong"] * wrong + ["found"] * (last == "IMPROVED") + ["same"] * (len(same) == len(words)), rounds
 
 
 class Together(NamedTuple):
@@ -363,16 +360,13 @@ class Together(NamedTuple):
     tail: str = "lognormal, sigma 1"
 
 
-def together(plan: Together, experiments: int) -> Outcome:
+@many
+def together(plan: Together, number: int) -> Seen:
     """The whole report under stopping: control, guard and the tests of single workloads beside the verdict.
 
     ``blocked``: a control moved. ``guard``: the one of the longest round trip fires. ``named``: the odd workload
     differs from the others. ``misnamed``: another workload or a host does.
     """
-    return collect(_together(plan, number) for number in range(experiments))
-
-
-def _together(plan: Together, number: int) -> tuple[list[str], int]:
     seed = f"together {number}"
     rng = generator(seed)
     hosts, workloads = plan.site.hosts, plan.site.workloads
@@ -431,12 +425,9 @@ class Batch(NamedTuple):
     worse: float = 0.0
 
 
-def batch(plan: Batch, experiments: int) -> Outcome:
+@many
+def batch(plan: Batch, number: int) -> Seen:
     """How often the guard stops a batch that was measured with 6 rounds before and 6 rounds after the change."""
-    return collect(_batch(plan, number) for number in range(experiments))
-
-
-def _batch(plan: Batch, number: int) -> tuple[list[str], int]:
     rounds = looks.LOOKS[0].rounds
     order = in_blocks("", rounds)
     rng = generator(f"batch {plan.noise} {number}")

@@ -4,9 +4,6 @@
 
 import contextlib
 import json
-import os
-import re
-import subprocess
 
 import pytest
 
@@ -22,12 +19,6 @@ def pytest_report_header():
 def only_app1(name):
     if name != "app1":
         pytest.skip("app2 is too old for SMC-R and has no device for it")
-
-
-@pytest.fixture
-def only_app2(name):
-    if name != "app2":
-        pytest.skip("app1 has what SMC-R needs")
 
 
 @pytest.fixture
@@ -88,24 +79,3 @@ def edited(host):
             host.run_expect([0], f"mv {STANDIN}/kept {STANDIN}/state.json")
 
     return edit
-
-
-@pytest.fixture
-def verdicts(name):
-    """{(tuning, subject): verdict} of this host in what a playbook printed."""
-
-    def read(text):
-        row = rf"^{name} +(smc_r|aix_device_attributes) +(\S+) .*  (\w+(?: \w+)?)$"
-        rows = re.findall(row, text, re.MULTILINE)
-        return {(tuning, subject): verdict.replace(" ", "_") for tuning, subject, verdict in rows}
-
-    return read
-
-
-@pytest.fixture
-def facts(name):
-    """The facts that Ansible itself gathers."""
-    command = ["ansible", name, "--one-line", "-m", "ansible.builtin.setup"]
-    plain = {**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, env=plain)
-    return json.loads(done.stdout.partition("=>")[2])["ansible_facts"]

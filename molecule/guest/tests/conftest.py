@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the scheduler of the guest sees, and what Linux tells about its boot, read from the guest itself."""
+"""What the scheduler of the guest sees, read from the guest itself."""
 
 import pytest
 
@@ -10,12 +10,6 @@ def siblings(host):
     """The CPUs that share a socket with each online CPU, as the kernel writes them: {cpu: list}."""
     text = host.check_output("cd /sys/devices/system/cpu && grep . cpu[0-9]*/topology/core_siblings_list")
     return dict(line.replace("/topology/core_siblings_list", "").split(":") for line in text.splitlines())
-
-
-@pytest.fixture
-def boot(host):
-    """An id of the present boot."""
-    return host.check_output("cat /proc/sys/kernel/random/boot_id")
 
 
 @pytest.fixture

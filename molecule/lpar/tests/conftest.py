@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the kernels of the LPARs say about their CPUs, read from the LPARs themselves."""
 
-import re
 import time
 
 import pytest
@@ -11,14 +10,6 @@ READ = (
     "cd /sys/devices/system/cpu && grep . dispatching online cpu[0-9]*/configure cpu[0-9]*/polarization && "
     "{ grep -rs . hiperdispatch /proc/sys/s390; true; }"
 )
-ROW = r"^(\w+) +(cpu_polarization|cpu_topology|hiperdispatch|platform) .*  (\w+(?: \w+)?)$"
-SAID = {}  # what the playbooks of this stage have said
-
-
-@pytest.fixture
-def name(host):
-    """lpar61 or lpar612."""
-    return host.backend.get_hostname()
 
 
 @pytest.fixture
@@ -37,16 +28,12 @@ def kernel(host):
 
 
 @pytest.fixture
-def told(play, name):
+def told(told, name, verdicts):
     """Run a playbook, once for all LPARs: its status and text, verdicts and number of changed tasks of this one."""
 
     def run(*arguments):
-        if arguments not in SAID:
-            SAID[arguments] = play(*arguments)
-        status, text, changed = SAID[arguments]
-        table = text.partition("\nTUNINGS ")[2]
-        rows = re.findall(ROW, table, re.MULTILINE)
-        verdicts = {tuning: verdict.replace(" ", "_") for lpar, tuning, verdict in rows if lpar == name}
-        return status, text, verdicts, changed[name]
+        status, text, changed = told(*arguments)
+        found = {tuning: verdict for (tuning, _subject), verdict in verdicts(text).items()}
+        return status, text, found, changed[name]
 
     return run

@@ -36,7 +36,6 @@ COMMANDS = {
     "lsattr": ("/usr/sbin", devices.lsattr),
     "lsconf": ("/usr/sbin", system.lsconf),
     "lsdev": ("/usr/sbin", devices.lsdev),
-    "lslpp": ("/usr/bin", system.lslpp),
     "lsps": ("/usr/sbin", system.lsps),
     "mkdev": ("/usr/sbin", devices.mkdev),
     "mount": ("/usr/sbin", system.mount),

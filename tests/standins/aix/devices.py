@@ -51,39 +51,27 @@ def aligned(rows):
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
-def formatted(layout, rows):
-    """Rows of {column: cell} in the layout that -F names: every word in it is a column, the rest stands as it is."""
-    words = re.split(r"(\w+)", layout)
-    return "".join("".join(row.get(word, "") if word.isidentifier() else word for word in words) + "\n" for row in rows)
-
-
 # lsdev
 
 
 def lsdev(words):
-    """lsdev [-C] [-c class] [-l name] [-S state] [-F format] [-H]: an absent device is an empty answer."""
-    given, _values = options("lsdev", "CPc:l:S:F:H", words)
-    chosen = [
-        {"name": name, "status": found["state"], **found}
-        for name, found in sorted(machine.read()["devices"].items())
-        if given.get("l", name) == name
-        and given.get("c", found["class"]) == found["class"]
-        and found["state"].startswith(given.get("S", "").upper())
-    ]
-    if "F" in given:
-        return formatted(given["F"], chosen)
-    rows = [[row[key] for key in ("name", "status", "location", "description")] for row in chosen]
-    if "H" in given and rows:
-        rows.insert(0, ["name", "status", "location", "description"])
-    return aligned(rows)
+    """lsdev [-C] [-c class] [-l name]: an absent device is an empty answer."""
+    given, _values = options("lsdev", "Cc:l:", words)
+    return aligned(
+        [
+            [name, found["state"], found["location"], found["description"]]
+            for name, found in sorted(machine.read()["devices"].items())
+            if given.get("l", name) == name and given.get("c", found["class"]) == found["class"]
+        ]
+    )
 
 
 # lsattr
 
 
 def lsattr(words):
-    """lsattr -E|-P|-D|-R [-l name] [-a attribute] [-F format | -O] [-H]."""
-    given, names = options("lsattr", "EPDROHl:a:F:", words)
+    """lsattr -E|-P|-R -l name [-a attribute] [-F value]."""
+    given, names = options("lsattr", "EPRl:a:F:", words)
     attributes = device(machine.read(), "lsattr", given)["attributes"]
     names = names or sorted(attributes)
     for name in names:
@@ -93,27 +81,12 @@ def lsattr(words):
         if attributes[names[0]]["legal"] is None:
             raise Refusal(255, NO_LEGAL)
         return "".join(value + "\n" for value in attributes[names[0]]["legal"])
-    which = "in_force" if "P" in given else "default" if "D" in given else "odm"
-    return listed(given, [(name, attributes[name]) for name in names], which)
-
-
-def listed(given, chosen, which):
-    """The lines of lsattr: in columns, in the format of -F, or as the two colon lists of -O."""
-    if "O" in given:
-        names, values = [name for name, _one in chosen], [one[which] for _name, one in chosen]
-        return "#%s\n%s\n" % (":".join(names), ":".join(values))
-    header = ("attribute", "deflt" if which == "default" else "value", "description", "user_settable")
-    rows = [(name, one[which], one["description"], settable(one, which)) for name, one in chosen]
+    chosen = [(name, attributes[name], attributes[name]["in_force" if "P" in given else "odm"]) for name in names]
+    if given.get("F", "value") != "value":
+        raise Refusal(1, "lsattr: the stand-in has no format %s\n" % given["F"])
     if "F" in given:
-        return formatted(given["F"], [dict(zip(header, row, strict=True)) for row in rows])
-    return aligned([header] + rows if "H" in given else rows)
-
-
-def settable(attribute, which):
-    """The fourth column, which -D leaves out for some attributes."""
-    if attribute["settable"] is None:
-        return "" if which == "default" else "True"
-    return attribute["settable"]
+        return "".join(value + "\n" for _name, _one, value in chosen)
+    return aligned([(name, value, one["description"], one["settable"]) for name, one, value in chosen])
 
 
 # chdev
@@ -139,16 +112,15 @@ def legal(attribute, value):
 
 
 def chdev(words):
-    """chdev -l name -a attribute=value ... [-P|-T|-U]: all of it or nothing."""
+    """chdev -l name -a attribute=value ... [-P]: all of it or nothing."""
     machine.note(["chdev", *words])
-    given, values = options("chdev", "l:a:PTUqgp:w:", words)
+    given, values = options("chdev", "l:a:P", words)
     wanted = pairs(values)
     with machine.changed() as state:
         found = device(state, "chdev", given)
         check(found, given, wanted)
         for name, value in wanted.items():
-            if "T" not in given:
-                found["attributes"][name]["odm"] = value
+            found["attributes"][name]["odm"] = value
             if "P" not in given and found["state"] == "Available":
                 found["attributes"][name]["in_force"] = value
     return given["l"] + " changed\n"
@@ -163,9 +135,7 @@ def check(found, given, wanted):
             raise method_error(method, NOT_THERE, name)
         if attributes[name]["settable"] == "False" or not legal(attributes[name], value):
             raise method_error(method, NOT_VALID, "%s=%s" % (name, value))
-        if "U" in given and attributes[name]["settable"] != "True+":
-            raise method_error(method, NOT_VALID, name)
-    if found["busy"] and found["state"] == "Available" and not set("PU") & set(given):
+    if found["busy"] and found["state"] == "Available" and "P" not in given:
         raise method_error(method, BUSY)
 
 
@@ -187,7 +157,7 @@ def mkdev(words):
 def rmdev(words):
     """rmdev [-d] -l name: the device becomes Defined, or with -d is gone."""
     machine.note(["rmdev", *words])
-    given, _values = options("rmdev", "dRl:", words)
+    given, _values = options("rmdev", "dl:", words)
     with machine.changed() as state:
         found = device(state, "rmdev", given)
         if found["busy"] and found["state"] == "Available":

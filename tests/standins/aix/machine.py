@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The machine that the stand-ins for AIX commands show: one state file, and what it says at first.
 
-    machine.py found <name> <address>   write the state as that host is found
-    machine.py set <path>=<JSON> ...    change it, for example devices.smcr0.busy=true
+    machine.py set <path>=<JSON> ...    change the state, for example devices.smcr0.busy=true
     machine.py reboot                   what the ODM holds comes into force, in every device that is Available; and
                                         the tunables of /etc/tunables/nextboot
 
@@ -55,9 +54,8 @@ ENT0 = [
     ("jumbo_frames", "no", "Request jumbo frames", ["no", "yes"], "True"),
     ("media_speed", "Auto_Negotiation", "Requested media speed", ["Auto_Negotiation"], "True"),
 ]
-# No fourth column of -D, as printed for such disks.
 HDISK0 = [
-    ("clr_q", "no", "Device CLEARS its Queue on error", ["no", "yes"], None),
+    ("clr_q", "no", "Device CLEARS its Queue on error", ["no", "yes"], "True"),
     ("queue_depth", "20", "Queue DEPTH", ["1...256 (+1)"], "True"),
 ]
 PROC0 = [
@@ -77,14 +75,7 @@ def device(kind, description, attributes=(), location=""):
         "description": description,
         "busy": False,
         "attributes": {
-            name: {
-                "odm": value,
-                "in_force": value,
-                "default": value,
-                "description": text,
-                "legal": legal,
-                "settable": settable,
-            }
+            name: {"odm": value, "in_force": value, "description": text, "legal": legal, "settable": settable}
             for name, value, text, legal, settable in attributes
         },
     }
@@ -165,9 +156,6 @@ def put(state, words):
 
 
 def main(verb, *words):
-    if verb == "found":
-        write(found(*words))
-        return
     with changed() as state:
         if verb == "set":
             for word in words:

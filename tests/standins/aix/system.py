@@ -15,8 +15,6 @@ import time
 
 import machine
 
-FILESETS = [("bos.rte", "Base Operating System Runtime"), ("devices.common.IBM.ib.rte", "Infiniband Common Runtime")]
-LSLPP = "Package Name:Fileset:Level:State:PTF Id:Fix State:Type:Description:Destination Dir.:Uninstaller"
 SHARED = """
 System configuration: type=Shared mode=Uncapped smt=8 lcpu=16 mem=16384MB psize=16 ent=0.50
 
@@ -115,23 +113,6 @@ def oslevel(words):
     if words == ["-s"]:
         return "-".join(parts) + "\n"
     return "-".join(parts[:2]) + "\n" if words == ["-r"] else ".".join(parts[0]) + "\n"
-
-
-def lslpp(words):
-    """lslpp -L|-l [-c] [-q] [fileset ...]."""
-    given, names = getopt.getopt(words, "Llcq")
-    for name in names:
-        if name not in dict(FILESETS):
-            raise machine.Refusal(1, "lslpp: 0504-132  Fileset %s not installed.\n" % name)
-    parts = level()
-    installed = "%s.%d.0" % (".".join(parts[0][:2]), int(parts[1]))
-    rows = [
-        "%s:%s:%s: : :C: :%s: : " % (fileset.rpartition(".")[0], fileset, installed, text)
-        for fileset, text in FILESETS
-        if fileset in (names or dict(FILESETS))
-    ]
-    header = [] if ("-q", "") in given else ["#" + LSLPP]
-    return "\n".join(header + rows) + "\n"
 
 
 def lparstat(words):

@@ -87,7 +87,7 @@ def start(unit):
             while run_once(unit, log) == sapstartsrv.RESTART:
                 pass
         os._exit(0)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while time.monotonic() < until:
         with socket.socket(socket.AF_UNIX) as link:
             if link.connect_ex(sap_kernel.socket_of(unit[-2:])) == 0:

@@ -3,15 +3,9 @@
 """Hosts after rollback: every value of every device is what it was before the first change, stored and in force."""
 
 
-def test_every_device_is_what_it_was(state, remembered):
+def test_every_device_and_every_byte_is_what_it_was(state, nextboot, journal, remembered):
     assert state() == remembered["state"]
-
-
-def test_nextboot_has_every_byte_that_it_had(nextboot, remembered):
     assert nextboot() == remembered["nextboot"]
-
-
-def test_the_journal_has_nothing_left(journal):
     assert journal() == []
 
 

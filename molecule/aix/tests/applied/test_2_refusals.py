@@ -7,14 +7,9 @@ import json
 
 import pytest
 
-LEGAL = 'devices.smcr0.attributes.conns_per_lg.legal=["1...16 (+1)"]'
-FIXED = 'devices.smcr0.attributes.conns_per_lg.settable="False"'
+HOST = "app1"
+SET = "/usr/bin/python3 /var/standin/aix/machine.py set "
 HOSTILE = "; touch /var/standin/hostile; $(touch /var/standin/hostile)"
-
-
-@pytest.fixture(autouse=True)
-def one_host_is_enough(only_app1):
-    """What goes wrong does so on app1."""
 
 
 @pytest.fixture
@@ -43,74 +38,59 @@ def test_a_device_in_use(smc_r, edited, values):
         result = smc_r(preset="optimized")
         assert values("smcr0", "odm") == values("smcr0", "in_force")
         assert values("smcr0", "odm")["conns_per_lg"] == "16"
-    assert result["tuning"][0]["verdict"] == "failed" and not result["changed"]
+    assert verdict(result)[0] == "failed"
     for part in ("Method error (/usr/lib/methods/chgsmcr): 0514-062", "device is busy", "when_busy: defer"):
         assert part in result["msg"]
 
 
-def test_a_value_that_is_not_legal(smc_r, edited, calls):
-    before = calls()
-    with edited(LEGAL):
-        result = smc_r(preset="optimized")
-    assert "tuning" not in result and not result["changed"]
-    assert "conns_per_lg" in result["msg"] and "1...16 (+1)" in result["msg"]
-    assert calls() == before
-
-
-def test_an_attribute_that_users_cannot_set(smc_r, edited, calls):
-    before = calls()
-    with edited(FIXED):
+@pytest.mark.parametrize(
+    ("breaks", "words"),
+    [
+        ("rmdev -d -l smcr0", ["such as smcr0", "cfgmgr"]),
+        ("rmdev -l smcr0", ["Defined", "mkdev -l smcr0"]),
+        ("rmdev -d -l roce0", ["RoCE"]),
+        (SET + """'oslevel="7200-01-04-1717"'""", ["7200-01-04-1717", "7200-02"]),
+        (SET + """'devices.smcr0.attributes.conns_per_lg.settable="False"'""", ["conns_per_lg"]),
+    ],
+)
+def test_what_smc_r_lacks(host, smc_r, edited, calls, breaks, words):
+    with edited():
+        host.run_expect([0], breaks)
+        before = calls()
         found, reason = verdict(smc_r(preset="optimized"))
-    assert found == "unsupported" and "conns_per_lg" in reason
-    assert calls() == before
+        assert calls() == before
+    assert found == "unsupported" and [word for word in words if word not in reason] == [], reason
 
 
-def test_an_attribute_that_the_device_does_not_have(module):
-    result = module("aix_device_attributes", devices={"en0": {"mt": "1500"}})
-    assert "tuning" not in result and "0514-528" in result["msg"] and "mtu" in result["msg"]
-
-
-def test_an_empty_list_means_no_smc_r(smc_r, calls):
+@pytest.mark.parametrize(
+    ("name", "asked", "words"),
+    [
+        ("smc_r", {"preset": "optimized"}, ["conns_per_lg", "1...16 (+1)"]),
+        ("smc_r", {"preset": "enabled", "attributes": {"port_range": ""}}, ["port_range", "any"]),
+        ("aix_device_attributes", {"devices": {"en0": {"mt": "1500"}}}, ["0514-528", "mtu"]),
+    ],
+)
+def test_values_that_are_refused_before_any_change(module, edited, calls, name, asked, words):
     before = calls()
-    result = smc_r(preset="enabled", attributes={"port_range": ""})
-    assert "tuning" not in result and "port_range" in result["msg"] and "any" in result["msg"]
+    with edited('devices.smcr0.attributes.conns_per_lg.legal=["1...16 (+1)"]'):
+        result = module(name, **asked)
+    assert "tuning" not in result and not result["changed"]
+    assert [word for word in words if word not in result["msg"]] == [], result["msg"]
     assert calls() == before
 
 
-def test_a_device_that_is_not_there(host, smc_r, module, edited):
+def test_attributes_of_a_device_that_is_not_there(module, edited, host):
     with edited():
         host.run_expect([0], "rmdev -d -l smcr0")
-        found, reason = verdict(smc_r(preset="enabled"))
-        other = verdict(module("aix_device_attributes", devices={"smcr0": {"enabled": "1"}}))
-    assert found == "unsupported" and "such as smcr0" in reason and "cfgmgr" in reason
-    assert other[0] == "not_applicable"
-
-
-def test_a_device_that_is_not_configured(host, smc_r, edited):
-    with edited():
-        host.run_expect([0], "rmdev -l smcr0")
-        found, reason = verdict(smc_r(preset="enabled"))
-    assert found == "unsupported" and "Defined" in reason and "mkdev -l smcr0" in reason
-
-
-def test_no_roce_adapter(host, smc_r, edited):
-    with edited():
-        host.run_expect([0], "rmdev -d -l roce0")
-        found, reason = verdict(smc_r(preset="enabled"))
-    assert found == "unsupported" and "RoCE" in reason
-
-
-def test_a_level_before_smc_r(smc_r, edited):
-    with edited('oslevel="7200-01-04-1717"'):
-        found, reason = verdict(smc_r(preset="enabled"))
-    assert found == "unsupported" and "7200-01-04-1717" in reason and "7200-02" in reason
+        result = module("aix_device_attributes", devices={"smcr0": {"enabled": "1"}})
+    assert verdict(result)[0] == "not_applicable"
 
 
 def test_a_device_by_another_name(host, smc_r, edited, state):
     with edited():
         found = state()["devices"]["smcr0"]
         host.run_expect([0], "rmdev -d -l smcr0")
-        host.run_expect([0], f"/usr/bin/python3 /var/standin/aix/machine.py set 'devices.smcr3={json.dumps(found)}'")
+        host.run_expect([0], f"{SET} 'devices.smcr3={json.dumps(found)}'")
         result = smc_r(preset="enabled")
     assert [(one["subject"], one["verdict"]) for one in result["tuning"]] == [("smcr3", "compliant")]
 
@@ -125,8 +105,8 @@ def test_a_hostile_value_is_one_word(host, smc_r, edited, calls):
     assert host.run("test -e /var/standin/hostile").rc == 1
 
 
-def test_somebody_else_would_set_it_at_boot(host, smc_r):
-    host.run_expect([0], "echo 'smc:2:once:/usr/sbin/chdev -l smcr0 -a conns_per_lg=99' > /etc/inittab")
-    result = smc_r(preset="enabled")
-    host.run_expect([0], "rm /etc/inittab")
+def test_somebody_else_would_set_it_at_boot(smc_r, broken):
+    line = "smc:2:once:/usr/sbin/chdev -l smcr0 -a conns_per_lg=99"
+    with broken(f"echo '{line}' > /etc/inittab", "rm /etc/inittab"):
+        result = smc_r(preset="enabled")
     assert "/etc/inittab" in json.dumps(result["tuning"][0]["conflicts"])

@@ -2,25 +2,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The stand-in itself: Ansible sees AIX, and the commands print the documented formats over the state file."""
 
+import json
+import os
+import subprocess
+
 import pytest
 
-LEVELS = {"app1": "7200-05-03-2148", "app2": "7100-05-09-2148"}
+HOST = "app1"
 
 
-def test_ansible_sees_aix(name, facts):
-    release = LEVELS[name][1]
+@pytest.fixture
+def facts(name):
+    """The facts that Ansible itself gathers."""
+    command = ["ansible", name, "--one-line", "-m", "ansible.builtin.setup"]
+    plain = {**os.environ, "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_NOCOLOR": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, env=plain)
+    return json.loads(done.stdout.partition("=>")[2])["ansible_facts"]
+
+
+def test_ansible_sees_aix(facts):
     assert (facts["ansible_system"], facts["ansible_distribution"]) == ("AIX", "AIX")
-    assert facts["ansible_distribution_version"] == f"7.{release}"
-    assert (facts["ansible_kernel_version"], facts["ansible_kernel"]) == ("7", release)
+    assert facts["ansible_distribution_version"] == "7.2"
+    assert (facts["ansible_kernel_version"], facts["ansible_kernel"]) == ("7", "2")
     assert facts["ansible_devices"]["sys0"]["attributes"]["maxuproc"] == "128"
     assert "ansible_interfaces" in facts and "en0" in facts["ansible_interfaces"]
 
 
-def test_python_and_the_shell_agree_on_the_system(host, name):
+def test_python_and_the_shell_agree_on_the_system(host):
     ask = "import os, platform, sys; print(platform.system(), sys.platform, hasattr(os, 'listxattr'), *os.uname())"
     said = host.check_output("/opt/freeware/bin/python3 -c %s", ask)
     assert said == "AIX aix False " + host.check_output("uname -a")
-    assert host.check_output("oslevel -s") == LEVELS[name]
+    assert host.check_output("oslevel -s") == "7200-05-03-2148"
     assert host.check_output("ls /proc /sys") == "/proc:\n\n/sys:"
 
 
@@ -37,8 +49,6 @@ def test_one_attribute_by_itself(host):
     assert host.check_output(ask.format("sys0", "fwversion")) == "IBM,FW860.60 (SV860_180)"
     assert host.run(ask.format("en0", "alias4")).stdout == "\n"
     assert host.check_output(ask.format("en0", "mtu")) == "1500"
-    assert host.check_output("lsattr -Dl hdisk0").splitlines()[0].split()[-1] == "error", "no last column"
-    assert host.check_output("lsattr -El en0 -a mtu -a state -O") == "#mtu:state\n1500:up"
 
 
 @pytest.mark.parametrize(
@@ -63,8 +73,6 @@ def test_odm_and_in_force_are_two_values(host, values, edited):
         assert host.check_output("chdev -P -l en0 -a mtu=9000") == "en0 changed"
         assert (values("en0", "odm")["mtu"], values("en0", "in_force")["mtu"]) == ("9000", "1500")
         assert host.check_output("lsattr -Pl en0 -a mtu -F value") == "1500"
-        host.run_expect([0], "chdev -T -l en0 -a mtu=1400")
-        assert (values("en0", "odm")["mtu"], values("en0", "in_force")["mtu"]) == ("9000", "1400")
         host.run_expect([0], "rmdev -l en0 && mkdev -l en0")
         assert values("en0", "in_force")["mtu"] == "9000"
     with edited("devices.en0.busy=true"):

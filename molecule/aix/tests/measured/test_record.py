@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+HOST = "app1"
 RESULTS = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results", "aix")
 USER, SYSTEM, REST = 0.314, 0.126, 0.56  # what lparstat always prints
 
 
 @pytest.fixture
-def record(only_app1):
+def record():
     (path,) = RESULTS.glob("app1/*-app2.json")
     return json.loads(path.read_text())
 

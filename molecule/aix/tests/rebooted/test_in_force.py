@@ -6,13 +6,10 @@ OPTIMIZED = {"conns_per_lg": "64", "init_snd_pools": "16", "rx_intr_packets": "2
 WANTED = ("-e", "smc_r_preset=optimized")
 
 
-def test_the_values_are_in_force(only_app1, values):
+def test_the_values_are_in_force(only_app1, values, nodelayack):
     assert OPTIMIZED.items() <= values("smcr0", "in_force").items()
     assert values("smcr0", "in_force") == values("smcr0", "odm")
-
-
-def test_the_tunable_is_that_of_nextboot(nodelayack):
-    assert nodelayack() == "1"
+    assert nodelayack() == "1", "the tunable is that of nextboot"
 
 
 def test_verify_agrees_although_the_device_is_in_use(name, told, verdicts, state):
@@ -20,10 +17,3 @@ def test_verify_agrees_although_the_device_is_in_use(name, told, verdicts, state
     assert (status, changed[name]) == (0, 0), text
     assert verdicts(text)["smc_r", "smcr0"] == {"app1": "compliant", "app2": "unsupported"}[name]
     assert name == "app2" or state()["devices"]["smcr0"]["busy"]
-
-
-def test_a_second_run_changes_nothing(name, told, calls):
-    before = calls()
-    status, text, changed = told("site", *WANTED)
-    assert (status, changed[name]) == (0, 0), text
-    assert calls() == before

@@ -3,11 +3,8 @@
 """Hosts after rollback: everything is what it was before the first change, byte for byte."""
 
 
-def test_all_of_sys_class_net_is_what_it_was(masks, remembered):
+def test_everything_is_what_it_was(masks, stored, remembered):
     assert masks == remembered["masks"]
-
-
-def test_nothing_is_stored_any_more(stored, remembered):
     assert stored == remembered["stored"]
 
 

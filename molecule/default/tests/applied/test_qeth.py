@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+HOST = "app1"
 ASKED = json.dumps({"zpower_tunings": ["qeth"]})
 DEVICE = "/tmp/qeth/0.0.0600"
 FILE = "/etc/udev/rules.d/41-qeth-0.0.0600.rules"

@@ -11,21 +11,17 @@ def test_a_bare_host_is_remembered(masks, stored, memory):
     memory.write_text(json.dumps({"masks": masks, "stored": stored}))
 
 
-def test_verify_fails_and_names_every_failing_value(told, about, remembered):
+def test_verify_fails_and_names_every_failing_value(told, about):
     status, text, _changed = told("verify")
     assert status != 0
-    assert "hsi0" in about(text)
-    for queue in range(4):
-        assert f"rx-{queue}" in about(text)
+    assert [word for word in ("hsi0", "rx-0", "rx-1", "rx-2", "rx-3") if word not in about(text)] == []
 
 
-def test_check_mode_predicts_a_change_and_makes_none(name, told, remembered):
+def test_check_mode_predicts_a_change(told):
     status, text, changed = told("site", "--check", "--diff")
     assert status == 0, text
-    assert changed == {"app1": 1, "app2": 1} and name in changed
-    assert "rps_cpus" in text
+    assert changed == {"app1": 1, "app2": 1} and "rps_cpus" in text
 
 
 def test_nothing_was_touched(masks, stored, remembered):
-    assert masks == remembered["masks"]
-    assert stored == remembered["stored"]
+    assert (masks, stored) == (remembered["masks"], remembered["stored"])

@@ -6,13 +6,9 @@ import json
 import re
 
 
-def test_the_online_cpus_are_siblings(siblings, topology):
-    assert topology == "1"
+def test_the_online_cpus_are_siblings_and_in_the_mask(siblings, topology, mask):
+    assert (topology, mask) == ("1", 0b1011)
     assert siblings == {"cpu0": "0-1,3", "cpu1": "0-1,3", "cpu3": "0-1,3"}
-
-
-def test_the_mask_holds_the_online_cpus(mask):
-    assert mask == 0b1011
 
 
 def test_a_cpu_that_comes_back_is_missed_by_the_mask_and_no_sibling_is(host, play, siblings):

@@ -8,16 +8,9 @@ def test_it_has_rebooted_without_a_failed_unit(host, boot, remembered):
     assert host.run("systemctl is-system-running --wait").stdout.strip() == "running"
 
 
-def test_all_cpus_are_siblings(siblings, topology):
-    assert topology == "1"
+def test_what_was_stored_is_set(siblings, topology, mask, stored, remembered):
+    assert (topology, mask) == ("1", 0b1111)
     assert siblings == {f"cpu{number}": "0-3" for number in range(4)}
-
-
-def test_the_mask_holds_all_cpus(mask):
-    assert mask == 0b1111
-
-
-def test_what_is_stored_is_what_was_stored(stored, remembered):
     assert stored == remembered["kept"]
     for name in ("cpu_topology.json", "rps.json", "91-zpower-sap-tuning-cpu-topology.conf"):
         assert name in stored

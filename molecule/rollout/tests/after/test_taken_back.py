@@ -7,10 +7,7 @@ import json
 FILES = "find /etc /var /run /usr/local -name '*zpower[_-]sap[_-]tuning*'"
 
 
-def test_every_host_is_as_it_was(site, kept):
+def test_every_host_is_as_it_was_and_no_file_is_left(site, kept):
     assert site.look() == json.loads(kept.read_text())
-
-
-def test_no_file_is_left(site):
     found = {host: site.at(host, FILES) for host in site.hosts}
     assert found == dict.fromkeys(site.hosts, "")

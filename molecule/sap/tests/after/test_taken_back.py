@@ -3,11 +3,8 @@
 """After rollback: every profile is what it was before the first change, byte for byte, and the instances run so."""
 
 
-def test_every_profile_is_what_it_was(profiles, remembered):
+def test_every_profile_is_what_it_was(profiles, stored, remembered):
     assert profiles() == remembered["profiles"]
-
-
-def test_nothing_is_stored_any_more(stored, remembered):
     assert stored == remembered["stored"]
 
 

@@ -2,25 +2,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What goes wrong in a real system: one sentence, and profiles and instance are as they were."""
 
-import contextlib
 import functools
 import json
 import subprocess
 
 import pytest
 
+HOST = "app1"
 ORDERS = "/usr/sap/PRD/D00/work/standin/orders.json"
 D00 = {"sid": "PRD", "instance": "D00"}
 ONE_MORE = {**D00, "parameters": {"rdisp/wp_no_dia": "3"}}
 # Every restart of these tests takes that long, and the one with the old values has to come to its end in it.
 TIMEOUT = 20
 RESTARTED = {**ONE_MORE, "restart": ["PRD_00"], "restart_timeout": TIMEOUT}
-
-
-@pytest.fixture(autouse=True)
-def one_host_is_enough(name):
-    if name != "app1":
-        pytest.skip("what goes wrong does so on app1")
 
 
 @pytest.fixture
@@ -39,19 +33,10 @@ def unchanged(profiles, is_up, parameter):
     assert parameter("D00", "rdisp/wp_no_dia") == "2"
 
 
-@contextlib.contextmanager
-def broken(host, breaks, mends):
-    """Run one command on the host for the length of the block, and another after it."""
-    host.run_expect([0], breaks)
-    try:
-        yield
-    finally:
-        host.run_expect([0], mends)
-
-
-def ordered(host, **orders):
-    """The instance's stand-in misbehaves as ordered for the length of the block."""
-    return broken(host, f"echo '{json.dumps(orders)}' > {ORDERS}", f"rm {ORDERS}")
+@pytest.fixture
+def ordered(broken):
+    """The instance's stand-in misbehaves as ordered for the length of a block."""
+    return lambda **orders: broken(f"echo '{json.dumps(orders)}' > {ORDERS}", f"rm {ORDERS}")
 
 
 def verdict(result):
@@ -60,19 +45,19 @@ def verdict(result):
     return record["verdict"]
 
 
-def test_an_instance_that_dies_with_the_new_values(host, play, unchanged, work_processes):
+def test_an_instance_that_dies_with_the_new_values(play, unchanged, work_processes, ordered):
     before = work_processes()
     asked = {"sap_profile_profiles": [ONE_MORE], "sap_profile_restart": ["PRD_00"]}
     asked["sap_profile_restart_timeout"] = TIMEOUT
-    with ordered(host, dies={"name": "rdisp/wp_no_dia", "value": "3"}):
+    with ordered(dies={"name": "rdisp/wp_no_dia", "value": "3"}):
         status, text, _changed = play("site", "--limit", "app1", "-e", json.dumps(asked))
     assert status != 0
     assert f"PRD_00 did not come back within {TIMEOUT} s" in text
     assert not {row[0] for row in before} & {row[0] for row in work_processes()}, "it was not even restarted"
 
 
-def test_an_instance_that_does_not_stop(host, sap_profile, unchanged, control, eventually):
-    with ordered(host, stop_hangs=True):
+def test_an_instance_that_does_not_stop(sap_profile, unchanged, control, eventually, ordered):
+    with ordered(stop_hangs=True):
         result = sap_profile(**RESTARTED)
     assert control("D00", "Stop")[0] == 0
     assert eventually(lambda: control("D00", "GetProcessList")[0] == 4)
@@ -81,9 +66,9 @@ def test_an_instance_that_does_not_stop(host, sap_profile, unchanged, control, e
     assert f"did not stop within {TIMEOUT} s" in result["msg"]
 
 
-def test_no_start_service(host, sap_profile, unchanged, module):
+def test_no_start_service(sap_profile, unchanged, module, broken):
     unit = "/usr/sap/PRD/D00/exe/sap-unit"
-    with broken(host, f"{unit} stop SAPPRD_00", f"{unit} start SAPPRD_00"):
+    with broken(f"{unit} stop SAPPRD_00", f"{unit} start SAPPRD_00"):
         result = sap_profile(**D00, presets=["realtime_scheduler"])
         platform = module("platform_info")["ansible_facts"]["zpower_platform"]
     assert result["changed"] is False
@@ -98,17 +83,17 @@ def test_a_profile_that_the_kernel_does_not_accept(sap_profile, unchanged):
     assert "invalid value many" in result["msg"]
 
 
-def test_a_profile_that_its_administrator_cannot_read(host, sap_profile, unchanged):
+def test_a_profile_that_its_administrator_cannot_read(sap_profile, unchanged, broken):
     path = "/sapmnt/PRD/profile/PRD_D00_app1"
     hide, show = f"chown root:root {path} && chmod 600 {path}", f"chown prdadm:sapsys {path} && chmod 640 {path}"
-    with broken(host, hide, show):
+    with broken(hide, show):
         result = sap_profile(**D00, presets=["realtime_scheduler"])
     assert result["changed"] is False
     assert f"cannot read {path}: Permission denied (as prdadm, the owner of the folder)" in result["msg"]
 
 
-def test_a_read_only_sapmnt(host, sap_profile, unchanged):
-    with broken(host, "mount -o remount,bind,ro /sapmnt", "mount -o remount,bind,rw /sapmnt"):
+def test_a_read_only_sapmnt(sap_profile, unchanged, broken):
+    with broken("mount -o remount,bind,ro /sapmnt", "mount -o remount,bind,rw /sapmnt"):
         result = sap_profile(**ONE_MORE)
     assert verdict(result) == "failed" and not result["changed"]
     assert "Read-only file system" in result["msg"]

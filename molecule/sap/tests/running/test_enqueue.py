@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+HOST = "app2"
 EXE = "/usr/sap/PRD/D00/exe"
 PROFILE = "/usr/sap/PRD/SYS/profile/PRD_ASCS01_prdscs"
 QUICK = {
@@ -38,12 +39,6 @@ while True:
             pass
     time.sleep(0.01)
 """
-
-
-@pytest.fixture(autouse=True)
-def from_app2(name):
-    if name != "app2":
-        pytest.skip("app2 measures against the lock server on app1")
 
 
 @pytest.fixture
@@ -115,20 +110,6 @@ def test_the_counters_of_a_server_on_the_same_host_are_metrics(agent, address):
         assert run["metrics"]["enqueue_requests"] == 100 and run["metrics"]["enqueue_rejects"] == 0
 
 
-def test_locks_of_somebody_else_stop_the_measurement(host, agent, address, locks):
-    call = f"env LD_LIBRARY_PATH={EXE} {EXE}/enq_admin pf={PROFILE} --%s=1:E:MILLER::VBAK:1"
-    host.check_output(call % "set_locks")
-    try:
-        options = dict(QUICK, side="client", session=agent, address=address)
-        refused = ask("app2", **options)
-        assert "the lock table holds 1 locks" in refused["msg"]
-        allowed = ask("app2", allow_foreign_locks=True, **options)
-        assert all(run["ok"] for run in allowed["records"][0]["runs"]) and locks() == 1
-    finally:
-        host.check_output(call % "release_locks")
-    assert locks() == 0
-
-
 def test_a_module_that_is_killed_leaves_no_lock(host, agent, address, locks, eventually):
     options = dict(QUICK, side="client", session=agent, address=address, load="verify_entries", run_seconds=60)
     command = ["ansible", "app2", "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(options)]
@@ -137,15 +118,3 @@ def test_a_module_that_is_killed_leaves_no_lock(host, agent, address, locks, eve
         host.check_output("kill -9 $(timeout 300 python3 -c %s)", MODULE)
         running.wait()
     assert eventually(lambda: locks() == 0), "locks were left"
-
-
-def test_two_processes_put_their_load_on_it(agent, address, locks):
-    result = ask("app2", side="client", session=agent, address=address, **dict(QUICK, processes=2))
-    for run in result["records"][0]["runs"]:
-        assert run["ok"] and run["metrics"]["response_us"] > 0
-    assert locks() == 0
-
-
-def test_the_program_of_another_server_is_refused():
-    refused = ask("app1", side="server", sid="PRD", address="0.0.0.0", tool="enqt")
-    assert "tool is enqt, but the enqueue server is ENSA2" in refused["msg"]

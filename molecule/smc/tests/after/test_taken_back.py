@@ -3,11 +3,8 @@
 """The guests after rollback: the settings are the kernel's own, and no file is left."""
 
 
-def test_the_kernel_has_its_first_values(sysctls):
+def test_everything_is_what_it_was(sysctls, stored, modules_at_boot, remembered):
     assert (sysctls["rmem"], sysctls["wmem"]) == ("65536", "65536")
-
-
-def test_nothing_is_stored_any_more(stored, modules_at_boot, remembered):
     assert stored == remembered["stored"]
     assert modules_at_boot == ""
 

@@ -3,14 +3,11 @@
 """The profile has the line, and the instance still runs as it was started: its connections are TCP."""
 
 
-def test_the_line_is_at_the_end_below_its_comment(profile):
+def test_the_line_is_at_the_end_below_its_comment(profile, preloaded):
     lines = profile().splitlines()
     assert lines[-3] == "# last line" and lines[-2].startswith("# zpower.sap_tuning ")
     assert lines[-1] == "SETENV_02 = LD_PRELOAD=libsmc-preload.so"
-
-
-def test_the_instance_runs_without_the_library(preloaded):
-    assert preloaded == {False}
+    assert preloaded == {False}, "the instance runs without the library"
 
 
 def test_verify_waits_for_a_restart_and_says_how_connections_travel(record):

@@ -3,12 +3,8 @@
 """After a reboot settings and tables are back, and the instance uses SMC-R again from its start on."""
 
 
-def test_it_has_rebooted(host, remembered):
-    assert host.check_output("cat /proc/sys/kernel/random/boot_id") != remembered["boot"]
-
-
-def test_the_settings_are_back(loaded, sysctls, stored, remembered):
-    assert loaded
+def test_it_has_rebooted_and_the_settings_are_back(boot, loaded, sysctls, stored, remembered):
+    assert boot != remembered["boot"] and loaded
     assert (sysctls["rmem"], sysctls["wmem"]) == ("262144", "262144")
     assert stored == remembered["kept"]
 

@@ -6,24 +6,17 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 RESULTS = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results", "smc")
 SMCR = [{"mode": "SMCR", "fallback": None, "connections": 2}]
 
 
-def record(phase):
-    return json.loads((RESULTS / f"smc1/{phase}-1-pingpong-1000B-x2-smc2.json").read_text())
-
-
-def test_before_went_over_tcp():
-    found = record("before")
-    assert found["workload"]["transport"] == "tcp"
-    assert [(run["ok"], run["links"]) for run in found["runs"]] == [(True, None)] * 2
-
-
-def test_after_went_over_smc_r():
-    found = record("after")
-    assert found["workload"]["transport"] == "smc"
-    assert [(run["ok"], run["links"]) for run in found["runs"]] == [(True, SMCR)] * 2
+@pytest.mark.parametrize(("phase", "transport", "links"), [("before", "tcp", None), ("after", "smc", SMCR)])
+def test_each_phase_went_its_own_way(phase, transport, links):
+    found = json.loads((RESULTS / f"smc1/{phase}-1-pingpong-1000B-x2-smc2.json").read_text())
+    assert found["workload"]["transport"] == transport
+    assert [(run["ok"], run["links"]) for run in found["runs"]] == [(True, links)] * 2
 
 
 def test_the_report_compares_them_and_says_how_they_travelled():

@@ -57,6 +57,5 @@ def test_verify_names_a_connection_that_fell_back(play, fallen):
     assert "3 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)" in text, text
 
 
-def test_what_is_stored_is_remembered(stored, host, memory, remembered):
-    boot = host.check_output("cat /proc/sys/kernel/random/boot_id")
+def test_what_is_stored_is_remembered(stored, boot, memory, remembered):
     memory.write_text(json.dumps({**remembered, "kept": stored, "boot": boot}))

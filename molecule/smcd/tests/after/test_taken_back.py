@@ -3,17 +3,10 @@
 """The guest after rollback: no UEID, and the kernel has its system EID on again; the instance is on TCP."""
 
 
-def test_the_ueid_is_gone_and_the_system_eid_is_on(smc, tables):
-    assert (smc()["ueids"], smc()["sockets"]) == ([], [])
-    assert tables()["seid"][1] == 1
-
-
-def test_the_kernel_has_its_first_values(sysctls, stored, remembered):
-    assert sysctls["rmem"] == "65536"
-    assert stored == remembered["stored"]
-
-
-def test_the_instance_is_on_tcp_again(profile, preloaded):
+def test_everything_is_what_it_was(smc, tables, sysctls, stored, profile, preloaded, remembered):
+    found = smc()
+    assert (found["ueids"], found["sockets"], tables()["seid"][1]) == ([], [], 1)
+    assert (sysctls["rmem"], stored) == ("65536", remembered["stored"])
     assert "LD_PRELOAD" not in profile() and preloaded == {False}
 
 

@@ -3,14 +3,10 @@
 """After a reboot, the UEID and the buffers are back, and the instance uses SMC-D from its start on."""
 
 
-def test_it_has_rebooted_and_keeps_what_is_stored(host, stored, remembered):
-    assert host.check_output("cat /proc/sys/kernel/random/boot_id") != remembered["boot"]
+def test_it_has_rebooted_and_has_what_is_stored(boot, stored, smc, sysctls, remembered):
+    assert boot != remembered["boot"]
     assert stored == remembered["kept"]
-
-
-def test_the_ueid_and_the_buffers_are_back(smc, sysctls):
-    assert smc()["ueids"] == ["LAB.ONE"]
-    assert sysctls["rmem"] == "262144"
+    assert (smc()["ueids"], sysctls["rmem"]) == (["LAB.ONE"], "262144")
 
 
 def test_the_instance_uses_smc_d_again_by_the_system_eid(record, tables):

@@ -34,6 +34,5 @@ def test_buffers_are_of_this_namespace(sysctls, host, tables):
     assert max(entry["dmb"] for entry in tables()["groups"]) >= 2 * 262144
 
 
-def test_what_is_stored_is_remembered(stored, host, memory, remembered):
-    boot = host.check_output("cat /proc/sys/kernel/random/boot_id")
+def test_what_is_stored_is_remembered(stored, boot, memory, remembered):
     memory.write_text(json.dumps({**remembered, "kept": stored, "boot": boot}))
