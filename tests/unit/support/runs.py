@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs of a tuning on a host of the tests, with a journal in that host's tree."""
 
+import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from kernel import KernelHost
 
 FOLDER = "/var/lib/zpower_sap_tuning"
+PROBATION = FOLDER + "/checkpoint-probation"
 # of the options that every tuning has
 DEFAULTS = {name: option.get("default") for name, option in entry_point.STATE_ARGUMENTS.items()}
 
@@ -29,12 +33,54 @@ def only(result):
     return result["tuning"][0]
 
 
+def records(result):
+    """{subject: its tuning record} of a result."""
+    return {record["subject"]: record for record in result["tuning"]}
+
+
 def verdicts(result):
-    return {record["subject"]: record["verdict"] for record in result["tuning"]}
+    return {subject: record["verdict"] for subject, record in records(result).items()}
+
+
+def refusal(act, *arguments, **options):
+    """The sentence with which a call is refused."""
+    with pytest.raises(HostError) as error:
+        act(*arguments, **options)
+    return str(error.value)
 
 
 class Dead(BaseException):
     """The run is killed."""
+
+
+class SteppedHost(KernelHost):
+    """at(step, path) is called before each write and removal of this process."""
+
+    at = None
+    checkpoint = PROBATION
+
+    def replace(self, path, data, mode=0o644, check=None):
+        if self.at:
+            self.at("write", path)
+        super().replace(path, data, mode, check)
+
+    def remove(self, path):
+        if self.at:
+            self.at("remove", path)
+        super().remove(path)
+
+    def steps(self, act):
+        """The writes and removals of act(), in their order."""
+        found = []
+        self.at = lambda *step: found.append(step)
+        act()
+        self.at = None
+        return found
+
+    def guardian(self):
+        """The process id of the guardian of rps, None if there is none."""
+        text = self.read(self.checkpoint + "/rps.guardian")
+        return int(text) if text else None
 
 
 def everything(host):
