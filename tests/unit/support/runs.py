@@ -7,7 +7,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import e
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
+from guardians import alive
 from kernel import KernelHost
+from waiting import until
 
 FOLDER = "/var/lib/zpower_sap_tuning"
 PROBATION = FOLDER + "/checkpoint-probation"
@@ -47,6 +49,11 @@ def refusal(act, *arguments, **options):
     with pytest.raises(HostError) as error:
         act(*arguments, **options)
     return str(error.value)
+
+
+def ended(pid):
+    """Wait until a process, as a guardian, has ended."""
+    until(lambda: not alive(pid), "process %d has ended" % pid)
 
 
 class Dead(BaseException):

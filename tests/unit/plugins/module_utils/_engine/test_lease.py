@@ -22,7 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import alive, everything, watched
 from kernel import QUEUE, masks, rps_params
 from modules import caller
-from runs import FOLDER, SteppedHost
+from runs import FOLDER, SteppedHost, ended
 from sapsystem import SapHost
 from waiting import until
 
@@ -49,11 +49,6 @@ def over(host):
 def end_of_lease(host):
     """When the lease of exp1 ends, on the monotonic clock."""
     return json.loads(host.read(CHECKPOINT + "/lease.json"))["until"]
-
-
-def ended(pid):
-    """Wait until a process has ended."""
-    until(lambda: not alive(pid), "process %d has ended" % pid)
 
 
 def taken_back(host, found):
