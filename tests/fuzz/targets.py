@@ -21,6 +21,7 @@ from typing import Any
 import captured
 import machines
 import mutation
+import pr_sm
 import smckernel
 from actions import run_action
 from ansible.errors import AnsibleError
@@ -40,6 +41,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    diag_204,
     facts,
     hardware,
     other_settings,
@@ -207,6 +209,7 @@ NETLINK = [
     struct.pack("=IHHII", 20, 2, 0, 1, 0) + struct.pack("=i", -2),
     struct.pack("=IHHII", 16, 3, 0, 1, 0),
 ]
+DIAG_204 = pr_sm.file_of([pr_sm.lpar("A", [pr_sm.core()] * 8)], physical=pr_sm.machine((pr_sm.IFL, 16, 2)))
 SYSINFO = [
     text.encode()
     for name in captured.names()
@@ -249,6 +252,7 @@ PARSERS: list[tuple[str, Callable[..., object], tuple[type[BaseException], ...]]
         ),
         (),
     ),
+    ("diag_204.parse", of_bytes(diag_204.parse, [pr_sm.HERCULES, DIAG_204]), NUMBERS),
     ("smc_sockets.parse", of_bytes(smc_sockets.parse, NETLINK[:1]), (OSError,)),
     ("netlink.messages", of_bytes(netlink.messages, NETLINK), (OSError,)),
     ("netlink.attributes", of_bytes(netlink_attributes, NETLINK), (OSError,)),
