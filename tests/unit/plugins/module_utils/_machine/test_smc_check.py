@@ -35,8 +35,9 @@ def check(tmp_path, monkeypatch):
     """A function from TCP connections, SMC sockets and peers to the record SMC, or None."""
     monkeypatch.setattr(smc_checks, "_addresses", lambda peer: {"sapdb1": {PEER}}.get(peer, {peer}))
 
+    host = KernelHost(tmp_path)
+
     def record(tcp="", sockets=(), peers=(PEER,), system="Linux", tcp6="", loaded=True, error=None, generic=None):
-        host = KernelHost(tmp_path)
         host.fill("/proc/net/tcp", HEADER + tcp)
         host.fill("/proc/net/tcp6", HEADER + tcp6)
         if loaded:
@@ -76,8 +77,10 @@ def test_a_fallback_that_left_the_socket_in_its_first_state_is_no_plain_connecti
     }
 
 
-def test_plain_connections_alone_are_not_as_wanted(check):
-    found = check(line(PEER, 40001) + line(PEER, 40002), [])
+@pytest.mark.parametrize("sockets", [[], [smc("SMCR", 40001, OTHER)]])
+def test_plain_connections_alone_are_not_as_wanted(check, sockets):
+    # a connection of the same ports to another host is another one
+    found = check(line(PEER, 40001) + line(PEER, 40002), sockets)
     assert found["verdict"] == "drifted"
     assert "2 TCP, not opened as SMC" in found["reason"] and "smc_run" in found["reason"]
 
@@ -99,11 +102,6 @@ def test_without_an_open_connection_nothing_can_be_told(check, state):
     found = check(line(PEER, 40001, state=state) + line(OTHER, 40002), [])
     assert found["verdict"] == "not_applicable" and "no connection to 192.0.2.2 is open" in found["reason"]
     assert found["before"]["running"] == {PEER: "no connection"}
-
-
-def test_a_connection_of_the_same_ports_to_another_host_is_another_one(check):
-    found = check(line(PEER, 40001), [smc("SMCR", 40001, OTHER)])
-    assert found["verdict"] == "drifted" and "not opened as SMC" in found["reason"]
 
 
 @pytest.mark.parametrize("kernel_tells", ["::ffff:192.0.2.2", "192.0.2.2"])
@@ -168,21 +166,21 @@ def test_a_reason_without_a_count_is_shown_without_one():
     assert found == [start + NO_SMC]
 
 
-def test_a_kernel_without_devices_says_so(check):
-    found = check(line(PEER, 40001), [], generic={5: [], 6: []})
-    assert found["remarks"] == ["the kernel has no device for SMC-R or SMC-D"]
-
-
-def test_the_loopback_device_that_the_kernel_does_not_list_is_named(check):
-    """As kernel 6.12 with CONFIG_SMC_LO answers."""
-    found = check(line(PEER, 40001), [], generic={1: [{1: smckernel.number(3, 1, "B")}], 5: [], 6: []})
-    assert found["remarks"] == ["SMCD device loopback, for connections inside this host only"]
-
-
-@pytest.mark.parametrize("able, devices", [(0, []), (1, [{5: smckernel.ism_device()}])])
-def test_an_ism_device_or_a_kernel_without_loopback_is_not_taken_for_it(check, able, devices):
-    found = check(line(PEER, 40001), [], generic={1: [{1: smckernel.number(3, able, "B")}], 5: devices, 6: []})
-    assert found["remarks"] and "loopback" not in found["remarks"][0]
+@pytest.mark.parametrize(
+    "loopback, devices, remark",
+    [
+        (None, [], "the kernel has no device for SMC-R or SMC-D"),
+        (0, [], "the kernel has no device for SMC-R or SMC-D"),
+        # as kernel 6.12 with CONFIG_SMC_LO answers, which does not list it
+        (1, [], "SMCD device loopback, for connections inside this host only"),
+        (1, [{5: smckernel.ism_device()}], "SMCD device 0009:00:00.0, PNET id NET25"),
+    ],
+)
+def test_a_kernel_without_devices_says_so_and_names_loopback(check, loopback, devices, remark):
+    generic = {5: devices, 6: []}
+    if loopback is not None:
+        generic[1] = [{1: smckernel.number(3, loopback, "B")}]
+    assert check(line(PEER, 40001), [], generic=generic)["remarks"] == [remark]
 
 
 def test_smc_that_is_not_loaded_is_used_by_nobody(check):
@@ -191,14 +189,13 @@ def test_smc_that_is_not_loaded_is_used_by_nobody(check):
 
 
 def test_a_name_that_nobody_knows(check, monkeypatch):
+    def unknown(*_arguments):
+        raise socket.gaierror(-2, "Name or service not known")
+
     monkeypatch.undo()
-    monkeypatch.setattr(smc_checks.socket, "getaddrinfo", _unknown)
+    monkeypatch.setattr(smc_checks.socket, "getaddrinfo", unknown)
     found = check(peers=["nowhere"])
     assert found["verdict"] == "failed" and found["reason"] == "smc_peers: nowhere cannot be resolved"
-
-
-def _unknown(*_arguments):
-    raise socket.gaierror(-2, "Name or service not known")
 
 
 def test_a_peer_behind_a_router_is_a_remark(check, monkeypatch):
@@ -212,12 +209,9 @@ def test_a_peer_behind_a_router_is_a_remark(check, monkeypatch):
     ]
 
 
-def test_aix_is_not_applicable(check):
+def test_what_aix_and_a_kernel_that_refuses_say(check):
     found = check(system="AIX")
     assert found["verdict"] == "not_applicable" and "smc_r" in found["reason"]
-
-
-def test_a_kernel_that_refuses_to_tell(check):
     found = check(error=OSError(errno.ENOENT, "No such file or directory"))
     assert (found["verdict"], found["reason"]) == ("failed", "smc_peers: No such file or directory")
 
@@ -228,9 +222,7 @@ def test_without_peers_the_row_tells_of_all_sockets(check):
     assert (found["verdict"], found["wanted"]) == ("compliant", {})
     assert found["before"]["running"] == {"SMC sockets": 2, "that use SMC": 1}
     assert found["remarks"] == ["192.0.2.2: 1 SMCR", "192.0.2.3: 1 TCP instead of SMC, " + NO_SMC]
-
-
-def test_of_many_peers_twenty_are_told(check):
+    # of many peers, twenty are told
     sockets = [smc("SMCR", 40001, "192.0.2.%d" % number) for number in range(1, 26)]
     assert check(sockets=sockets, peers=())["remarks"][20:] == ["and 5 more peers"]
 
