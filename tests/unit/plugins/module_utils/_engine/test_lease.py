@@ -22,7 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import alive, everything, watched
 from kernel import QUEUE, masks, rps_params
 from modules import caller
-from runs import FOLDER, SteppedHost, ended
+from runs import FOLDER, SteppedHost, ended, syslog
 from sapsystem import SapHost
 from waiting import until
 
@@ -238,17 +238,7 @@ def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
 
 @pytest.fixture
 def told(monkeypatch, tmp_path):
-    """The file to which the lines of the host's syslog go, each with its level."""
-    told = tmp_path / "syslog"
-
-    def say(level, text):
-        # Ansible tells of each call itself
-        if not text.startswith("Invoked"):
-            with told.open("a") as stream:
-                stream.write("%d %s\n" % (level, text))
-
-    monkeypatch.setattr(_lease.syslog, "syslog", say)
-    return told
+    return syslog(monkeypatch, tmp_path)
 
 
 @pytest.mark.gate
@@ -313,40 +303,31 @@ def test_without_room_for_the_lease_nothing_is_changed(host, call, what):
     assert everything(host) == before
 
 
-def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch):
+@pytest.mark.gate
+@pytest.mark.parametrize("what", ["spawn", "lock"])
+def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch, what):
     before = everything(host)
 
     def spawn(*_arguments):
         raise OSError(errno.EAGAIN, "")
 
-    monkeypatch.setattr(_lease.daemon, "spawn", spawn)
+    class Full(_lease.Lock):
+        def take(self, owner, patience=0.0):
+            raise refused("cannot write %s" % CHECKPOINT, OSError(errno.ENOSPC, ""))
+
+    if what == "spawn":
+        monkeypatch.setattr(_lease.daemon, "spawn", spawn)
+    else:
+        monkeypatch.setattr(_lease, "Lock", Full)
     result = call(checkpoint="exp1", lease=LONG)
-    assert "nothing was changed: the process that would take the checkpoint back" in result["msg"]
-    assert result["msg"].endswith(": " + os.strerror(errno.EAGAIN))
+    assert "nothing was changed: the process that would take the checkpoint back at 20" in result["msg"]
+    full = "cannot write %s: %s" % (CHECKPOINT, os.strerror(errno.ENOSPC))
+    assert result["msg"].endswith(": " + os.strerror(errno.EAGAIN) if what == "spawn" else full)
     assert everything(host) == before and not host.exists(FOLDER)
 
 
 @pytest.mark.gate
-def test_why_the_guardian_could_not_begin_is_told(host, call, monkeypatch):
-    class Full(_lease.Lock):
-        def take(self, owner, patience=0.0):
-            raise refused("cannot write %s" % host.checkpoint, OSError(errno.ENOSPC, ""))
-
-    monkeypatch.setattr(_lease, "Lock", Full)
-    result = call(checkpoint="exp1", lease=LONG)
-    assert "would take the checkpoint back at 20" in result["msg"]
-    assert result["msg"].endswith("cannot write %s: %s" % (CHECKPOINT, os.strerror(errno.ENOSPC)))
-    assert masks(host) == ["0", "0"]
-
-
-def test_what_needs_no_taking_back_needs_no_guardian(host, call):
-    call()
-    assert not call(checkpoint="exp1", lease=LONG)["changed"]
-    assert not host.exists(CHECKPOINT)
-
-
-@pytest.mark.gate
-def test_what_the_machine_does_not_have_needs_none_either(host, call, monkeypatch):
+def test_what_needs_no_taking_back_needs_no_guardian(host, call, monkeypatch):
     before = everything(host)
     guardians = []
 
@@ -354,10 +335,15 @@ def test_what_the_machine_does_not_have_needs_none_either(host, call, monkeypatc
         guardians.append(host.guardian())
         raise UnsupportedError("not here", errno.EOPNOTSUPP)
 
-    monkeypatch.setattr(Rps, "set", unsupported)
-    assert call(checkpoint="exp1", lease=LONG)["tuning"][0]["verdict"] == "unsupported"
+    with monkeypatch.context() as patch:
+        patch.setattr(Rps, "set", unsupported)
+        assert call(checkpoint="exp1", lease=LONG)["tuning"][0]["verdict"] == "unsupported"
     assert everything(host) == before and not host.exists(FOLDER)
     ended(guardians[0])
+    # nor do values that stand already
+    call()
+    assert not call(checkpoint="exp1", lease=LONG)["changed"]
+    assert not host.exists(CHECKPOINT)
 
 
 @pytest.mark.parametrize(

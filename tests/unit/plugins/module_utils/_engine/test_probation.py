@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values on probation: kept by a confirmation, otherwise taken back by the host. Guardians are real processes."""
 
-import errno
 import json
 import os
 import shutil
@@ -10,7 +9,6 @@ import shutil
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
@@ -18,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import rps
 from guardians import alive, everything, watched
 from kernel import QUEUE, masks, rps_params
 from modules import caller
-from runs import DEFAULTS, FOLDER, PROBATION, Dead, SteppedHost, ended, only
+from runs import DEFAULTS, FOLDER, PROBATION, SteppedHost, ended, only
 
 # what the module gives the engine, unless asked otherwise
 PARAMS = dict(DEFAULTS, **rps_params())
@@ -141,6 +139,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(host, call, arguments, wo
 # confirmed
 
 
+@pytest.mark.gate
 def test_confirmed_values_are_normal_ones(host, call):
     untouched = everything(host)
     call(cpus="0-1")
@@ -217,13 +216,15 @@ def test_without_a_probation_confirming_only_looks(host, call):
     assert entries(host, "exp1")
 
 
-def test_a_probation_of_another_machine_is_not_kept(host, call):
+def test_a_probation_of_another_machine_is_not_kept_and_nothing_is_promised(host, call):
     host.fill("/etc/machine-id", "a" * 32)
     call(confirm_within="1h")
     host.fill("/etc/machine-id", "b" * 32)
-    for check in (True, False):
-        result = call(state="confirmed", _ansible_check_mode=check)
-        assert result["failed"] and "was written on another machine" in result["msg"]
+    for state in ("confirmed", "present"):
+        for check in (True, False):
+            result = call(state=state, _ansible_check_mode=check)
+            text = result["msg"] + str(result.get("tuning"))
+            assert "was written on another machine" in text and "by itself" not in text
     assert entries(host, "probation")
     assert call(state="confirmed", force=True)["changed"]
 
@@ -242,14 +243,7 @@ def test_without_room_for_the_journal_the_probation_goes_on(host, call):
     call(cpus="0-1")
     call(confirm_within="1h")
     before = everything(host)
-
-    def full(step, path):
-        if step == "write":
-            raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
-
-    host.at = full
-    result = call(state="confirmed")
-    host.at = None
+    result = host.without_room(lambda: call(state="confirmed"))
     assert result["failed"] and result["msg"].startswith("nothing was changed: the journal could not be written")
     assert everything(host) == before and alive(host.guardian())
 
@@ -281,16 +275,7 @@ def test_killed_at_any_step_a_confirmation_loses_nothing(tmp_path, monkeypatch, 
     assert names == ["rps.json", "rps.json", "rps.guardian", "lease.json"]
     for number in range(len(steps)):
         host, untouched, before = machine("killed-%d" % number)
-        left = iter(range(number))
-
-        def die(step, path, left=left):
-            if next(left, None) is None:
-                raise Dead
-
-        host.at = die
-        with pytest.raises(Dead):
-            outcome(host, every=2, state="confirmed")
-        host.at = None
+        assert host.killed(number, lambda host=host: outcome(host, every=2, state="confirmed"))
         assert masks(host) == ["5", "5"]
         if then == "confirmed":
             result = outcome(host, every=2, state="confirmed")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A probation where systemd runs: its guardian is a service, a Python of its own without this collection."""
 
-import errno
 import io
 import itertools
 import json
@@ -19,11 +18,10 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import archive, entry_point, service
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import QUEUE, masks, rps_params
-from runs import DEFAULTS, FOLDER, PROBATION, Dead, SteppedHost, only
+from runs import DEFAULTS, FOLDER, PROBATION, SteppedHost, only
 from systemd import UNITS, WANTS, Systemd
 from waiting import until
 
@@ -46,13 +44,11 @@ class Machine(SteppedHost):
         self.systemd = Systemd(self)
 
     def link(self, path, to):
-        if self.at:
-            self.at("link", path)
+        self._step("link", path)
         super().link(path, to)
 
     def run(self, argv, timeout=30, user=None, env=None):
-        if self.at:
-            self.at("run", argv[1])
+        self._step("run", argv[1])
         return self.systemd.run(argv, timeout)
 
     def reboot(self, boot_id="0f1e2d3c-0000-4000-8000-000000000002"):
@@ -216,13 +212,7 @@ def test_if_the_service_fails_or_does_not_begin_nothing_is_changed(host, call, m
 @pytest.mark.parametrize("where", ["rps.zip", UNITS, "multi-user.target.wants"])
 def test_without_room_for_its_files_nothing_is_changed(host, call, where):
     before = everything(host)
-
-    def full(step, path):
-        if step in ("write", "link") and where in path:
-            raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
-
-    host.at = full
-    result = call(host, confirm_within=LONG)
+    result = host.without_room(lambda: call(host, confirm_within=LONG), where)
     assert result["failed"] and "nothing was changed" in result["msg"] and "No space left" in result["msg"]
     assert everything(host) == before and not host.exists(FOLDER)
 
@@ -244,24 +234,6 @@ def test_leftovers_elsewhere_are_no_unused_tuning_and_go_with_the_next_run(host,
 # killed
 
 
-def killed(host, number, act):
-    """Call act() and kill it at this step; whether it came so far."""
-    left = iter(range(number))
-
-    def die(*_step):
-        if next(left, None) is None:
-            raise Dead
-
-    host.at = die
-    try:
-        act()
-    except Dead:
-        return True
-    finally:
-        host.at = None
-    return False
-
-
 @pytest.mark.parametrize(
     "then, what",
     [
@@ -278,7 +250,7 @@ def test_killed_at_any_step_everything_can_be_taken_back(machine, call, what, th
         if what != "set":
             call(host, every=2, confirm_within=LONG)
         changes = {"every": 2, "confirm_within": LONG} if what == "set" else {"state": what}
-        came = killed(host, number, lambda host=host, changes=changes: call(host, **changes))
+        came = host.killed(number, lambda host=host, changes=changes: call(host, **changes))
         if then == "reboot":
             host.reboot()
         result = call(host, state="restored")
