@@ -54,41 +54,50 @@ def smc(mode, own_port, peer=PEER, why=(0, 0), peer_port=3200, **more):
     return smckernel.smc_socket(mode, "192.0.2.1", peer, (own_port, peer_port), why=why, **more)
 
 
-@pytest.mark.parametrize("mode", ["SMCR", "SMCD"])
-def test_connections_that_use_smc(check, mode):
-    found = check(line(PEER, 40001) + line(PEER, 40002), [smc(mode, 40001), smc(mode, 40002)])
-    assert (found["verdict"], found["restart"], found["undo"]) == ("compliant", "none", None)
-    assert found["before"]["running"] == {PEER: "2 " + mode}
-    assert found["wanted"] == {"smc_peers": [PEER]} and found["remarks"] == []
+ONE, TWO = line(PEER, 40001), line(PEER, 40002)
+FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fast open))"
 
 
-def test_a_connection_that_fell_back_is_named_with_the_reason(check):
-    sockets = [smc("SMCR", 40001), smc("TCP", 40002, why=(0x03010000, 0))]
-    found = check(line(PEER, 40001) + line(PEER, 40002), sockets)
-    assert found["verdict"] == "drifted"
-    assert "192.0.2.2: 1 SMCR, 1 TCP instead of SMC, %s" % NO_SMC in found["reason"]
-    assert "smc_run" not in found["reason"]
-
-
-def test_a_fallback_that_left_the_socket_in_its_first_state_is_no_plain_connection(check):
-    found = check(line(PEER, 40001), [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")])
-    assert found["before"]["running"] == {
-        PEER: "1 TCP instead of SMC, 0x03060000 (a socket option that SMC does not know was set (TCP fast open))"
-    }
-
-
-@pytest.mark.parametrize("sockets", [[], [smc("SMCR", 40001, OTHER)]])
-def test_plain_connections_alone_are_not_as_wanted(check, sockets):
-    # a connection of the same ports to another host is another one
-    found = check(line(PEER, 40001) + line(PEER, 40002), sockets)
-    assert found["verdict"] == "drifted"
-    assert "2 TCP, not opened as SMC" in found["reason"] and "smc_run" in found["reason"]
-
-
-def test_a_plain_connection_beside_smc_is_a_remark(check):
-    found = check(line(PEER, 40001) + line(PEER, 51000, 22), [smc("SMCR", 40001)])
-    assert found["verdict"] == "compliant"
-    assert found["remarks"] == ["192.0.2.2: 1 SMCR, 1 TCP, not opened as SMC"]
+@pytest.mark.parametrize(
+    "tcp, sockets, verdict, running",
+    [
+        (ONE + TWO, [smc("SMCR", 40001), smc("SMCR", 40002)], "compliant", "2 SMCR"),
+        (ONE + TWO, [smc("SMCD", 40001), smc("SMCD", 40002)], "compliant", "2 SMCD"),
+        (
+            ONE + TWO,
+            [smc("SMCR", 40001), smc("TCP", 40002, why=(0x03010000, 0))],
+            "drifted",
+            "1 SMCR, 1 TCP instead of SMC, " + NO_SMC,
+        ),
+        # a fallback that left the socket in its first state is no plain connection
+        (
+            ONE,
+            [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")],
+            "drifted",
+            "1 TCP instead of SMC, " + FAST_OPEN,
+        ),
+        (ONE + TWO, [], "drifted", "2 TCP, not opened as SMC"),
+        # a connection of the same ports to another host is another one
+        (ONE, [smc("SMCR", 40001, OTHER)], "drifted", "1 TCP, not opened as SMC"),
+        # a plain connection beside SMC is a remark
+        (ONE + line(PEER, 51000, 22), [smc("SMCR", 40001)], "compliant", "1 SMCR, 1 TCP, not opened as SMC"),
+        # without an open connection nothing can be told
+        (line(PEER, 40001, state="02") + line(OTHER, 40002), [], "not_applicable", "no connection"),
+        (line(PEER, 40001, state="06"), [], "not_applicable", "no connection"),
+        (line(PEER, 40001, state="0A"), [], "not_applicable", "no connection"),
+    ],
+)
+def test_how_the_connections_to_a_peer_are(check, tcp, sockets, verdict, running):
+    found = check(tcp, sockets)
+    assert (found["verdict"], found["restart"], found["undo"]) == (verdict, "none", None)
+    assert found["before"]["running"] == {PEER: running} and found["wanted"] == {"smc_peers": [PEER]}
+    plain = verdict == "compliant" and "TCP" in running
+    assert found["remarks"] == (["%s: %s" % (PEER, running)] if plain else [])
+    if verdict == "drifted":
+        assert "%s: %s" % (PEER, running) in found["reason"]
+        assert ("smc_run" in found["reason"]) is running.endswith("not opened as SMC")
+    if verdict == "not_applicable":
+        assert "no connection to 192.0.2.2 is open" in found["reason"]
 
 
 def test_one_peer_of_two_is_enough_to_be_wrong(check):
@@ -97,19 +106,10 @@ def test_one_peer_of_two_is_enough_to_be_wrong(check):
     assert OTHER in found["reason"] and "192.0.2.2" not in found["reason"]
 
 
-@pytest.mark.parametrize("state", ["02", "06", "0A"])
-def test_without_an_open_connection_nothing_can_be_told(check, state):
-    found = check(line(PEER, 40001, state=state) + line(OTHER, 40002), [])
-    assert found["verdict"] == "not_applicable" and "no connection to 192.0.2.2 is open" in found["reason"]
-    assert found["before"]["running"] == {PEER: "no connection"}
-
-
-@pytest.mark.parametrize("kernel_tells", ["::ffff:192.0.2.2", "192.0.2.2"])
-def test_an_ipv4_address_within_ipv6_is_the_same_peer(check, kernel_tells):
-    found = check(
-        tcp6=line("::ffff:192.0.2.2", 40001, own="::ffff:192.0.2.1"), sockets=[smc("SMCR", 40001, kernel_tells)]
-    )
-    assert found["verdict"] == "compliant"
+@pytest.mark.parametrize("told", ["::ffff:192.0.2.2", "192.0.2.2"])
+def test_an_ipv4_address_within_ipv6_is_the_same_peer(check, told):
+    tcp6 = line("::ffff:192.0.2.2", 40001, own="::ffff:192.0.2.1")
+    assert check(tcp6=tcp6, sockets=[smc("SMCR", 40001, told)])["verdict"] == "compliant"
 
 
 def test_a_peer_of_ipv6_by_its_name(check, monkeypatch):
