@@ -128,7 +128,7 @@ REFUSED += [
 
 
 # gzip notes the time, and all processes of pytest-xdist have to find the same tests
-@pytest.mark.parametrize("data, sentence", REFUSED, ids=map(str, range(len(REFUSED))))
+@pytest.mark.parametrize("data, sentence", REFUSED, ids=[sentence for _data, sentence in REFUSED])
 def test_what_is_refused(tmp_path, data, sentence):
     assert sentence in refusal(tmp_path, data)
 
