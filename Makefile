@@ -19,7 +19,7 @@ STANDS = @printf 'log in:       %s\nAnsible:      -i inventories/%s\ntake it awa
 
 # Sessions start in this order, two at a time: what fails soonest, then the longest.
 TESTS = quick "unit(controller)" "molecule(newest-default)" "unit(target)" "sanity(quick)" ansible-lint
-GATE = "molecule(newest-rollout)" "unit(gate)" "molecule(newest-sap)" "molecule(newest-aix)" \
+GATE = "molecule(newest-rollout)" "unit(gate)" "molecule(newest-sap)" "molecule(newest-measure)" "molecule(newest-aix)" \
        "unit(3.6)" "unit(oldest)" "sanity(oldest)" "sanity(rest)" docs installed
 # The two emulated labs are apart, because one of them alone can use both CPUs.
 NIGHT = "kernels(lpar)" "unit(nightly)" "kernels(guest)" "molecule(oldest-default)" "molecule(oldest-sap)" "unit(3.9)" \

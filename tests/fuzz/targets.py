@@ -21,6 +21,7 @@ from typing import Any
 import captured
 import machines
 import mutation
+import pr_sm
 import smckernel
 from actions import run_action
 from ansible.errors import AnsibleError
@@ -40,6 +41,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    diag_204,
     facts,
     hardware,
     other_settings,
@@ -208,6 +210,7 @@ NETLINK = [
     struct.pack("=IHHII", 20, 2, 0, 1, 0) + struct.pack("=i", -2),
     struct.pack("=IHHII", 16, 3, 0, 1, 0),
 ]
+DIAG_204 = pr_sm.file_of([pr_sm.lpar("A", [pr_sm.core()] * 8)], physical=pr_sm.machine((pr_sm.IFL, 16, 2)))
 SYSINFO = [
     text.encode()
     for name in captured.names()
@@ -306,6 +309,7 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "rows of YAML": (_import_rows.from_yaml, [*IMPORTS, *JSONS[-2:]], ROWS),
 }
 OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] = {
+    "diag_204.parse": (diag_204.parse, [pr_sm.HERCULES, DIAG_204], NUMBERS),
     "smc_sockets.parse": (smc_sockets.parse, NETLINK[:1], SYSTEM),
     "netlink.messages": (netlink.messages, NETLINK, SYSTEM),
     "netlink.attributes": (netlink_attributes, NETLINK, SYSTEM),

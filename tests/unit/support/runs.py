@@ -2,11 +2,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs of a tuning on a host of the tests, with a journal in that host's tree."""
 
+import errno
+import os
+
+import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, refused
+from guardians import alive
+from kernel import KernelHost
+from waiting import until
 
 FOLDER = "/var/lib/zpower_sap_tuning"
+PROBATION = FOLDER + "/checkpoint-probation"
 # of the options that every tuning has
 DEFAULTS = {name: option.get("default") for name, option in entry_point.STATE_ARGUMENTS.items()}
 
@@ -29,12 +39,104 @@ def only(result):
     return result["tuning"][0]
 
 
+def records(result):
+    """{subject: its tuning record} of a result."""
+    return {record["subject"]: record for record in result["tuning"]}
+
+
 def verdicts(result):
-    return {record["subject"]: record["verdict"] for record in result["tuning"]}
+    return {subject: record["verdict"] for subject, record in records(result).items()}
+
+
+def refusal(act, *arguments, **options):
+    """The sentence with which a call is refused."""
+    with pytest.raises(HostError) as error:
+        act(*arguments, **options)
+    return str(error.value)
+
+
+def ended(pid):
+    """Wait until a process, as a guardian, has ended."""
+    until(lambda: not alive(pid), "process %d has ended" % pid)
 
 
 class Dead(BaseException):
     """The run is killed."""
+
+
+class SteppedHost(KernelHost):
+    """at(step, path) is called before each write and removal of this process."""
+
+    at = None
+    checkpoint = PROBATION
+
+    def _step(self, *step):
+        if self.at:
+            self.at(*step)
+
+    def replace(self, path, data, mode=0o644, check=None):
+        self._step("write", path)
+        super().replace(path, data, mode, check)
+
+    def remove(self, path):
+        self._step("remove", path)
+        super().remove(path)
+
+    def steps(self, act):
+        """The writes and removals of act(), in their order."""
+        found = []
+        self.at = lambda *step: found.append(step)
+        act()
+        self.at = None
+        return found
+
+    def killed(self, number, act):
+        """Call act() and kill it at this step (from 0); whether it came so far."""
+        left = iter(range(number))
+
+        def die(*_step):
+            if next(left, None) is None:
+                raise Dead
+
+        self.at = die
+        try:
+            act()
+        except Dead:
+            return True
+        finally:
+            self.at = None
+        return False
+
+    def without_room(self, act, where=""):
+        """The result of act() while nothing can be written whose path has this text."""
+
+        def full(step, path):
+            if step in ("write", "link") and where in path:
+                raise refused("cannot write %s" % path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+        self.at = full
+        result = act()
+        self.at = None
+        return result
+
+    def guardian(self):
+        """The process id of the guardian of rps, None if there is none."""
+        text = self.read(self.checkpoint + "/rps.guardian")
+        return int(text) if text else None
+
+
+def syslog(monkeypatch, tmp_path):
+    """For a fixture: the file to which the lines of a guardian's syslog go, each with its level."""
+    told = tmp_path / "syslog"
+
+    def say(level, text):
+        # Ansible tells of each call itself
+        if not text.startswith("Invoked"):
+            with told.open("a") as stream:
+                stream.write("%d %s\n" % (level, text))
+
+    monkeypatch.setattr(_lease.syslog, "syslog", say)
+    return told
 
 
 def everything(host):

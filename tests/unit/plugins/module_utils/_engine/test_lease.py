@@ -19,29 +19,26 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
-from guardians import alive, eventually, everything, watched
-from kernel import QUEUE, KernelHost, masks, rps_params
+from guardians import alive, everything, watched
+from kernel import QUEUE, masks, rps_params
 from modules import caller
+from runs import FOLDER, SteppedHost, ended, syslog
 from sapsystem import SapHost
+from waiting import until
 
-FOLDER = "/var/lib/zpower_sap_tuning"
 CHECKPOINT = FOLDER + "/checkpoint-exp1"
-GUARDIAN = CHECKPOINT + "/rps.guardian"
 LONG = 3600
 
 
-class Machine(KernelHost):
+class Machine(SteppedHost):
     """A machine on which no path can be written that has the text of the file /full in it."""
+
+    checkpoint = CHECKPOINT
 
     def write(self, path, text, mode=0o644):
         if (self.value("/full") or "nothing") in path:
             raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
         super().write(path, text, mode)
-
-    def guardian(self):
-        """The process id of the guardian of rps, None if there is none."""
-        text = self.read(GUARDIAN)
-        return int(text) if text else None
 
 
 def over(host):
@@ -49,17 +46,14 @@ def over(host):
     host.write(CHECKPOINT + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
 
 
-def until(host):
+def end_of_lease(host):
     """When the lease of exp1 ends, on the monotonic clock."""
     return json.loads(host.read(CHECKPOINT + "/lease.json"))["until"]
 
 
-def end_guardian(host):
-    """Kill the guardian, as a reboot would, and return the process id that it had."""
-    pid = host.guardian()
-    os.kill(pid, signal.SIGKILL)
-    assert eventually(lambda: not alive(pid))
-    return pid
+def taken_back(host, found):
+    """Wait until all files are as they were found."""
+    until(lambda: everything(host) == found, "everything is taken back")
 
 
 @pytest.fixture
@@ -74,86 +68,84 @@ def call(host, monkeypatch, capsys):
     return caller(rps.main, monkeypatch, capsys)
 
 
+@pytest.mark.gate
 def test_without_renewal_the_host_is_as_it_was_found(host, call):
+    host.interface("hsi1")
     call(cpus="0-1")
     found = everything(host)
-    assert call(every=2, checkpoint="exp1", lease=LONG)["changed"]
+    assert call(interfaces=["hsi0"], every=2, checkpoint="exp1", lease=LONG)["changed"]
     pid = host.guardian()
     assert masks(host) == ["5", "5"] and alive(pid) and pid != os.getpid()
+    # what later calls changed is taken back too
+    call(interfaces=["hsi1"], checkpoint="exp1")
+    assert host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "f"
     over(host)
-    assert eventually(lambda: everything(host) == found)
-    assert eventually(lambda: not alive(pid))
+    taken_back(host, found)
+    ended(pid)
     assert masks(host) == ["3", "3"] and not host.exists(CHECKPOINT)
     assert not call(cpus="0-1")["changed"]
 
 
+@pytest.mark.gate
 def test_every_call_with_the_checkpoint_renews_it_also_one_that_changes_nothing(host, call):
+    def mode():
+        return stat.S_IMODE(os.stat(host.path(CHECKPOINT + "/lease.json")).st_mode)
+
     call(checkpoint="exp1", lease=LONG)
-    pid, first = host.guardian(), until(host)
-    assert not call(checkpoint="exp1", lease=2 * LONG)["changed"]
-    renewed = until(host)
-    assert first + LONG <= renewed <= time.monotonic() + 2 * LONG
-    # nothing said of it is no renewal, and no end either
-    assert not call(checkpoint="exp1")["changed"]
-    assert until(host) == renewed and host.guardian() == pid and alive(pid)
-
-
-def test_only_root_can_read_the_lease_also_a_renewed_one(host, call):
-    for seconds in (LONG, 2 * LONG):
-        call(checkpoint="exp1", lease=seconds)
-        assert stat.S_IMODE(os.stat(host.path(CHECKPOINT + "/lease.json")).st_mode) == 0o600
-
-
-def test_a_lease_can_be_made_shorter(host, call):
-    call(checkpoint="exp1", lease=LONG)
-    pid = host.guardian()
-    call(checkpoint="exp1", lease=1)
-    assert eventually(lambda: masks(host) == ["0", "0"] and not alive(pid))
-
-
-def test_check_mode_renews_nothing(host, call):
-    call(checkpoint="exp1", lease=LONG)
-    before = everything(host)
+    pid, first, before = host.guardian(), end_of_lease(host), everything(host)
+    assert mode() == 0o600
     call(checkpoint="exp1", lease=2 * LONG, _ansible_check_mode=True)
     assert everything(host) == before
-
-
-def test_taken_back_in_time_the_guardian_ends_at_once(host, call):
-    found = everything(host)
+    assert not call(checkpoint="exp1", lease=2 * LONG)["changed"]
+    renewed = end_of_lease(host)
+    assert first + LONG <= renewed <= time.monotonic() + 2 * LONG and mode() == 0o600
+    # nothing said of it is no renewal, and no end either
+    assert not call(checkpoint="exp1")["changed"]
+    assert end_of_lease(host) == renewed and host.guardian() == pid and alive(pid)
+    # without a lease the checkpoint stays
+    call(checkpoint="exp1", lease=0)
+    ended(pid)
+    assert host.listdir(CHECKPOINT) == ["rps.json"] and masks(host) == ["f", "f"]
+    # a lease can be made shorter
     call(checkpoint="exp1", lease=LONG)
     pid = host.guardian()
-    call(state="restored", checkpoint="exp1")
-    assert eventually(lambda: not alive(pid))
-    assert everything(host) == found and not host.exists(FOLDER)
+    assert alive(pid)
+    call(checkpoint="exp1", lease=1)
+    ended(pid)
+    assert masks(host) == ["0", "0"]
 
 
-def test_rollback_of_everything_ends_it_too(host, call):
-    found = everything(host)
+@pytest.mark.gate
+def test_taken_back_in_time_alone_or_with_the_rest_the_guardian_ends_at_once(host, call):
+    untouched = everything(host)
     call(cpus="0-1")
-    call(checkpoint="exp1", lease=LONG)
-    pid = host.guardian()
-    call(state="restored")
-    assert eventually(lambda: not alive(pid))
-    assert everything(host) == found and not host.exists(FOLDER)
+    tuned = everything(host)
+    for how, found in (({"checkpoint": "exp1"}, tuned), ({}, untouched)):
+        call(checkpoint="exp1", lease=LONG)
+        pid = host.guardian()
+        call(state="restored", **how)
+        ended(pid)
+        assert everything(host) == found and not host.exists(CHECKPOINT)
+    assert not host.exists(FOLDER)
 
 
-def test_a_part_taken_back_leaves_the_guardian_for_the_rest(host, call):
+@pytest.mark.gate
+def test_the_guardian_stays_while_something_is_left_to_take_back(host, call):
     host.interface("hsi1")
     call(checkpoint="exp1", lease=LONG)
     call(state="restored", interfaces=["hsi1"], checkpoint="exp1")
     assert masks(host) == ["f", "f"] and alive(host.guardian())
-
-
-def test_a_lease_can_be_ended_and_the_checkpoint_left(host, call):
-    call(checkpoint="exp1", lease=LONG)
-    pid = host.guardian()
-    call(checkpoint="exp1", lease=0)
-    assert eventually(lambda: not alive(pid))
-    assert host.listdir(CHECKPOINT) == ["rps.json"] and masks(host) == ["f", "f"]
-    call(checkpoint="exp1", lease=LONG)
+    host.errors[QUEUE % 1] = errno.EROFS
+    assert call(state="restored", checkpoint="exp1")["failed"]
     assert alive(host.guardian())
+    host.errors.clear()
+    # the lease is that of another tuning too
+    host.write(CHECKPOINT + "/smc_r.guardian", "1\n")
+    call(state="restored", checkpoint="exp1")
+    assert host.listdir(CHECKPOINT) == ["lease.json", "smc_r.guardian"]
 
 
+@pytest.mark.gate
 def test_killed_between_two_writes_the_host_is_taken_back(host, call, monkeypatch):
     call(cpus="0-1")
     found = everything(host)
@@ -174,25 +166,18 @@ def test_killed_between_two_writes_the_host_is_taken_back(host, call, monkeypatc
     assert os.waitpid(pid, 0)[1] == signal.SIGKILL
     assert masks(host) == ["f", "3"] and alive(host.guardian())
     over(host)
-    assert eventually(lambda: everything(host) == found)
+    taken_back(host, found)
 
 
-def test_it_takes_back_what_later_calls_changed_too(host, call):
-    host.interface("hsi1")
-    found = everything(host)
-    call(interfaces=["hsi0"], checkpoint="exp1", lease=LONG)
-    call(interfaces=["hsi1"], checkpoint="exp1")
-    assert host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "f"
-    over(host)
-    assert eventually(lambda: everything(host) == found)
-
-
+@pytest.mark.gate
 def test_after_a_reboot_the_lease_is_gone_and_the_checkpoint_there(host, call):
     call(cpus="0-1")
     found = everything(host)
     call(checkpoint="exp1", lease=LONG)
     assert ", which the host takes back by itself at 20" in call(cpus="0-1")["msg"]
-    pid = end_guardian(host)
+    pid = host.guardian()
+    os.kill(pid, signal.SIGKILL)
+    ended(pid)
     result = call(cpus="0-1")
     assert result["failed"] and "by itself" not in result["msg"]
     assert "rollback -e zpower_checkpoint=exp1 takes back only those" in result["msg"]
@@ -200,7 +185,7 @@ def test_after_a_reboot_the_lease_is_gone_and_the_checkpoint_there(host, call):
     call(checkpoint="exp1", lease=LONG)
     assert host.guardian() != pid and alive(host.guardian())
     over(host)
-    assert eventually(lambda: everything(host) == found)
+    taken_back(host, found)
 
 
 @pytest.fixture
@@ -217,24 +202,27 @@ def naps(monkeypatch, tmp_path):
     return lambda seconds: file.read_text().split().count(str(seconds)) if file.exists() else 0
 
 
+@pytest.mark.gate
 def test_a_guardian_waits_for_a_run_and_sees_what_it_renewed(host, call, naps):
     call(checkpoint="exp1", lease=LONG)
     other = Journal(host, "rps", FOLDER, "exp1")
     other.lock()
     over(host)
-    assert eventually(lambda: naps(_lease.BUSY_S) > 1)
+    until(lambda: naps(_lease.BUSY_S) > 1, "the guardian has waited for the lock")
     assert masks(host) == ["f", "f"]
     other.lease.grant(_lease.Terms(LONG, None, None))
     other.close()
     looked = naps(_lease.LOOK_S)
-    assert eventually(lambda: naps(_lease.LOOK_S) > looked + 1)
+    until(lambda: naps(_lease.LOOK_S) > looked + 1, "the guardian has looked again")
     assert masks(host) == ["f", "f"] and alive(host.guardian())
 
 
+@pytest.mark.gate
 def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
     call(checkpoint="exp1", lease=LONG)
     # what follows is its work, which it would do first if this process were slow
-    end_guardian(host)
+    os.kill(host.guardian(), signal.SIGKILL)
+    ended(host.guardian())
     params = rps_params()
 
     def take_back(due):
@@ -250,25 +238,16 @@ def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
 
 @pytest.fixture
 def told(monkeypatch, tmp_path):
-    """The file to which the lines of the host's syslog go, each with its level."""
-    told = tmp_path / "syslog"
-
-    def say(level, text):
-        # Ansible tells of each call itself
-        if not text.startswith("Invoked"):
-            with told.open("a") as stream:
-                stream.write("%d %s\n" % (level, text))
-
-    monkeypatch.setattr(_lease.syslog, "syslog", say)
-    return told
+    return syslog(monkeypatch, tmp_path)
 
 
+@pytest.mark.gate
 def test_a_guardian_names_what_it_had_to_leave(host, call, told):
     call(checkpoint="exp1", lease=LONG)
     pid = host.guardian()
     host.fill(QUEUE % 1, "2")
     over(host)
-    assert eventually(lambda: not alive(pid))
+    ended(pid)
     (line,) = told.read_text().splitlines()
     assert line.startswith(
         "4 the lease of checkpoint-exp1 of rps was not renewed and is taken back except for this: hsi0 rx-1"
@@ -276,6 +255,7 @@ def test_a_guardian_names_what_it_had_to_leave(host, call, told):
     assert masks(host) == ["0", "2"] and host.exists(CHECKPOINT)
 
 
+@pytest.mark.gate
 def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     call(cpus="0-1")
     found = everything(host)
@@ -283,10 +263,11 @@ def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     pid = host.guardian()
     host.fill("/full", "/etc")
     over(host)
-    assert eventually(lambda: told.exists() and told.read_text())
+    until(lambda: told.exists() and told.read_text(), "the guardian has told")
     assert masks(host) == ["f", "f"] and alive(pid)
     os.unlink(host.path("/full"))
-    assert eventually(lambda: everything(host) == found and not alive(pid))
+    ended(pid)
+    assert everything(host) == found
     first, last = told.read_text().splitlines()
     assert first.startswith("3 the lease of checkpoint-exp1 of rps could not be taken back: cannot write /etc/udev")
     assert last == "5 the lease of checkpoint-exp1 of rps was not renewed and is taken back: 1 changed"
@@ -322,44 +303,31 @@ def test_without_room_for_the_lease_nothing_is_changed(host, call, what):
     assert everything(host) == before
 
 
-def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch):
+@pytest.mark.gate
+@pytest.mark.parametrize("what", ["spawn", "lock"])
+def test_without_a_guardian_nothing_is_changed(host, call, monkeypatch, what):
     before = everything(host)
 
     def spawn(*_arguments):
         raise OSError(errno.EAGAIN, "")
 
-    monkeypatch.setattr(_lease.daemon, "spawn", spawn)
+    class Full(_lease.Lock):
+        def take(self, owner, patience=0.0):
+            raise refused("cannot write %s" % CHECKPOINT, OSError(errno.ENOSPC, ""))
+
+    if what == "spawn":
+        monkeypatch.setattr(_lease.daemon, "spawn", spawn)
+    else:
+        monkeypatch.setattr(_lease, "Lock", Full)
     result = call(checkpoint="exp1", lease=LONG)
-    assert "nothing was changed: the process that would take the checkpoint back" in result["msg"]
-    assert result["msg"].endswith(": " + os.strerror(errno.EAGAIN))
+    assert "nothing was changed: the process that would take the checkpoint back at 20" in result["msg"]
+    full = "cannot write %s: %s" % (CHECKPOINT, os.strerror(errno.ENOSPC))
+    assert result["msg"].endswith(": " + os.strerror(errno.EAGAIN) if what == "spawn" else full)
     assert everything(host) == before and not host.exists(FOLDER)
 
 
-def test_why_the_guardian_could_not_begin_is_told(host, call, monkeypatch):
-    class Full(_lease.Lock):
-        def take(self, owner, patience=0.0):
-            raise refused("cannot write %s" % GUARDIAN, OSError(errno.ENOSPC, ""))
-
-    monkeypatch.setattr(_lease, "Lock", Full)
-    result = call(checkpoint="exp1", lease=LONG)
-    assert "would take the checkpoint back at 20" in result["msg"]
-    assert result["msg"].endswith("cannot write %s: %s" % (GUARDIAN, os.strerror(errno.ENOSPC)))
-    assert masks(host) == ["0", "0"]
-
-
-def test_a_lease_that_cannot_be_read_is_over(host, call):
-    call(checkpoint="exp1", lease=LONG)
-    host.fill(CHECKPOINT + "/lease.json", "{")
-    assert eventually(lambda: masks(host) == ["0", "0"])
-
-
-def test_what_needs_no_taking_back_needs_no_guardian(host, call):
-    call()
-    assert not call(checkpoint="exp1", lease=LONG)["changed"]
-    assert not host.exists(CHECKPOINT)
-
-
-def test_what_the_machine_does_not_have_needs_none_either(host, call, monkeypatch):
+@pytest.mark.gate
+def test_what_needs_no_taking_back_needs_no_guardian(host, call, monkeypatch):
     before = everything(host)
     guardians = []
 
@@ -367,24 +335,15 @@ def test_what_the_machine_does_not_have_needs_none_either(host, call, monkeypatc
         guardians.append(host.guardian())
         raise UnsupportedError("not here", errno.EOPNOTSUPP)
 
-    monkeypatch.setattr(Rps, "set", unsupported)
-    assert call(checkpoint="exp1", lease=LONG)["tuning"][0]["verdict"] == "unsupported"
+    with monkeypatch.context() as patch:
+        patch.setattr(Rps, "set", unsupported)
+        assert call(checkpoint="exp1", lease=LONG)["tuning"][0]["verdict"] == "unsupported"
     assert everything(host) == before and not host.exists(FOLDER)
-    assert guardians[0] and eventually(lambda: not alive(guardians[0]))
-
-
-def test_a_failed_way_back_leaves_the_guardian(host, call):
-    call(checkpoint="exp1", lease=LONG)
-    host.errors[QUEUE % 1] = errno.EROFS
-    assert call(state="restored", checkpoint="exp1")["failed"]
-    assert alive(host.guardian())
-
-
-def test_another_tuning_keeps_the_lease(host, call):
-    call(checkpoint="exp1", lease=LONG)
-    host.write(CHECKPOINT + "/smc_r.guardian", "1\n")
-    call(state="restored", checkpoint="exp1")
-    assert host.listdir(CHECKPOINT) == ["lease.json", "smc_r.guardian"]
+    ended(guardians[0])
+    # nor do values that stand already
+    call()
+    assert not call(checkpoint="exp1", lease=LONG)["changed"]
+    assert not host.exists(CHECKPOINT)
 
 
 @pytest.mark.parametrize(

@@ -83,32 +83,9 @@ def written(request, monkeypatch):
     return request.param
 
 
-def put(host, files):
-    for path, text in files.items():
-        target = host.path(path)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-
-
 def texts(root):
     """{path: bytes} of every file below a folder."""
-    found = {}
-    for folder, _folders, names in os.walk(str(root)):
-        for path in (os.path.join(folder, file) for file in names):
-            with open(path, "rb") as stream:
-                found[os.path.relpath(path, str(root))] = stream.read()
-    return found
-
-
-def tuned(written, root):
-    """The host as the old code left it, what its files were before, and the last call."""
-    version, name = written
-    make, run, calls = CALLS[name]
-    host = make(root)
-    before = texts(root)
-    put(host, written_by(version)[name])
-    return host, before, lambda host, **more: run(host, **dict(calls[-1], **more))
+    return {"/" + str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def journals(files):
@@ -122,26 +99,23 @@ def test_those_of_0_1_0_lack_what_later_versions_added():
     for name, files in written_by("0.1.0").items():
         journal = json.loads(files["%s/%s.json" % (FOLDER, name)])
         assert journal["schema"] == SCHEMA and set(journal) == {"knobs", "schema", "tuning"}
-        assert {field for entry in journal["knobs"].values() for field in entry} == {
-            "family",
-            "first",
-            "ours",
-            "since",
-            "subject",
-        }
+        fields = {field for entry in journal["knobs"].values() for field in entry}
+        assert fields == {"family", "first", "ours", "since", "subject"}
 
 
-def test_a_host_that_was_tuned_is_as_requested(written, tmp_path):
-    host, _before, run = tuned(written, tmp_path)
-    found = run(host, check=True)["tuning"]
+def test_a_host_that_was_tuned_is_as_requested_and_the_first_values_come_back(written, tmp_path):
+    version, name = written
+    make, run, calls = CALLS[name]
+    host = make(tmp_path)
+    before = texts(tmp_path)
+    for path, text in written_by(version)[name].items():
+        target = tmp_path / path[1:]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode("utf-8"))
+    found = run(host, check=True, **calls[-1])["tuning"]
     verdicts = {record["verdict"] for record in found} - {"not_applicable"}
-    assert verdicts == VERDICTS.get(written[1], {"compliant"}), found
-
-
-def test_the_first_values_come_back(written, tmp_path):
-    host, before, run = tuned(written, tmp_path)
-    nothing = {"state": "restored", "checkpoint": None}
-    nothing.update(NOTHING.get(written[1], {}))
+    assert verdicts == VERDICTS.get(name, {"compliant"}), found
+    nothing = dict(calls[-1], state="restored", checkpoint=None, **NOTHING.get(name, {}))
     result = run(host, **nothing)
     assert result["changed"] and not result["failed"]
     assert texts(tmp_path) == before
@@ -156,14 +130,12 @@ def test_what_is_written_today_has_what_the_old_code_reads(written, tmp_path):
     for more in calls:
         run(host, **more)
     old = journals(written_by(version)[name])
-    today = journals({"/" + path: text.decode("latin-1") for path, text in texts(tmp_path).items()})
+    today = journals({path: text.decode("latin-1") for path, text in texts(tmp_path).items()})
     assert old and set(today) == set(old)
     for path, journal in old.items():
-        assert set(journal) <= set(today[path]) and (today[path]["schema"], today[path]["tuning"]) == (
-            journal["schema"],
-            journal["tuning"],
-        )
-        assert set(today[path]["knobs"]) == set(journal["knobs"])
+        found = today[path]
+        assert set(journal) <= set(found) and set(found["knobs"]) == set(journal["knobs"])
+        assert (found["schema"], found["tuning"]) == (journal["schema"], journal["tuning"])
         for key, entry in journal["knobs"].items():
-            found = today[path]["knobs"][key]
-            assert {field: found.get(field) for field in entry} == dict(entry, since=found["since"])
+            known = {field: found["knobs"][key].get(field) for field in entry}
+            assert known == dict(entry, since=known["since"]) and known["since"]

@@ -66,55 +66,61 @@ def test_a_value_that_differs_does_not_stop(call):
     assert found["preflight"] == [] and found["changed"] is True
 
 
-def test_without_the_option_there_is_no_preflight(host, monkeypatch, capsys):
-    assert "preflight" not in caller(tunings.main, monkeypatch, capsys)(tunings={"rps": RPS}, _ansible_check_mode=True)
-
-
-def test_only_in_check_mode(host, monkeypatch, capsys):
-    found = caller(tunings.main, monkeypatch, capsys)(tunings={"rps": RPS}, preflight=True)
+def test_only_if_asked_and_only_in_check_mode(host, monkeypatch, capsys):
+    run = caller(tunings.main, monkeypatch, capsys)
+    assert "preflight" not in run(tunings={"rps": RPS}, _ansible_check_mode=True)
+    found = run(tunings={"rps": RPS}, preflight=True)
     assert found["failed"] and found["msg"] == "preflight: this only looks ahead; give the task check_mode: true"
     assert not os.path.exists(host.path(JOURNALS))
 
 
+def broken(_path):
+    raise OSError(5, "Input/output error")
+
+
 @pytest.mark.parametrize(
-    ("system", "sentence"),
+    ("call_of_os", "answer", "sentence"),
     [
-        (FINE._replace(f_flag=os.ST_RDONLY), "the file system is read-only"),
-        (FINE._replace(f_bavail=3), "the file system has 12 KiB left; make room for at least 1024 KiB"),
-        (FINE._replace(f_favail=2), "the file system has 2 inodes left; at least 16 are needed"),
-        (FINE._replace(f_files=0, f_favail=0), None),
+        ("statvfs", lambda _path: FINE._replace(f_flag=os.ST_RDONLY), "the file system is read-only"),
+        (
+            "statvfs",
+            lambda _path: FINE._replace(f_bavail=3),
+            "the file system has 12 KiB left; make room for at least 1024 KiB",
+        ),
+        (
+            "statvfs",
+            lambda _path: FINE._replace(f_favail=2),
+            "the file system has 2 inodes left; at least 16 are needed",
+        ),
+        ("statvfs", lambda _path: FINE._replace(f_files=0, f_favail=0), None),
+        ("statvfs", broken, "its file system cannot be read (Input/output error)"),
+        ("access", lambda _path, _mode: False, "this process may not write there; tuning needs root"),
     ],
 )
-def test_places_that_cannot_be_written(call, monkeypatch, system, sentence):
-    monkeypatch.setattr(os, "statvfs", lambda _path: system)
-    folders = "%s, /etc/udev/rules.d, /etc/sysctl.d" % JOURNALS
-    assert call()["preflight"] == ([] if sentence is None else ["%s: %s" % (folders, sentence)])
+def test_places_that_cannot_be_written(call, monkeypatch, call_of_os, answer, sentence):
+    monkeypatch.setattr(os, call_of_os, answer)
+    start = "%s, /etc/udev/rules.d, /etc/sysctl.d: " % JOURNALS
+    assert call()["preflight"] == ([start + sentence] if sentence else [])
 
 
-def test_only_the_folder_with_the_problem_is_named(call, host, monkeypatch):
-    full = host.path("/var/lib")
-    monkeypatch.setattr(os, "statvfs", lambda path: FINE._replace(f_bavail=0) if path == full else FINE)
-    [sentence] = call()["preflight"]
-    assert sentence.startswith(JOURNALS + ": the file system has 0 KiB left")
-
-
-@pytest.mark.parametrize(("booted", "within", "named"), [(True, "10m", True), (True, "", False), (False, "10m", False)])
-def test_a_probation_needs_the_folder_of_units_where_systemd_runs(call, host, monkeypatch, booted, within, named):
+@pytest.mark.parametrize(
+    ("full", "booted", "within", "named"),
+    [
+        ("/var/lib", False, "", JOURNALS),
+        # a probation needs the folder of units where systemd runs
+        ("/etc/systemd/system", True, "10m", "/etc/systemd/system"),
+        ("/etc/systemd/system", True, "", None),
+        ("/etc/systemd/system", False, "10m", None),
+    ],
+)
+def test_only_the_folder_with_the_problem_is_named(call, host, monkeypatch, full, booted, within, named):
     os.makedirs(host.path("/etc/systemd/system"))
     if booted:
         os.makedirs(host.path("/run/systemd/system"))
-    full = host.path("/etc/systemd/system")
-    monkeypatch.setattr(os, "statvfs", lambda path: FINE._replace(f_bavail=0) if path == full else FINE)
+    path_of_full = host.path(full)
+    monkeypatch.setattr(os, "statvfs", lambda path: FINE._replace(f_bavail=0) if path == path_of_full else FINE)
     found = call(rps=dict(RPS, confirm_within=within))["preflight"]
-    assert [sentence.split(":")[0] for sentence in found] == (["/etc/systemd/system"] if named else [])
-
-
-def test_a_file_system_that_does_not_answer(call, monkeypatch):
-    def broken(_path):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(os, "statvfs", broken)
-    assert "its file system cannot be read (Input/output error)" in call()["preflight"][0]
+    assert [text.startswith(named + ": the file system has 0 KiB left") for text in found] == ([True] if named else [])
 
 
 def test_a_file_in_the_place_of_the_folder(call, host):
@@ -138,11 +144,6 @@ def test_a_folder_that_others_may_write_to(call, host, monkeypatch):
     assert "/var/lib belongs to root, but others may write to it" in call()["preflight"][0]
 
 
-def test_without_root(call, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
-    assert call()["preflight"][0].endswith("this process may not write there; tuning needs root")
-
-
 def test_a_tuning_that_does_not_apply_writes_nothing(call, monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda _path: FINE._replace(f_flag=os.ST_RDONLY))
     found = call(aix_device_attributes={"devices": {"sys0": {"maxuproc": 4096}}})
@@ -150,14 +151,16 @@ def test_a_tuning_that_does_not_apply_writes_nothing(call, monkeypatch):
     assert found["preflight"] == []
 
 
-def test_another_run_is_named(call, host):
+def test_another_run_is_named(call, host, monkeypatch):
     host.fill(JOURNALS + "/rps.lock", "process \x1b4711\n")
+    sentence = "rps: another run (process 4711) is changing this tuning now; it holds %s/rps.lock" % JOURNALS
     with open(host.path(JOURNALS + "/rps.lock")) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert call()["preflight"] == [
-            "rps: another run (process 4711) is changing this tuning now; it holds %s/rps.lock" % JOURNALS
-        ]
+        assert call()["preflight"] == [sentence]
         assert call(cpu_polarization={"mode": "vertical"})["preflight"] == []
+        # sentences are short
+        monkeypatch.setattr(_preflight, "_LONGEST", 40)
+        assert call()["preflight"] == [sentence[:37] + "..."]
     assert call()["preflight"] == [], "the file of a run that has ended"
 
 
@@ -185,14 +188,16 @@ def test_a_checkpoint_in_the_way(call, more):
     assert call(rps=dict(RPS, checkpoint="trial"))["preflight"] == [], "the same checkpoint goes on"
 
 
-def test_another_file_that_wins_at_boot(call, host):
+def test_another_file_that_wins_at_boot_does_no_harm_with_the_same_value(call, host):
+    [record] = call()["tunings"]["rps"]["tuning"]
     rule = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="hsi0", ATTR{queues/rx-0/rps_cpus}="%s"\n'
-    host.fill("/etc/udev/rules.d/99-site.rules", rule % "1")
-    [conflict] = call()["tunings"]["rps"]["tuning"][0]["conflicts"]
     file = "/etc/udev/rules.d/99-site.rules line 1"
-    expected = ["rps hsi0: %s wins over the stored value at the next boot (udev rule)" % file]
-    assert call()["preflight"] == (expected if conflict["wins"] == "yes" else [])
-    assert conflict["wins"] == "yes"
+    wins = ["rps hsi0: %s wins over the stored value at the next boot (udev rule)" % file]
+    for mask, expected in (("1", wins), (record["after"]["next_boot"]["rps_cpus"], [])):
+        host.fill("/etc/udev/rules.d/99-site.rules", rule % mask)
+        found = call()
+        assert [other["wins"] for other in found["tunings"]["rps"]["tuning"][0]["conflicts"]] == ["yes"]
+        assert found["preflight"] == expected
 
 
 def test_values_that_are_no_longer_asked_for(call, host):
@@ -202,27 +207,9 @@ def test_values_that_are_no_longer_asked_for(call, host):
     assert sentence.startswith("rps hsi1 ") and "set by this collection and no longer asked for" in sentence
 
 
-def test_another_file_with_the_same_value_does_no_harm(call, host):
-    [record] = call()["tunings"]["rps"]["tuning"]
-    mask = record["after"]["next_boot"]["rps_cpus"]
-    rule = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="hsi0", ATTR{queues/rx-0/rps_cpus}="%s"\n'
-    host.fill("/etc/udev/rules.d/99-site.rules", rule % mask)
-    assert [other["wins"] for other in call()["tunings"]["rps"]["tuning"][0]["conflicts"]] == ["yes"]
-    assert call()["preflight"] == []
-
-
 def test_options_that_the_tuning_refuses_are_its_own_error(call):
     found = call(rps={"interfaces": ["eth7"]}, cpu_topology={"colour": "red"})
     assert found["failed"] and "eth7" in found["msg"] and found["preflight"] == []
-
-
-def test_sentences_are_short(call, host, monkeypatch):
-    host.fill(JOURNALS + "/rps.lock", "x" * 5000)
-    monkeypatch.setattr(_preflight, "_LONGEST", 40)
-    with open(host.path(JOURNALS + "/rps.lock")) as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        [sentence] = call()["preflight"]
-    assert len(sentence) == 40 and sentence.endswith("...")
 
 
 def test_on_aix(tmp_path, monkeypatch, capsys):

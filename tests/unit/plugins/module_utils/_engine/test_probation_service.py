@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A probation where systemd runs: its guardian is a service, a Python of its own without this collection."""
 
-import errno
+import io
+import itertools
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,54 +18,48 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import archive, entry_point, service
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
-from guardians import eventually
-from kernel import QUEUE, KernelHost, masks, rps_params
-from runs import DEFAULTS, Dead, only
+from kernel import QUEUE, masks, rps_params
+from runs import DEFAULTS, FOLDER, PROBATION, SteppedHost, only
 from systemd import UNITS, WANTS, Systemd
+from waiting import until
 
-FOLDER = "/var/lib/zpower_sap_tuning"
-PROBATION = FOLDER + "/checkpoint-probation"
 NAME = "zpower-sap-tuning-probation-rps.service"
 # longer than this machine runs: a boot of the tests does not set its monotonic clock back
 LONG = "7d"
-ONE, TWO = "0f1e2d3c-0000-4000-8000-000000000001", "0f1e2d3c-0000-4000-8000-000000000002"
+BOOT, ONE = "/proc/sys/kernel/random/boot_id", "0f1e2d3c-0000-4000-8000-000000000001"
+NIGHTLY = pytest.mark.nightly
 # what the module gives the engine, unless asked otherwise
 PARAMS = dict(DEFAULTS, **rps_params())
 
 
-class Machine(KernelHost):
-    """A machine with systemd. die(step, what) is called before everything that changes files or runs a command."""
-
-    die = None
+class Machine(SteppedHost):
+    """A machine with systemd. at(step, what) is called before everything that changes files or runs a command."""
 
     def __init__(self, root):
         super().__init__(root)
         self.interface("hsi0", queues=2)
-        self.fill("/proc/sys/kernel/random/boot_id", ONE)
+        self.fill(BOOT, ONE)
         self.systemd = Systemd(self)
-
-    def _step(self, *step):
-        if self.die:
-            self.die(*step)
-
-    def replace(self, path, data, mode=0o644, check=None):
-        self._step("replace", path)
-        super().replace(path, data, mode, check)
 
     def link(self, path, to):
         self._step("link", path)
         super().link(path, to)
 
-    def remove(self, path):
-        self._step("remove", path)
-        super().remove(path)
-
     def run(self, argv, timeout=30, user=None, env=None):
         self._step("run", argv[1])
         return self.systemd.run(argv, timeout)
+
+    def reboot(self, boot_id="0f1e2d3c-0000-4000-8000-000000000002"):
+        self.systemd.shutdown()
+        self.systemd.boot(boot_id)
+
+    def take_back_by_hand(self):
+        """Set the values back and remove the rule, as someone else would."""
+        for number in range(2):
+            self.fill(QUEUE % number, "0")
+        shutil.rmtree(self.path("/etc/udev/rules.d"))
 
 
 def everything(host):
@@ -76,11 +72,11 @@ def everything(host):
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch):
+def machine(tmp_path):
     """machine(name) makes a machine."""
     made = []
 
-    def make(name="machine"):
+    def make(name):
         made.append(Machine(tmp_path / name))
         return made[-1]
 
@@ -91,7 +87,7 @@ def machine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def host(machine):
-    return machine()
+    return machine("machine")
 
 
 @pytest.fixture
@@ -106,14 +102,14 @@ def call(monkeypatch):
 # the service
 
 
+@pytest.mark.gate
 def test_it_takes_back_when_the_time_is_over(host, call):
     call(host, cpus="0-1")
     found = everything(host)
     result = call(host, every=2, confirm_within="3s")
     assert not result["failed"], result["msg"]
     assert "on probation until 20" in only(result)["remarks"][0]
-    service = host.systemd.processes[NAME]
-    assert eventually(lambda: everything(host) == found) and service.wait() == 0
+    assert host.systemd.processes[NAME].wait() == 0 and everything(host) == found
     assert masks(host) == ["3", "3"] and not host.exists(PROBATION)
 
 
@@ -146,28 +142,25 @@ def test_it_ends_with_the_probation(host, call, how):
     assert everything(host) == untouched
 
 
-def test_after_a_reboot_it_goes_on(host, call):
+def test_after_a_reboot_it_goes_on_and_only_the_clock_counts(host, call):
     call(host, cpus="0-1")
     found = everything(host)
     call(host, every=2, confirm_within=LONG)
-    host.systemd.shutdown()
     lease = json.loads(host.read(PROBATION + "/lease.json"))
-    host.systemd.boot(TWO)
+    host.reboot()
     journal = Journal(host, "rps", FOLDER, "probation")
     # never later: the monotonic clock, which a boot of the tests does not set back, counts too
-    assert eventually(lambda: journal.lease.ends() is not None) and journal.lease.ends() <= lease["ends"]
-    # only the clock counts now
+    assert until(journal.lease.ends, "the service has noted the end") <= lease["ends"]
     host.systemd.shutdown()
     host.write(PROBATION + "/lease.json", json.dumps(dict(lease, wall=time.time() - 1)))
-    host.systemd.boot(TWO)
-    assert eventually(lambda: everything(host) == found)
+    host.reboot()
+    until(lambda: everything(host) == found, "everything is taken back")
     assert host.systemd.processes[NAME].wait() == 0
 
 
 def test_after_a_reboot_it_can_be_confirmed(host, call):
     call(host, confirm_within=LONG)
-    host.systemd.shutdown()
-    host.systemd.boot(TWO)
+    host.reboot()
     assert call(host, state="confirmed")["changed"]
     assert masks(host) == ["f", "f"] and host.listdir(WANTS) == [] and host.systemd.running() == []
 
@@ -178,13 +171,10 @@ def test_a_reboot_in_the_middle_of_taking_back_is_followed_by_the_rest(host, cal
     host.systemd.shutdown()
     # the values are back, and its journal is gone, but not the service
     host.remove(PROBATION + "/rps.json")
-    host.fill(QUEUE % 0, "0")
-    host.fill(QUEUE % 1, "0")
-    for path in host.glob("/etc/udev/rules.d", "*"):
-        host.remove(path)
+    host.take_back_by_hand()
     host.write(PROBATION + "/lease.json", json.dumps({"until": 0, "ends": "", "boot": ONE}))
-    host.systemd.boot(TWO)
-    assert eventually(lambda: everything(host) == found)
+    host.reboot()
+    until(lambda: everything(host) == found, "everything is taken back")
 
 
 def test_other_checkpoints_have_no_service(host, call):
@@ -203,33 +193,26 @@ def test_if_systemd_refuses_nothing_is_changed(host, call, command):
     assert everything(host) == before and not host.exists(FOLDER)
 
 
-def test_if_the_service_fails_nothing_is_changed(host, call, monkeypatch):
+@pytest.mark.parametrize(
+    "program, words",
+    [
+        ("raise SystemExit(3)\n", "%s has failed (Result=exit-code), see journalctl -u %s" % (NAME, NAME)),
+        ("import time; time.sleep(3600)\n", "%s was not ready within 0.5 s" % NAME),
+    ],
+)
+def test_if_the_service_fails_or_does_not_begin_nothing_is_changed(host, call, monkeypatch, program, words):
     before = everything(host)
-    monkeypatch.setattr(archive, "_MAIN", "raise SystemExit(3)\n")
+    monkeypatch.setattr(_lease, "SERVICE_TIMEOUT_S", 0.5 if "sleep" in program else 60)
+    monkeypatch.setattr(archive, "_MAIN", program)
     result = call(host, confirm_within=LONG)
-    assert result["failed"] and "%s has failed (Result=exit-code), see journalctl -u %s" % (NAME, NAME) in result["msg"]
-    assert everything(host) == before and not host.exists(FOLDER)
-
-
-def test_if_the_service_does_not_begin_nothing_is_changed(host, call, monkeypatch):
-    before = everything(host)
-    monkeypatch.setattr(_lease, "SERVICE_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(archive, "_MAIN", "import time; time.sleep(3600)\n")
-    result = call(host, confirm_within=LONG)
-    assert result["failed"] and result["msg"].endswith("%s was not ready within 0.5 s" % NAME)
-    assert everything(host) == before and host.systemd.running() == []
+    assert result["failed"] and words in result["msg"]
+    assert everything(host) == before and not host.exists(FOLDER) and host.systemd.running() == []
 
 
 @pytest.mark.parametrize("where", ["rps.zip", UNITS, "multi-user.target.wants"])
 def test_without_room_for_its_files_nothing_is_changed(host, call, where):
     before = everything(host)
-
-    def full(step, path):
-        if step in ("replace", "link") and where in path:
-            raise refused("cannot write %s" % path, OSError(errno.ENOSPC, ""))
-
-    host.die = full
-    result = call(host, confirm_within=LONG)
+    result = host.without_room(lambda: call(host, confirm_within=LONG), where)
     assert result["failed"] and "nothing was changed" in result["msg"] and "No space left" in result["msg"]
     assert everything(host) == before and not host.exists(FOLDER)
 
@@ -240,97 +223,64 @@ def test_leftovers_elsewhere_are_no_unused_tuning_and_go_with_the_next_run(host,
     host.systemd.shutdown()
     monkeypatch.setattr(_unused, "Host", lambda: host)
     # someone has removed the folder of journals
-    call_files = [UNITS + "/" + NAME, WANTS + "/" + NAME]
-    for path in host.glob(PROBATION, "*"):
-        os.unlink(host.path(path))
-    os.rmdir(host.path(PROBATION))
-    for number in range(2):
-        host.fill(QUEUE % number, "0")
-    for path in host.glob("/etc/udev/rules.d", "*"):
-        os.unlink(host.path(path))
-    os.rmdir(host.path("/etc/udev/rules.d"))
-    assert all(os.path.lexists(host.path(path)) for path in call_files)
+    shutil.rmtree(host.path(PROBATION))
+    host.take_back_by_hand()
+    assert all(os.path.lexists(host.path(path)) for path in (UNITS + "/" + NAME, WANTS + "/" + NAME))
     assert _unused.unused(["rps"]) == []
     call(host, state="restored")
-    assert everything(host) == before and _unused.unused(["rps"]) == ["rps"]
+    assert everything(host) == before
 
 
 # killed
 
 
-def killed(host, number, act):
-    """Call act() and kill it at this step; whether it came so far."""
-    left = [number]
-
-    def die(*_step):
-        left[0] -= 1
-        if left[0] < 0:
-            raise Dead
-
-    host.die = die
-    try:
-        act()
-    except Dead:
-        return True
-    finally:
-        host.die = None
-    return False
-
-
-@pytest.mark.parametrize("what", ["set", "confirmed", "restored"])
-@pytest.mark.parametrize("then", ["now", "reboot"])
+@pytest.mark.parametrize(
+    "then, what",
+    [
+        pytest.param(then, what, marks=pytest.mark.gate if then + what in ("nowset", "rebootrestored") else NIGHTLY)
+        for then in ("now", "reboot")
+        for what in ("set", "confirmed", "restored")
+    ],
+)
 def test_killed_at_any_step_everything_can_be_taken_back(machine, call, what, then):
-    number = 0
-    while True:
+    for number in itertools.count():
         host = machine("killed-%d" % number)
         untouched = everything(host)
         call(host, cpus="0-1")
         if what != "set":
             call(host, every=2, confirm_within=LONG)
         changes = {"every": 2, "confirm_within": LONG} if what == "set" else {"state": what}
-        came = killed(host, number, lambda host=host, changes=changes: call(host, **changes))
+        came = host.killed(number, lambda host=host, changes=changes: call(host, **changes))
         if then == "reboot":
-            host.systemd.shutdown()
-            host.systemd.boot(TWO)
+            host.reboot()
         result = call(host, state="restored")
         assert not result["failed"], result["msg"]
         assert everything(host) == untouched and host.systemd.running() == [], number
         host.systemd.shutdown()
         if not came:
             break
-        number += 1
     assert number > 5
 
 
 # its program
 
 
-@pytest.fixture
-def program(host, tmp_path):
-    """run(params): the archive as a process that has nothing of this collection on its path."""
-
-    def run(**params):
-        path = tmp_path / "program.zip"
-        path.write_bytes(archive.program(Rps, Rps.unattended(dict(PARAMS, **params)), host.root))
-        subprocess.run([sys.executable, "-I", str(path)], cwd="/", env={}, check=True, timeout=300)
-
-    return run
-
-
-def test_the_archive_alone_takes_a_tree_back(host, call, program):
+def test_the_archive_alone_takes_a_tree_back(host, call, tmp_path):
     call(host, cpus="0-1")
     found = everything(host)
     call(host, every=2, confirm_within="0")
     host.fill(PROBATION + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
     # parameters of any kind arrive
-    program(every=2, confirm_within="0", interfaces=["\xe4\udc80'\"\n"], flow_cnt=3)
+    params = dict(PARAMS, every=2, confirm_within="0", interfaces=["\xe4\udc80'\"\n"], flow_cnt=3)
+    path = tmp_path / "program.zip"
+    path.write_bytes(archive.program(Rps, Rps.unattended(params), host.root))
+    # nothing of this collection is on its path
+    subprocess.run([sys.executable, "-I", str(path)], cwd="/", env={}, check=True, timeout=300)
     assert everything(host) == found
 
 
-def test_the_archive_has_no_code_of_ansible(tmp_path):
-    path = tmp_path / "program.zip"
-    path.write_bytes(archive.program(Rps, {}, "/"))
-    with zipfile.ZipFile(str(path)) as opened:
+def test_the_archive_has_no_code_of_ansible():
+    with zipfile.ZipFile(io.BytesIO(archive.program(Rps, {}, "/"))) as opened:
         names = opened.namelist()
         files = [name for name in names if not name.endswith("__init__.py") and name != "__main__.py"]
         assert files and all(name.startswith("ansible_collections/zpower/sap_tuning/plugins/") for name in files)
@@ -390,14 +340,14 @@ def test_within_a_boot_the_clock_of_the_wall_does_not_count(lease, clock):
     ],
 )
 def test_after_a_reboot_the_clock_counts_and_never_more_than_was_granted(host, lease, clock, uptime, passed, left):
-    host.fill("/proc/sys/kernel/random/boot_id", TWO)
+    host.fill(BOOT, "two")
     clock.monotonic, clock.wall = float(uptime), 1.8e9 + passed
     assert lease._due() is (left is None or left <= 0)
     assert left is None or lease._left() == left
 
 
 def test_a_lease_that_is_renewed_after_a_reboot_is_of_that_boot(host, lease, clock):
-    host.fill("/proc/sys/kernel/random/boot_id", TWO)
+    host.fill(BOOT, "two")
     clock.monotonic = 50.0
     lease.grant(_lease.Terms(600, None, None))
     clock.monotonic, clock.wall = 649.0, 0.0
@@ -405,9 +355,21 @@ def test_a_lease_that_is_renewed_after_a_reboot_is_of_that_boot(host, lease, clo
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", "7", '{"until": 1}', '{"until": 9e9, "ends": "", "boot": "x", "wall": "soon"}']
+    "text",
+    ["", "{", '{"until": ', "null", "[]", "7", '{"until": 1}']
+    + ['{"until": %s, "ends": "", "boot": "one"}' % value for value in ("NaN", "Infinity", "1" + "0" * 400, '"nan"')]
+    + [
+        '{"until": 9e9, "ends": "", "boot": "x", "wall": "soon"}',
+        '{"until": 0, "ends": "", "boot": "x", "wall": NaN, "seconds": 9e9}',
+        '{"until": 0, "ends": "", "boot": "x", "wall": 9e99, "seconds": 9e99}',
+        # of a host that runs for more than a year, and has no id of its boot; also: edited to have no end
+        '{"until": 4e7, "ends": "", "boot": null, "wall": 9e9, "seconds": 600}',
+        # of another host, whose time is over
+        '{"until": 4e7, "ends": "", "boot": "x", "wall": 1, "seconds": 600}',
+    ],
+    ids=len,
 )
-def test_a_lease_that_cannot_be_read_is_over(host, lease, text):
+def test_a_lease_that_cannot_be_read_or_that_nobody_has_granted_is_over(host, lease, text):
     host.write(PROBATION + "/lease.json", text)
     assert lease._due()
 

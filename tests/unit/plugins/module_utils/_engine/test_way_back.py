@@ -3,10 +3,10 @@
 """The way back: interfaces under new names, copied machines, orphans, leftovers of killed runs, broken journals."""
 
 import errno
+import itertools
 import json
 import os
 import platform
-import random
 import shutil
 
 import pytest
@@ -15,22 +15,24 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import (
-    cpu_polarization,
-    cpu_topology,
-    smc_sysctls,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_topology, smc_sysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES, RULES_HEADER
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (
+    DISPATCHING,
+    CpuPolarization,
+)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import FLOW_KNOB, Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
-from kernel import KernelHost, rps_params
+from kernel import QUEUE, KernelHost, rps_params
 from killing import killed, whole
-from runs import FOLDER, only, runner
+from runs import FOLDER, only, records, refusal, runner, verdicts
 from sapsystem import ASCS01, D00, D00_TEXT, SapHost
 from smckernel import SYSCTLS, SmcHost
 
 NET = "/sys/class/net/"
 MAIN = FOLDER + "/rps.json"
+ID = "/etc/machine-id"
 EVERYTHING = ("/etc", "/proc", "/sys", "/var")
 ONE_ID, OTHER_ID = "3d1219c7c4c5404aaa1f6d2a48adfda4", "0123456789abcdef0123456789abcdef"
 
@@ -71,31 +73,29 @@ def host(tmp_path):
 # new names
 
 
-def test_an_interface_is_taken_back_under_its_new_name_and_its_rule_under_the_old_one(host):
+@pytest.mark.parametrize("chosen", [["auto"], ["hsi0"], ["enc1"]])
+def test_an_interface_is_taken_back_under_its_new_name_and_its_rule_under_the_old_one(host, chosen):
     run(host)
     rename(host, "hsi0", "enc1")
-    record = only(run(host, state="restored"))
+    # what is not chosen is no empty journal
+    assert "the journal has nothing of it" in only(run(host, state="restored", interfaces=["eth9"]))["reason"]
+    record = only(run(host, state="restored", interfaces=chosen))
     assert (record["subject"], record["verdict"]) == ("enc1", "changed")
     assert [mask(host, "enc1", number) for number in range(2)] == ["0", "0"]
     assert not host.exists(RULES) and not host.exists(FOLDER)
 
 
 def test_a_permanent_address_is_known_again_and_a_random_one_is_not(host):
-    host.interface("eth0")
-    host.interface("veth0")
-    host.fill(NET + "eth0/address", "02:00:00:00:00:07")
-    host.fill(NET + "eth0/addr_assign_type", "0")
-    host.fill(NET + "veth0/address", "02:00:00:00:00:08")
-    host.fill(NET + "veth0/addr_assign_type", "1")
+    for name, address, kind in (("eth0", "02:00:00:00:00:07", "0"), ("veth0", "02:00:00:00:00:08", "1")):
+        host.interface(name)
+        host.fill(NET + name + "/address", address)
+        host.fill(NET + name + "/addr_assign_type", kind)
     run(host, interfaces=["eth0", "veth0"])
     rename(host, "eth0", "eth1")
     rename(host, "veth0", "veth1")
-    records = {record["subject"]: record for record in run(host, state="restored")["tuning"]}
-    assert records["eth1"]["verdict"] == "changed" and mask(host, "eth1") == "0"
-    assert (
-        records["veth0"]["verdict"] == "drifted"
-        and "this host no longer has an interface veth0" in records["veth0"]["reason"]
-    )
+    found = records(run(host, state="restored"))
+    assert found["eth1"]["verdict"] == "changed" and mask(host, "eth1") == "0"
+    assert found["veth0"]["verdict"] == "drifted" and "no longer has an interface veth0" in found["veth0"]["reason"]
     assert mask(host, "veth1") == "f"
     assert [entry["subject"] for entry in Journal(host, "rps", FOLDER).entries.values()] == ["veth0"]
 
@@ -127,13 +127,10 @@ def test_names_that_were_swapped(host):
 
 def test_another_device_under_the_old_name_is_left_alone_and_the_values_wait_for_theirs(host):
     run(host)
-    rename(host, "hsi0", "away")
-    shutil.move(host.path(NET + "away"), host.path("/away"))
+    shutil.move(host.path(NET + "hsi0"), host.path("/away"))
     host.interface("hsi0", mask=15)
     card(host, "hsi0", "0.0.0700")
-    result = run(host, state="restored")
-    records = {record["subject"]: record for record in result["tuning"]}
-    assert records["hsi0 (0.0.0600)"]["verdict"] == "drifted"
+    assert verdicts(run(host, state="restored"))["hsi0 (0.0.0600)"] == "drifted"
     assert mask(host, "hsi0") == "f" and not host.exists(RULES)
     # a tuning of the other one has first values of its own
     run(host, interfaces=["hsi0"], every=2)
@@ -154,18 +151,6 @@ def test_site_under_the_new_name_keeps_the_first_value_and_takes_the_old_rule_ou
     assert only(complete(host, every=2))["verdict"] == "compliant"
     run(host, state="restored")
     assert mask(host, "enc1") == "0" and whole(host, "/etc", "/var") == before
-
-
-@pytest.mark.parametrize("name", ["hsi0", "enc1"])
-def test_it_is_chosen_by_its_old_name_and_by_its_new_one(host, name):
-    run(host)
-    rename(host, "hsi0", "enc1")
-    assert run(host, state="restored", interfaces=[name])["changed"] and mask(host, "enc1") == "0"
-
-
-def test_what_is_not_chosen_is_no_empty_journal(host):
-    run(host)
-    assert "the journal has nothing of it" in only(run(host, state="restored", interfaces=["eth9"]))["reason"]
 
 
 def test_renamed_under_a_checkpoint(host):
@@ -212,48 +197,39 @@ def test_a_kernel_without_rps_still_gives_up_its_files(host):
 # the machine
 
 
-def test_a_copied_host_is_told_and_nothing_is_changed(host):
-    host.fill("/etc/machine-id", ONE_ID)
+def test_a_copied_host_is_told_and_force_takes_the_journal_for_its_own(host):
+    host.fill(ID, ONE_ID)
     run(host)
     assert json.loads(host.read(MAIN))["machine"] == ONE_ID
-    host.fill("/etc/machine-id", OTHER_ID)
+    host.fill(ID, OTHER_ID)
     before = whole(host, *EVERYTHING)
     for changes in ({"state": "restored"}, {}, {"every": 2}, {"check": True}):
-        with pytest.raises(HostError) as error:
-            run(host, **changes)
-        assert "nothing was changed: the journal %s was written on another machine" % MAIN in str(error.value)
-        assert "force: true" in str(error.value)
+        sentence = refusal(run, host, **changes)
+        assert "nothing was changed: the journal %s was written on another machine" % MAIN in sentence
+        assert "force: true" in sentence
     assert whole(host, *EVERYTHING) == before
-
-
-def test_force_takes_the_journal_for_this_machines_own(host):
-    host.fill("/etc/machine-id", ONE_ID)
-    run(host)
-    host.fill("/etc/machine-id", OTHER_ID)
     assert not run(host, force=True)["changed"]
     assert json.loads(host.read(MAIN))["machine"] == OTHER_ID
     assert only(run(host, check=True))["verdict"] == "compliant"
-    host.fill("/etc/machine-id", ONE_ID)
+    host.fill(ID, ONE_ID)
     run(host, state="restored", force=True)
     assert mask(host, "hsi0") == "0" and not host.exists(FOLDER)
 
 
 def test_a_copied_checkpoint_is_told_too(host):
-    host.fill("/etc/machine-id", ONE_ID)
+    host.fill(ID, ONE_ID)
     run(host, checkpoint="exp1")
-    host.fill("/etc/machine-id", OTHER_ID)
+    host.fill(ID, OTHER_ID)
     for changes in ({}, {"checkpoint": "exp1"}):
-        with pytest.raises(HostError) as error:
-            run(host, state="restored", **changes)
-        assert "was written on another machine" in str(error.value)
+        assert "was written on another machine" in refusal(run, host, state="restored", **changes)
 
 
 @pytest.mark.parametrize("then", [None, ONE_ID])
 def test_where_one_side_has_no_id_nobody_can_tell(host, then):
-    host.fill("/etc/machine-id", "uninitialized" if then else ONE_ID)
+    host.fill(ID, "uninitialized" if then else ONE_ID)
     run(host)
     assert ("machine" in json.loads(host.read(MAIN))) is (then is None)
-    host.fill("/etc/machine-id", then or "")
+    host.fill(ID, then or "")
     assert run(host, state="restored")["changed"]
 
 
@@ -274,11 +250,11 @@ def test_an_interface_that_nobody_names_any_more_is_drifted_with_the_command(hos
     run(host, interfaces=["hsi*"])
     for check in (True, False):
         result = complete(host, check, interfaces=["hsi1"])
-        records = {record["subject"]: record for record in result["tuning"]}
         assert not result["changed"] and not result["failed"]
-        assert records["hsi1"]["verdict"] == "compliant" and records["hsi0"]["verdict"] == "drifted"
-        assert "hsi0 rx-0, rx-1: CPUs 0-3 (mask f), wanted off (mask 0)" in records["hsi0"]["reason"]
-        assert "zpower.sap_tuning.rollback --limit HOST --tags rps takes it back" in records["hsi0"]["reason"]
+        assert verdicts(result) == {"hsi1": "compliant", "hsi0": "drifted"}
+        reason = records(result)["hsi0"]["reason"]
+        assert "hsi0 rx-0, rx-1: CPUs 0-3 (mask f), wanted off (mask 0)" in reason
+        assert "zpower.sap_tuning.rollback --limit HOST --tags rps takes it back" in reason
     assert mask(host, "hsi0") == "f"
     # one call of several names a part only
     assert only(run(host, check=True, interfaces=["hsi1"]))["verdict"] == "compliant"
@@ -307,8 +283,7 @@ def test_a_stored_rule_without_journal_is_shown_noted_by_site_and_taken_back(hos
 
 def test_rollback_takes_out_a_rule_that_no_journal_knows_and_says_what_is_not_known(host):
     DropIn(host, RULES, RULES_HEADER).put("eth9", "a rule")
-    records = {record["subject"]: record for record in complete(host)["tuning"]}
-    assert "eth9 udev rule: edited by hand, wanted absent" in records["eth9"]["reason"]
+    assert "eth9 udev rule: edited by hand, wanted absent" in records(complete(host))["eth9"]["reason"]
     record = only(run(host, state="restored"))
     assert record["verdict"] == "changed" and "the running value before is unknown" in record["remarks"][0]
     assert not host.exists(RULES)
@@ -333,17 +308,14 @@ def test_a_profile_that_is_gone_holds_back_no_other(tmp_path):
     sap = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="")
     for path in (D00, ASCS01):
         sap(host, profile=path, parameters={"rdisp/max_wprun_time": 900})
-    theirs = host.data(ASCS01)
-    os.unlink(host.path(ASCS01))
+    os.rename(host.path(ASCS01), host.path("/away"))
     for check in (True, False):
         result = sap(host, check, state="restored")
-        verdicts = {record["subject"]: record["verdict"] for record in result["tuning"]}
-        assert verdicts[ASCS01] == "failed" and result["failed"]
+        assert verdicts(result)[ASCS01] == "failed" and result["failed"]
         assert "%s is not there" % ASCS01 in result["msg"] and "the journal keeps its first values" in result["msg"]
     assert host.data(D00) == D00_TEXT
     assert {entry["subject"] for entry in Journal(host, "sap_profile", FOLDER).entries.values()} == {ASCS01}
-    with open(host.path(ASCS01), "wb") as stream:
-        stream.write(theirs)
+    os.rename(host.path("/away"), host.path(ASCS01))
     assert not sap(host, state="restored")["failed"] and b"max_wprun_time" not in host.data(ASCS01)
     assert not host.exists(FOLDER)
 
@@ -369,33 +341,47 @@ def smc_run(host, state="present", checkpoint=None):
     return Run(tuning, Journal(host, tuning.name, FOLDER, checkpoint), state).run()
 
 
-LIVES = [(rps_tree, rps_run, None), (rps_tree, rps_run, "exp1"), (SmcHost, smc_run, None)]
+LIVES = {
+    "rps": (rps_tree, rps_run, None),
+    "rps-checkpoint": (rps_tree, rps_run, "exp1"),
+    "smc_sysctls": (SmcHost, smc_run, None),
+}
+GATE, NIGHTLY = pytest.mark.gate, pytest.mark.nightly
 
 
-@pytest.mark.parametrize("state", ["present", "restored"])
-@pytest.mark.parametrize("make, work, checkpoint", LIVES, ids=["rps", "rps-checkpoint", "smc_sysctls"])
-def test_killed_anywhere_rollback_leaves_the_tree_as_it_was(tmp_path, make, work, state, checkpoint):
-    tried = 0
-    while True:
-        tried += 1
-        root = tmp_path / str(tried)
+@pytest.mark.parametrize(
+    "life, state",
+    [
+        ("rps-checkpoint", "restored"),
+        pytest.param("rps", "present", marks=GATE),
+        pytest.param("rps", "restored", marks=GATE),
+        pytest.param("rps-checkpoint", "present", marks=NIGHTLY),
+        pytest.param("smc_sysctls", "present", marks=NIGHTLY),
+        pytest.param("smc_sysctls", "restored", marks=NIGHTLY),
+    ],
+)
+def test_killed_anywhere_rollback_leaves_the_tree_as_it_was(tmp_path, life, state):
+    make, work, checkpoint = LIVES[life]
+    for number in itertools.count(1):
+        root = tmp_path / str(number)
         root.mkdir()
         host = make(root)
         before = whole(host, *EVERYTHING)
         if state == "restored":
             work(host, checkpoint=checkpoint)
-        came = killed(lambda host=host: work(host, state, checkpoint), tried)
+        came = killed(lambda host=host: work(host, state, checkpoint), number)
         result = work(host, "restored")
-        assert not result["failed"], (tried, result["msg"])
-        assert whole(host, *EVERYTHING) == before, tried
+        assert not result["failed"], (number, result["msg"])
+        assert whole(host, *EVERYTHING) == before, number
         if not came:
             break
         shutil.rmtree(str(root))
-    assert tried > 10
+    assert number > 10
 
 
+@pytest.mark.nightly
 def test_killed_and_run_again_nothing_is_left_beside_the_files(tmp_path):
-    for number in range(1, 1000):
+    for number in itertools.count(1):
         root = tmp_path / str(number)
         root.mkdir()
         host = rps_tree(root)
@@ -406,28 +392,21 @@ def test_killed_and_run_again_nothing_is_left_beside_the_files(tmp_path):
         if not came:
             break
         shutil.rmtree(str(root))
-    else:
-        pytest.fail("it never came to its end")
+    assert number > 10
 
 
-def test_what_another_tuning_is_just_writing_is_left_alone(host):
-    host.fill("/etc/sysctl.d/.zpower-91-zpower-sap-tuning-cpu-topology.conf.x", "")
-    host.fill(FOLDER + "/.zpower-cpu_topology.json.x", "")
-    host.fill("/etc/udev/rules.d/.zpower-%s.x" % os.path.basename(RULES), "")
-    run(host)
-    run(host, state="restored")
-    assert host.exists("/etc/sysctl.d/.zpower-91-zpower-sap-tuning-cpu-topology.conf.x")
-    assert host.exists(FOLDER + "/.zpower-cpu_topology.json.x")
-    assert host.listdir("/etc/udev/rules.d") == []
-
-
-def test_a_run_that_cleans_waits_for_nobody(host):
-    host.fill("/etc/udev/rules.d/.zpower-%s.x" % os.path.basename(RULES), "")
+def test_leftovers_of_this_tuning_are_removed_without_waiting_and_those_of_others_stay(host):
+    mine = "/etc/udev/rules.d/.zpower-%s.x" % os.path.basename(RULES)
+    others = ["/etc/sysctl.d/.zpower-91-zpower-sap-tuning-cpu-topology.conf.x", FOLDER + "/.zpower-cpu_topology.json.x"]
+    for path in [mine] + others:
+        host.fill(path, "")
     other = Journal(host, "rps", FOLDER)
     other.lock()
-    assert not run(host, state="restored")["failed"]
+    assert not run(host, state="restored")["failed"] and host.exists(mine)
     other.close()
+    run(host)
     run(host, state="restored")
+    assert all(host.exists(path) for path in others)
     assert host.listdir("/etc/udev/rules.d") == []
 
 
@@ -461,14 +440,17 @@ def test_a_folder_whose_removal_was_refused_goes_with_the_next_run(host, monkeyp
 class Both(SmcHost):
     """A host for both tunings."""
 
+    def __init__(self, root):
+        super().__init__(root)
+        self.interface("hsi0")
+        self.fill(FLOW_KNOB.path, "0")
+
     def put(self, path, value):
         (KernelHost if path.startswith(NET) else SmcHost).put(self, path, value)
 
 
 def test_a_folder_that_two_tunings_share_goes_with_the_last_of_them(tmp_path):
     host = Both(tmp_path)
-    host.interface("hsi0")
-    host.fill(FLOW_KNOB.path, "0")
     before = whole(host, *EVERYTHING)
     for first, second in ((rps_run, smc_run), (smc_run, rps_run)):
         first(host)
@@ -479,15 +461,14 @@ def test_a_folder_that_two_tunings_share_goes_with_the_last_of_them(tmp_path):
         assert whole(host, *EVERYTHING) == before
 
 
+@pytest.mark.gate
 def test_two_tunings_in_one_folder_at_the_same_time(tmp_path):
     host = Both(tmp_path)
-    host.interface("hsi0")
-    host.fill(FLOW_KNOB.path, "0")
     before = whole(host, *EVERYTHING)
     children = []
     for work in (rps_run, smc_run):
-        child = os.fork()
-        if child == 0:
+        children.append(os.fork())
+        if children[-1] == 0:
             status = 1
             try:
                 for _count in range(15):
@@ -495,7 +476,6 @@ def test_two_tunings_in_one_folder_at_the_same_time(tmp_path):
                 status = 0
             finally:
                 os._exit(status)
-        children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
     assert whole(host, *EVERYTHING) == before
 
@@ -516,25 +496,22 @@ def test_a_folder_that_vanishes_while_a_rule_is_written_is_made_again(host, monk
 
 
 GOOD = {"subject": "hsi0", "family": "hsi0 rps_cpus", "first": "0", "ours": ["f"], "since": "2026-01-01T00:00:00Z"}
-QUEUE = NET + "hsi0/queues/rx-0/rps_cpus"
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{name: value} for name in ("subject", "family") for value in (None, 1, [], {}, "a\0b", "\ud800")]
+    [{name: value} for name in ("subject", "family") for value in (None, 1, [], "a\0b", "\ud800")]
     + [{"first": value} for value in (1, [], {}, True, "\ud800", "no mask", None)]
     + [{"ours": value} for value in (None, "f", [], [1], ["f", {}], ["\0"], ["no mask"])]
     + [{name: value} for name in ("since", "identity") for value in (None, 1, [])],
 )
 def test_an_entry_with_wrong_types_stops_every_run_before_it_changes_anything(host, changes):
-    text = json.dumps({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: dict(GOOD, **changes)}})
+    text = json.dumps({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE % 0: dict(GOOD, **changes)}})
     host.write(MAIN, text)
     before = whole(host, *EVERYTHING)
     for state in ("present", "restored"):
-        with pytest.raises(HostError) as error:
-            run(host, state=state)
-        assert "the journal %s cannot be understood" % MAIN in str(error.value)
-        assert len(str(error.value)) < 700
+        sentence = refusal(run, host, state=state)
+        assert "the journal %s cannot be understood" % MAIN in sentence and len(sentence) < 700
     assert whole(host, *EVERYTHING) == before
 
 
@@ -545,82 +522,17 @@ def test_an_entry_with_wrong_types_stops_every_run_before_it_changes_anything(ho
     + [{"tuning": ["rps"]}, {"schema": {}}],
 )
 def test_a_journal_with_wrong_types_is_one_sentence(host, changes):
-    data = dict({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}, **changes)
+    data = dict({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE % 0: GOOD}}, **changes)
     host.write(MAIN, json.dumps(data))
-    with pytest.raises(HostError) as error:
-        Journal(host, "rps", FOLDER)
-    assert "cannot be understood" in str(error.value)
-
-
-def test_lists_in_lists_are_one_sentence(host):
-    host.write(MAIN, "[" * 100000)
-    with pytest.raises(HostError) as error:
-        Journal(host, "rps", FOLDER)
-    assert "cannot be understood" in str(error.value)
-
-
-def test_a_journal_of_an_earlier_version_is_read(host):
-    host.write(MAIN, json.dumps({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE: GOOD}}))
-    host.fill(QUEUE, "f")
-    host.fill("/etc/machine-id", ONE_ID)
-    assert run(host, state="restored")["changed"] and mask(host, "hsi0") == "0"
-
-
-def mutated(value, random):
-    """The same structure with one value replaced."""
-    if isinstance(value, dict) and value and random.random() < 0.9:
-        key = random.choice(sorted(value))
-        return dict(value, **{key: mutated(value[key], random)})
-    if isinstance(value, list) and value and random.random() < 0.9:
-        at = random.randrange(len(value))
-        return value[:at] + [mutated(value[at], random)] + value[at + 1 :]
-    return random.choice([None, True, 0, -1, 1e99, "", "x", "[]", "[[1]]", [], {}, [None], {"a": 1}, "é", "0", "a=b"])
-
-
-def lives(root):
-    """(host, tuning, run) of several tunings that are applied."""
-    net = rps_tree(root / "rps")
-    rps_run(net)
-    yield net, "rps", lambda: rps_run(net, "restored")
-    smc = SmcHost(root / "smc")
-    smc_run(smc)
-    yield smc, "smc_sysctls", lambda: smc_run(smc, "restored")
-    sap = SapHost(root / "sap")
-    profile = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="")
-    profile(sap, profile=D00, parameters={"rdisp/max_wprun_time": 900, "rdisp/wp_no_btc": None})
-    yield sap, "sap_profile", lambda: profile(sap, state="restored")
-
-
-def test_whatever_a_journal_holds_is_a_sentence_or_a_result(tmp_path):
-    seeded = random.Random(20261122)
-    for host, name, restored in lives(tmp_path):
-        path = "%s/%s.json" % (FOLDER, name)
-        good = json.loads(host.read(path))
-        kept = tmp_path / ("kept-" + name)
-        shutil.copytree(host.root, str(kept), symlinks=True)
-        refused = 0
-        for _count in range(60):
-            host.write(path, json.dumps(mutated(good, seeded)), mode=0o600)
-            try:
-                restored()
-            except HostError:
-                refused += 1
-            shutil.rmtree(host.root)
-            shutil.copytree(str(kept), host.root, symlinks=True)
-        assert 0 < refused < 60
+    assert "cannot be understood" in refusal(Journal, host, "rps", FOLDER)
 
 
 @pytest.mark.parametrize("text", [None, "diagonal", ""])
-def test_first_values_that_no_kernel_has(tmp_path, text):
-    for module, tuning, key in (
-        (cpu_polarization, cpu_polarization.CpuPolarization, cpu_polarization.DISPATCHING),
-        (cpu_topology, cpu_topology.CpuTopology, cpu_topology.FILE),
-    ):
-        host = KernelHost(tmp_path / tuning.name)
-        entry = dict(GOOD, subject=tuning.subject, family=key, first=text)
-        data = {"schema": journal.SCHEMA, "tuning": tuning.name, "knobs": {key: entry}}
-        host.write("%s/%s.json" % (FOLDER, tuning.name), json.dumps(data))
-        params = {"state": "restored", "force": False, "wait_timeout": 1, "mode": "vertical", "sw_siblings": True}
-        with pytest.raises(HostError) as error:
-            Run(tuning(host, params), Journal(host, tuning.name, FOLDER), "restored").run()
-        assert "cannot be understood" in str(error.value), module
+@pytest.mark.parametrize("tuning, key", [(CpuPolarization, DISPATCHING), (CpuTopology, cpu_topology.FILE)])
+def test_first_values_that_no_kernel_has(tmp_path, tuning, key, text):
+    host = KernelHost(tmp_path)
+    entry = dict(GOOD, subject=tuning.subject, family=key, first=text)
+    data = {"schema": journal.SCHEMA, "tuning": tuning.name, "knobs": {key: entry}}
+    host.write("%s/%s.json" % (FOLDER, tuning.name), json.dumps(data))
+    restored = runner(tuning, state="restored", wait_timeout=1, mode="vertical", sw_siblings=True)
+    assert "cannot be understood" in refusal(restored, host)

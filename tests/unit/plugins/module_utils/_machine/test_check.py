@@ -14,13 +14,11 @@ CONTROL = "/sys/devices/system/cpu/smt/control"
 SIBLINGS = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
 
 
-def lpar(threads=2, **more):
-    """A z15 LPAR whose cores run so many threads; more: its distribution."""
-    release = "".join("%s=%s\n" % (key.upper(), value) for key, value in more.items())
+def lpar(threads=2, release=synthetic.SLES):
+    """A z15 LPAR whose cores run so many threads; release: its os-release."""
     siblings = "0-1\n" if threads == 2 else "0\n"
-    tree = {"/proc/sysinfo": synthetic.sysinfo(), "/etc/os-release": release or synthetic.SLES}
-    tree.update({"/sys/devices/system/cpu/online": "0-1\n", SIBLINGS: siblings})
-    return tree
+    tree = {"/proc/sysinfo": synthetic.sysinfo(), "/etc/os-release": release}
+    return dict(tree, **{"/sys/devices/system/cpu/online": "0-1\n", SIBLINGS: siblings})
 
 
 @pytest.fixture
@@ -47,33 +45,33 @@ def test_two_threads_are_told_and_right(smt, wanted):
     assert found["wanted"] == ({} if wanted is None else {"threads_per_core": 2})
 
 
-def test_a_captured_lpar_without_smt(smt):
-    assert smt(captured.entries("lpar-linux-6.1-horizontal"))["reason"] == "1 of 1 possible threads per core"
-
-
-def test_more_than_the_machine_has_is_unsupported(smt):
-    found = smt(captured.entries("lpar-linux-6.1-horizontal"), 2)
+def test_a_captured_lpar_without_smt_has_one_thread_and_more_are_unsupported(smt):
+    tree = captured.entries("lpar-linux-6.1-horizontal")
+    assert smt(tree)["reason"] == "1 of 1 possible threads per core"
+    found = smt({}, 2)
     assert found["verdict"] == "unsupported" and "the machine does not have more" in found["reason"]
 
 
 @pytest.mark.parametrize(
-    "threads, wanted, name, version, words",
+    "threads, wanted, distribution, words",
     [
-        (2, 1, "sles", "15.6", ["put smt=1 into GRUB_CMDLINE_LINUX_DEFAULT", "grub2-mkconfig", "grub2-install"]),
-        (1, 2, "sles", "12.5", ["take smt= and nosmt out of GRUB_CMDLINE_LINUX_DEFAULT"]),
-        (2, 1, "rhel", "9.4", ["grubby --update-kernel=ALL --args=smt=1 and then zipl"]),
-        (1, 2, "rhel", "8.10", ['--remove-args="smt nosmt" and then zipl']),
-        (2, 1, "rhel", "7.9", ["put smt=1 into the parameters in /etc/zipl.conf, run zipl"]),
-        (1, 2, "debian", "13", ["take smt= and nosmt out of the parameters in /etc/zipl.conf"]),
+        (2, 1, "sles 15.6", ["put smt=1 into GRUB_CMDLINE_LINUX_DEFAULT", "grub2-mkconfig", "grub2-install"]),
+        (1, 2, "sles 12.5", ["take smt= and nosmt out of GRUB_CMDLINE_LINUX_DEFAULT"]),
+        (2, 1, "rhel 9.4", ["grubby --update-kernel=ALL --args=smt=1 and then zipl"]),
+        (1, 2, "rhel 8.10", ['--remove-args="smt nosmt" and then zipl']),
+        (2, 1, "rhel 7.9", ["put smt=1 into the parameters in /etc/zipl.conf, run zipl"]),
+        (1, 2, "debian 13", ["take smt= and nosmt out of the parameters in /etc/zipl.conf"]),
+        # a distribution that does not say what it is
+        (2, 1, "", ["/etc/zipl.conf"]),
     ],
 )
-def test_what_it_takes_to_change_it(smt, threads, wanted, name, version, words):
-    found = smt(lpar(threads, id=name, version_id=version), wanted)
+def test_what_it_takes_to_change_it(smt, threads, wanted, distribution, words):
+    release = "".join("%s=%s\n" % item for item in zip(("ID", "VERSION_ID"), distribution.split())) or "X=y\n"
+    found = smt(lpar(threads, release), wanted)
     assert (found["verdict"], found["restart"], found["remarks"]) == ("drifted", "reboot", [])
     assert found["reason"].startswith("%d of 2 possible threads per core, wanted %d: " % (threads, wanted))
     assert found["reason"].endswith("and reboot")
-    for word in words:
-        assert word in found["reason"]
+    assert all(word in found["reason"] for word in words)
 
 
 @pytest.mark.parametrize(
@@ -90,10 +88,6 @@ def test_what_it_takes_to_change_it(smt, threads, wanted, name, version, words):
 def test_new_kernels_can_switch_at_once(smt, threads, wanted, control, remark):
     found = smt(dict(lpar(threads), **{CONTROL: control + "\n"}), wanted)
     assert [text.endswith(remark) for text in found["remarks"]] == ([True] if remark else [])
-
-
-def test_a_distribution_that_does_not_say_what_it_is(smt):
-    assert "/etc/zipl.conf" in smt(lpar(2, x="y"), 1)["reason"]
 
 
 def test_unknown_threads_are_no_number(smt):
@@ -122,42 +116,24 @@ def test_where_smt_is_no_question(smt, tree, system, words):
 
 
 @pytest.mark.parametrize(
-    "cores, version, verdict, reason, remark",
+    "cores, version, reason, remark",
     [
-        (3, "6.1.0", "compliant", "z/VM runs on 3 cores of its LPAR, which is within its limit", None),
-        (32, "7.3.0", "compliant", "z/VM runs on 32 cores of its LPAR, which is within its limit", None),
-        (
-            33,
-            "6.4.0",
-            "compliant",
-            "z/VM runs on 33 cores of its LPAR",
-            "z/VM uses at most 64 threads, which is 32 cores",
-        ),
-        (64, "6.3.0", "compliant", "z/VM runs on 64 cores of its LPAR", "32 cores with SMT; two z/VM systems"),
-        (
-            65,
-            "6.3.0",
-            "drifted",
-            "65 cores of its LPAR; z/VM uses at most 64 threads, which is 32 cores with SMT",
-            None,
-        ),
-        (
-            80,
-            "7.3.0",
-            "compliant",
-            "80 cores of its LPAR",
-            "z/VM 6 uses at most 64 threads, which is 32 cores with SMT; a newer",
-        ),
-        (None, "6.3.0", "compliant", "the cores of z/VM's LPAR are not known; z/VM uses at most 64 threads", None),
+        (3, "6.1.0", "z/VM runs on 3 cores of its LPAR, which is within its limit", None),
+        (32, "7.3.0", "z/VM runs on 32 cores of its LPAR, which is within its limit", None),
+        (33, "6.4.0", "z/VM runs on 33 cores of its LPAR", "z/VM uses at most 64 threads, which is 32 cores"),
+        (64, "6.3.0", "z/VM runs on 64 cores of its LPAR", "32 cores with SMT; two z/VM systems"),
+        (65, "6.3.0", "65 cores of its LPAR; z/VM uses at most 64 threads, which is 32 cores with SMT", None),
+        (80, "7.3.0", "80 cores of its LPAR", "at most 64 threads, which is 32 cores with SMT; a newer"),
+        (None, "6.3.0", "the cores of z/VM's LPAR are not known; z/VM uses at most 64 threads", None),
     ],
 )
-def test_the_threads_that_zvm_can_use(tmp_path, cores, version, verdict, reason, remark):
+def test_the_threads_that_zvm_can_use(tmp_path, cores, version, reason, remark):
     text = synthetic.sysinfo() + "VM00 Name:            LNX1\nVM00 Control Program: z/VM    %s\n" % version
     lines = [line for line in text.splitlines() if not line.startswith("LPAR CPUs Configured")]
     lines += [] if cores is None else ["LPAR CPUs Configured: %d" % cores]
     captured.grow(tmp_path, {"/proc/sysinfo": "\n".join(lines) + "\n"})
     dummy, found = checks.records(ReadingHost(str(tmp_path)), "Linux", None, None)
-    assert (found["subject"], found["verdict"]) == ("z/VM", verdict)
+    assert (found["subject"], found["verdict"]) == ("z/VM", "drifted" if cores == 65 else "compliant")
     assert reason in found["reason"]
     assert found["before"]["running"] == {"control program": "z/VM %s" % version, "cores of its LPAR": cores}
     assert [remark in said for said in found["remarks"]] == ([True] if remark else [])
@@ -226,22 +202,18 @@ def test_another_way_is_drifted(way, kind, driver, words):
     assert words in found["reason"] and "not a HiperSockets interface" in found["reason"]
 
 
-def test_a_vlan_counts_by_the_interface_below(way):
-    tree = synthetic.interface("vlan10", "vlan")
-    tree.update(synthetic.interface("hsi0", "HiperSockets"))
-    tree["/sys/class/net/vlan10/lower_hsi0"] = {"link": "../hsi0"}
-    found = way(tree, "vlan10")
-    assert found["verdict"] == "compliant"
-    assert found["before"]["running"] == {"route": "vlan10", "hsi0": "HiperSockets, MTU 57344, 128 buffers"}
-
-
-def test_a_bond_needs_hipersockets_throughout(way):
-    tree = synthetic.interface("bond0", "bond")
-    tree.update(synthetic.interface("hsi0", "HiperSockets"))
-    tree.update(synthetic.interface("enc1", "OSD_25GIG"))
-    tree.update({"/sys/class/net/bond0/lower_%s" % name: {"link": "../" + name} for name in ("hsi0", "enc1")})
-    found = way(tree, "bond0")
-    assert found["verdict"] == "drifted" and "leave through enc1 (OSD_25GIG" in found["reason"]
+@pytest.mark.parametrize("upper, lower", [("vlan10", ["hsi0"]), ("bond0", ["hsi0", "enc1"])])
+def test_the_interfaces_below_count(way, upper, lower):
+    tree = synthetic.interface(upper, "vlan" if upper == "vlan10" else "bond")
+    tree.update(synthetic.interface("hsi0", "HiperSockets"), **synthetic.interface("enc1", "OSD_25GIG"))
+    tree.update({"/sys/class/net/%s/lower_%s" % (upper, name): {"link": "../" + name} for name in lower})
+    found = way(tree, upper)
+    running = found["before"]["running"]
+    assert running["route"] == upper and running["hsi0"] == "HiperSockets, MTU 57344, 128 buffers"
+    if upper == "vlan10":
+        assert found["verdict"] == "compliant" and len(running) == 2
+    else:
+        assert found["verdict"] == "drifted" and "leave through enc1 (OSD_25GIG" in found["reason"]
 
 
 @pytest.mark.parametrize(
@@ -306,8 +278,7 @@ def test_a_name_without_address(name):
 
 def test_every_address_is_tried(monkeypatch):
     addresses = [
-        (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("255.255.255.255", 9)),
-        (socket.AF_INET, socket.SOCK_DGRAM, 0, "", ("127.0.0.1", 9)),
+        (socket.AF_INET, socket.SOCK_DGRAM, 0, "", (address, 9)) for address in ("255.255.255.255", "127.0.0.1")
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
     assert checks.interface_to("db") == "lo"
@@ -328,28 +299,20 @@ def test_every_address_is_tried(monkeypatch):
     ],
 )
 def test_a_tuning_that_is_applied_and_not_chosen_is_drifted_with_the_command(tmp_path, path):
-    captured.grow(tmp_path, {path: "{}", "/var/lib/zpower_sap_tuning/rps.json": "{}"})
+    # files of others and the lease are no journal
+    others = {"/var/lib/zpower_sap_tuning/checkpoint-exp1/lease.json": "{}", "/etc/sysctl.d/91-other.conf": ""}
+    captured.grow(tmp_path, dict(others, **{path: "{}", "/var/lib/zpower_sap_tuning/rps.json": "{}"}))
     host = ReadingHost(str(tmp_path))
-    found = checks.orphans(host, "Linux", ["rps", "smc_r"])
-    assert [(one["name"], one["subject"], one["verdict"]) for one in found] == [("platform", "cpu_topology", "drifted")]
-    assert (
-        "cpu_topology was applied on this host and is not chosen for it (zpower_tunings), see %s;" % path
-        in (found[0]["reason"])
-    )
-    assert found[0]["undo"] == "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags cpu_topology"
+    (found,) = checks.orphans(host, "Linux", ["rps", "smc_r"])
+    assert (found["name"], found["subject"], found["verdict"]) == ("platform", "cpu_topology", "drifted")
+    assert "applied on this host and is not chosen for it (zpower_tunings), see %s;" % path in found["reason"]
+    assert found["undo"] == "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags cpu_topology"
     assert checks.orphans(host, "Linux", ["rps", "cpu_topology"]) == []
     assert [one["subject"] for one in checks.orphans(host, "Linux", [])] == ["cpu_topology", "rps"]
 
 
-def test_without_the_chosen_tunings_nobody_looks_for_others(tmp_path):
+@pytest.mark.parametrize("more, subjects", [({}, ["SMT"]), ({"tunings": []}, ["SMT", "rps"])])
+def test_without_the_chosen_tunings_nobody_looks_for_others(tmp_path, more, subjects):
     captured.grow(tmp_path, {"/var/lib/zpower_sap_tuning/rps.json": "{}", "/proc/sysinfo": synthetic.sysinfo()})
-    host = ReadingHost(str(tmp_path))
-    assert [one["subject"] for one in checks.records(host, "Linux", None, None)] == ["SMT"]
-    found = checks.records(host, "Linux", None, None, tunings=[])
-    assert [one["subject"] for one in found] == ["SMT", "rps"]
-
-
-def test_files_of_others_and_the_lease_are_no_journal(tmp_path):
-    tree = {"/var/lib/zpower_sap_tuning/checkpoint-exp1/lease.json": "{}", "/etc/sysctl.d/91-other.conf": ""}
-    captured.grow(tmp_path, tree)
-    assert checks.orphans(ReadingHost(str(tmp_path)), "Linux", []) == []
+    found = checks.records(ReadingHost(str(tmp_path)), "Linux", None, None, **more)
+    assert [one["subject"] for one in found] == subjects

@@ -28,21 +28,23 @@ def grow(host, found):
 # sysinfo
 
 
-def test_sysinfo_of_a_captured_lpar(host):
+def test_the_machine_is_told_with_and_without_sysinfo(host):
+    assert hardware.machine_type(host, None) is None
+    grow(host, {"/proc/cpuinfo": "processor 0: version = 00,  identification = 012623,  machine = 3931\n"})
+    assert hardware.machine_type(host, None) == "3931"
     captured.plant("lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured", host.root)
     found = hardware.sysinfo(host)
+    assert hardware.machine_type(host, found) == "2817"
     assert (found.type, found.model, found.hypervisors, found.threads) == ("2817", "M49", [], None)
-    assert found.lpar == hardware.Lpar(
-        1,
-        "HERCLAB",
-        ["Shared"],
-        {"Total": 128, "Configured": 3, "Standby": 3, "Reserved": 122, "Dedicated": 0, "Shared": 3},
-    )
+    counts = {"Total": 128, "Configured": 3, "Standby": 3, "Reserved": 122, "Dedicated": 0, "Shared": 3}
+    assert found.lpar == hardware.Lpar(1, "HERCLAB", ["Shared"], counts)
     assert found.magnitudes == {"drawers": None, "books": None, "sockets": 1, "cores": 6}
 
 
 def test_sysinfo_of_a_machine_with_smt_and_drawers():
-    found = hardware.parse_sysinfo(synthetic.large_lpar(0)["/proc/sysinfo"])
+    text = synthetic.large_lpar(0)["/proc/sysinfo"]
+    # the first of two lines counts
+    found = hardware.parse_sysinfo(text + "Type: 2817\n")
     assert (found.type, found.model, found.threads) == ("8561", "T01", 2)
     assert found.magnitudes == {"drawers": 5, "books": 2, "sockets": 2, "cores": 12}
 
@@ -53,11 +55,6 @@ def test_the_magnitudes_are_those_that_linux_uses():
     # without CONFIG_SCHED_TOPOLOGY there is the one line
     found = hardware.parse_sysinfo(lines.splitlines()[0])
     assert found.magnitudes == {"drawers": 5, "books": 2, "sockets": 2, "cores": 12}
-
-
-def test_hypervisors_begin_with_the_innermost():
-    text = synthetic.sysinfo(guests=[("INNER", "KVM/Linux"), ("OUTER", "z/VM    7.3.0   ")])
-    assert hardware.parse_sysinfo(text).hypervisors == [("INNER", "KVM/Linux"), ("OUTER", "z/VM 7.3.0")]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +74,6 @@ def test_a_broken_sysinfo_tells_nothing(text):
     assert found._replace(type=None, model=None) == hardware.Sysinfo(None, None, None, [], {}, None)
 
 
-def test_the_first_of_two_lines_counts():
-    assert hardware.parse_sysinfo("Type: 8561\nType: 2817\n").type == "8561"
-
-
 @pytest.mark.parametrize(
     "guests, kind",
     [
@@ -91,12 +84,14 @@ def test_the_first_of_two_lines_counts():
         ([("WHO", "Something 1.0")], "other"),
     ],
 )
-def test_virtualization(host, guests, kind):
+def test_virtualization_by_the_innermost_hypervisor(host, guests, kind):
     assert hardware.virtualization(host) is None
     grow(host, {"/proc/cpuinfo": "processor\t: 0\nvendor_id\t: GenuineIntel\n"})
     assert hardware.virtualization(host) == "none"
     grow(host, {"/proc/sysinfo": synthetic.sysinfo(guests=guests)})
     assert hardware.virtualization(host) == kind
+    found = hardware.sysinfo(host).hypervisors
+    assert found == [(name, " ".join(program.split())) for name, program in guests]
 
 
 def test_the_topology_facility_is_told_by_its_line(host):
@@ -107,14 +102,6 @@ def test_the_topology_facility_is_told_by_its_line(host):
     assert hardware.has_topology_facility(host) is True
 
 
-def test_the_machine_is_told_without_sysinfo(host):
-    assert hardware.machine_type(host, None) is None
-    grow(host, {"/proc/cpuinfo": "processor 0: version = 00,  identification = 012623,  machine = 3931\n"})
-    assert hardware.machine_type(host, None) == "3931"
-    captured.plant("lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured", host.root)
-    assert hardware.machine_type(host, hardware.sysinfo(host)) == "2817"
-
-
 # CPUs and kernel
 
 
@@ -122,14 +109,8 @@ def test_polarizations_of_all_present_cpus_in_their_order(host):
     assert hardware.polarizations(host) == {}
     captured.plant("lpar-linux-6.12-vertical-cpu2-offline-cpu3-deconfigured", host.root)
     grow(host, {hardware.CPUS + "/cpu10/polarization": "vertical:low\n", hardware.CPUS + "/cpuidle/x": "1\n"})
-    medium = "vertical:medium"
-    assert list(hardware.polarizations(host).items()) == [
-        (0, medium),
-        (1, medium),
-        (2, medium),
-        (3, "unknown"),
-        (10, "vertical:low"),
-    ]
+    found = list(hardware.polarizations(host).items())
+    assert found == [(cpu, "vertical:medium") for cpu in range(3)] + [(3, "unknown"), (10, "vertical:low")]
 
 
 def test_release_by_either_file(host):
@@ -143,17 +124,15 @@ def test_release_by_either_file(host):
 
 
 @pytest.mark.parametrize(
-    "path", ["/boot/config-6.12.1", "/usr/lib/modules/6.12.1/config", "/lib/modules/6.12.1/config", "/proc/config.gz"]
-)
-@pytest.mark.parametrize(
-    "line, value",
+    "path, line, value",
     [
-        (OPTION + "=y", "y"),
-        ("# %s is not set" % OPTION, "n"),
-        ("CONFIG_OTHER=y", "n"),
-        (OPTION + '="text"', "text"),
-        ("X" + OPTION + "=y", "n"),
-        (OPTION + "_MORE=y", "n"),
+        ("/boot/config-6.12.1", OPTION + "=y", "y"),
+        ("/usr/lib/modules/6.12.1/config", "# %s is not set" % OPTION, "n"),
+        ("/lib/modules/6.12.1/config", OPTION + '="text"', "text"),
+        ("/proc/config.gz", OPTION + "=y", "y"),
+        ("/proc/config.gz", "CONFIG_OTHER=y", "n"),
+        ("/proc/config.gz", "X" + OPTION + "=y", "n"),
+        ("/boot/config-6.12.1", OPTION + "_MORE=y", "n"),
     ],
 )
 def test_kernel_option(host, path, line, value):
@@ -186,34 +165,26 @@ def test_a_damaged_kernel_configuration_is_none(host, damage):
 
 
 def test_the_configuration_of_another_kernel_is_not_taken(host):
-    grow(host, {"/proc/sys/kernel/osrelease": "x/../../secret\n", "/secret": OPTION + "=y\n"})
-    grow(host, {"/boot/config-6.1.0": OPTION + "=y\n"})
-    assert running_kernel.kernel_option(host, OPTION) is None
+    secret = OPTION + "=y\n"
+    tree = {"/proc/sys/kernel/osrelease": "x/../../secret\n", "/secret": secret, "/boot/config-6.1.0": secret}
+    assert running_kernel.kernel_option(grow(host, tree), OPTION) is None
 
 
 # interfaces
 
 
+KINDS = {
+    "HiperSockets": "HiperSockets,Virt.NIC Hiper,GuestLAN Hiper",
+    "OSA": "OSD_25GIG,OSD_GbE_LANE,OSX_10GIG,OSN,HSTR,Virt.NIC QDIO",
+    None: "unknown,n/a",
+}
+
+
 @pytest.mark.parametrize(
     "driver, card, kind",
-    [
-        ("qeth", "HiperSockets", "HiperSockets"),
-        ("qeth", "Virt.NIC Hiper", "HiperSockets"),
-        ("qeth", "GuestLAN Hiper", "HiperSockets"),
-        ("qeth", "OSD_25GIG", "OSA"),
-        ("qeth", "OSD_GbE_LANE", "OSA"),
-        ("qeth", "OSX_10GIG", "OSA"),
-        ("qeth", "OSN", "OSA"),
-        ("qeth", "HSTR", "OSA"),
-        ("qeth", "Virt.NIC QDIO", "OSA"),
-        ("qeth", "unknown", None),
-        ("qeth", "n/a", None),
-        ("qeth", None, None),
-        ("mlx5_core", None, "RoCE"),
-        ("virtio_net", None, "virtio"),
-        ("e1000e", None, None),
-        (None, None, None),
-    ],
+    [("qeth", card, kind) for kind, cards in KINDS.items() for card in cards.split(",")]
+    + [("qeth", None, None), ("mlx5_core", None, "RoCE"), ("virtio_net", None, "virtio")]
+    + [("e1000e", None, None), (None, None, None)],
 )
 def test_card_type(driver, card, kind):
     assert hardware.card_type(driver, card) == kind
@@ -221,6 +192,8 @@ def test_card_type(driver, card, kind):
 
 def test_an_interface_with_everything(host):
     grow(host, synthetic.interface("enc1000", "HiperSockets"))
+    tx = "/sys/class/net/enc1000/queues/tx-%s"
+    grow(host, {tx % "10/xps_cpus": "f0\n", tx % "2/xps_cpus": "0f\n", tx % "3/tx_timeout": "0\n"})
     mask = "00000000,00000011,11111111,11111111,11111111,11111111,11111111,11111111"
     assert hardware.interfaces(host) == {
         "enc1000": {
@@ -233,34 +206,22 @@ def test_an_interface_with_everything(host):
             "operstate": "up",
             "receive_queues": 1,
             "rps_cpus": {"rx-0": mask},
-            "xps_cpus": {"tx-0": "0"},
+            "xps_cpus": {"tx-0": "0", "tx-2": "0f", "tx-3": None, "tx-10": "f0"},
             "lower": [],
         }
     }
+    assert list(hardware.interfaces(host)["enc1000"]["xps_cpus"]) == ["tx-0", "tx-2", "tx-3", "tx-10"]
 
 
 def test_interfaces_of_other_drivers_have_no_qeth_values(host):
     grow(host, synthetic.interface("ens1", "none", driver="mlx5_core"))
-    grow(host, {"/sys/class/net/ens1/device/buffer_count": "7\n", "/sys/class/net/ens1/queues/rx-10/rps_cpus": "f\n"})
-    grow(host, {"/sys/class/net/ens1/queues/rx-9/rps_cpus": "e\n", "/sys/class/net/ens1/queues/rx-x/rps_cpus": "1\n"})
-    grow(host, {"/sys/class/net/bonding_masters": "bond0\n", "/sys/class/net/ens1/mtu": "many\n"})
-    found = hardware.interfaces(host)
-    assert list(found) == ["ens1"]
-    assert found["ens1"]["card_type"] == "RoCE" and found["ens1"]["buffer_count"] is None
-    assert found["ens1"]["mtu"] is None and found["ens1"]["receive_queues"] == 3
-    assert list(found["ens1"]["rps_cpus"]) == ["rx-0", "rx-9", "rx-10"]
-
-
-def test_transmit_queues_show_their_masks(host):
-    grow(host, synthetic.interface("enc1000", "OSD_10GIG"))
-    tx = "/sys/class/net/enc1000/queues/tx-%s"
-    grow(host, {tx % "10/xps_cpus": "f0\n", tx % "2/xps_cpus": "0f\n", tx % "3/tx_timeout": "0\n"})
-    assert hardware.interfaces(host)["enc1000"]["xps_cpus"] == {
-        "tx-0": "0",
-        "tx-2": "0f",
-        "tx-3": None,
-        "tx-10": "f0",
-    }
+    ens1 = {"device/buffer_count": "7\n", "mtu": "many\n"}
+    ens1.update({"queues/rx-%s/rps_cpus" % queue: "f\n" for queue in ("10", "9", "x")})
+    grow(host, {"/sys/class/net/ens1/" + path: text for path, text in ens1.items()})
+    grow(host, {"/sys/class/net/bonding_masters": "bond0\n"})
+    ((name, found),) = hardware.interfaces(host).items()
+    assert (name, found["card_type"], found["buffer_count"], found["mtu"]) == ("ens1", "RoCE", None, None)
+    assert found["receive_queues"] == 3 and list(found["rps_cpus"]) == ["rx-0", "rx-9", "rx-10"]
 
 
 def test_this_machine_has_a_loopback_interface_without_driver():
@@ -289,16 +250,14 @@ def test_lowest_follows_vlans_and_bonds_and_ends_in_a_circle():
 WANTS = "/etc/systemd/system/multi-user.target.wants/"
 
 
-def test_no_service_is_no_conflict(host):
-    assert services.services(host) == []
-    grow(host, {"/usr/lib/systemd/system/tuned.service": "[Unit]\n", "/sys/fs/cgroup/system.slice": {"folder": True}})
-    assert services.services(host) == []
-
-
 @pytest.mark.parametrize("folder", ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"])
 def test_enabled_and_running(host, folder):
+    assert services.services(host) == []
+    grow(host, {"/usr/lib/systemd/system/tuned.service": "[Unit]\n"})
+    # no service is no conflict
+    assert services.services(host) == []
     # the link points to a file that this tree does not hold
-    grow(host, {WANTS + "tuned.service": {"link": "/usr/lib/systemd/system/tuned.service"}})
+    grow(host, {WANTS + "tuned.service": {"link": "/gone/tuned.service"}})
     (found,) = services.services(host)
     assert (found["service"], found["enabled"], found["running"]) == ("tuned", True, None)
     grow(host, {folder + "/irqbalance.service": {"folder": True}})
@@ -324,27 +283,25 @@ def test_details(host):
 
 
 @pytest.mark.parametrize(
-    "text, version",
+    "answer, version",
     [
-        ("cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build-20241007\nCopyright IBM\n", "2.35.0"),
-        ("cpuplugd: Linux on System z CPU hotplug daemon version 1.34.0\n", "1.34.0"),
-        ("cpuplugd: Linux on System z CPU hotplug daemon version unknown\n", None),
+        ("version 2.35.0-build-20241007\nCopyright IBM\n", "2.35.0"),
+        ("version 1.34.0\n", "1.34.0"),
+        ("version unknown\n", None),
         ("", None),
+        (HostError("cpuplugd did not answer within 30 s"), None),
     ],
 )
-def test_version_of_cpuplugd(host, monkeypatch, text, version):
+def test_version_of_cpuplugd(host, monkeypatch, answer, version):
     grow(host, {WANTS + "cpuplugd.service": {"link": "/gone"}})
     asked = []
-    monkeypatch.setattr(host, "run", lambda argv, timeout=30: asked.append(argv) or Result(0, text, ""))
+
+    def run(argv, timeout=30):
+        asked.append(argv)
+        if isinstance(answer, HostError):
+            raise answer
+        return Result(0, "cpuplugd: Linux on System z CPU hotplug daemon " + answer if answer else "", "")
+
+    monkeypatch.setattr(host, "run", run)
     assert services.services(host)[0]["version"] == version
     assert asked == [["cpuplugd", "--version"]]
-
-
-def test_a_cpuplugd_that_cannot_run_has_no_version(host, monkeypatch):
-    grow(host, {WANTS + "cpuplugd.service": {"link": "/gone"}})
-
-    def refuse(argv, timeout=30):
-        raise HostError("cpuplugd did not answer within 30 s")
-
-    monkeypatch.setattr(host, "run", refuse)
-    assert services.services(host)[0]["version"] is None

@@ -39,43 +39,31 @@ def test_links_never_lead_out(root, target):
     assert host.read("/../secret") is None and host.read("/etc/../../secret") is None
 
 
-def test_links_in_a_circle_are_not_followed(root):
+def test_links_in_a_circle_and_long_chains_and_targets_end(root):
     (root / "etc/a").symlink_to("b")
     (root / "etc/b").symlink_to("a")
-    host = opened(str(root))
-    assert host.read("/etc/a") is None
-    assert host.listdir("/etc/a") == []
-
-
-def test_long_chains_and_long_targets_end(root):
     for number in range(60):
         (root / ("etc/l%d" % number)).symlink_to("/etc/l%d" % (number + 1))
     (root / "etc/l60").symlink_to(str(root.parent / "secret"))
     (root / "etc/deep").symlink_to("/".join(["x"] * 1500))
     host = opened(str(root))
-    assert [host.read("/etc/" + name) for name in ("l0", "l50", "deep")] == [None] * 3
+    assert [host.read("/etc/" + name) for name in ("a", "l0", "l50", "deep")] == [None] * 4
+    assert host.listdir("/etc/a") == []
 
 
-def test_only_files_are_read(root):
+def test_only_files_of_a_bearable_size_are_read(root):
     os.mkfifo(str(root / "proc/sysinfo"))
     (root / "proc/cpuinfo").mkdir()
-    host = ReadingHost(str(root))
-    assert host.read("/proc/sysinfo") is None and host.read("/proc/cpuinfo") is None
-    assert host.remarks == ["cannot read /proc/sysinfo: it is not a regular file"]
-
-
-def test_a_huge_file_counts_as_absent(root):
-    with open(str(root / "proc/sysinfo"), "wb") as stream:
-        stream.write(b"Type: 8561\n")
+    with open(str(root / "proc/huge"), "wb") as stream:
         stream.truncate(1 << 40)
     host = ReadingHost(str(root))
-    assert host.read("/proc/sysinfo") is None
-    assert host.remarks == ["cannot read /proc/sysinfo: it is larger than 64 MiB"]
-
-
-def test_a_file_of_one_value_holds_no_book(root):
+    assert [host.read("/proc/" + name) for name in ("sysinfo", "cpuinfo", "huge")] == [None] * 3
+    assert host.remarks == [
+        "cannot read /proc/sysinfo: it is not a regular file",
+        "cannot read /proc/huge: it is larger than 64 MiB",
+    ]
+    # a file of one value holds no book
     (root / "etc/value").write_text("x" * 5000)
-    host = ReadingHost(str(root))
     assert len(host.read("/etc/value")) == 5000 and host.value("/etc/value") is None
 
 
@@ -95,19 +83,17 @@ class Failing(ReadingHost):
         return super()._content(path, target, follow)
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EPERM])
-def test_what_exists_and_cannot_be_read_is_said_once(root, number):
+@pytest.mark.parametrize(
+    "number, said",
+    [(number, True) for number in (errno.EIO, errno.EACCES, errno.EPERM)]
+    # what goes away meanwhile is absent
+    + [(number, False) for number in (errno.ENODEV, errno.EINVAL, errno.ENOENT, errno.ENXIO)],
+)
+def test_what_exists_and_cannot_be_read_is_said_once(root, number, said):
     host = Failing(str(root))
     host.errors = {"/proc/sysinfo": number}
     assert [host.read("/proc/sysinfo"), host.value("/proc/sysinfo")] == [None, None]
-    assert host.summary() == ["cannot read /proc/sysinfo: %s" % os.strerror(number)]
-
-
-@pytest.mark.parametrize("number", [errno.ENODEV, errno.EINVAL, errno.ENOENT, errno.ENXIO])
-def test_what_goes_away_meanwhile_is_absent(root, number):
-    host = Failing(str(root))
-    host.errors = {"/sys/x": number}
-    assert host.read("/sys/x") is None and host.summary() == []
+    assert host.summary() == (["cannot read /proc/sysinfo: %s" % os.strerror(number)] if said else [])
 
 
 def test_a_folder_that_cannot_be_listed(root, monkeypatch):

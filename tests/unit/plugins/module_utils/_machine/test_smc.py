@@ -27,6 +27,8 @@ class Kernel:
 
     def __init__(self, *pieces):
         self.pieces, self.sent = list(pieces), []
+        self.send = self.sent.append
+        self.recv = lambda _limit: self.pieces.pop(0)
 
     def __call__(self, family, kind, protocol):
         assert (family, kind) == (socket.AF_NETLINK, socket.SOCK_RAW)
@@ -41,12 +43,6 @@ class Kernel:
 
     def settimeout(self, seconds):
         assert seconds > 0
-
-    def send(self, data):
-        self.sent.append(data)
-
-    def recv(self, _limit):
-        return self.pieces.pop(0)
 
 
 @pytest.fixture
@@ -64,12 +60,27 @@ def test_a_dump_comes_in_several_pieces_until_it_is_done(answering):
     assert netlink.dump(4, 20, b"what?") == [b"one", b"three", b"2222"]
     (sent,) = kernel.sent
     assert kernel.protocol == 4 and struct.unpack("=IHH", sent[:8]) == (21, 20, 0x301) and sent[16:] == b"what?"
-
-
-def test_a_refusal_is_an_error_with_the_kernels_number(answering):
+    # a refusal is an error with the kernel's number
     answering(header(2, struct.pack("=i", -errno.EPERM) + b"\0" * 16))
     with pytest.raises(PermissionError):
         netlink.dump(4, 20, b"")
+
+
+def test_a_change_asks_for_an_acknowledgement(answering):
+    kernel = answering(header(2, struct.pack("=i", 0)))
+    netlink.change(30, 2, netlink.attribute(1, b"SAPNET\0"))
+    (sent,) = kernel.sent
+    length, kind, flags = struct.unpack_from("=IHH", sent)
+    assert (length, kind, flags, sent[16:20]) == (len(sent), 30, 5, b"\2\1\0\0")
+    assert sent[20:] == smckernel.attribute(1, b"SAPNET\0") and len(sent) % 4 == 0
+
+    # which is the end of the answer
+    def acknowledged(code):
+        return header(2, struct.pack("=i", -code) + struct.pack("=IHHII", 16, 20, 5, 1, 0))
+
+    assert netlink.messages(acknowledged(0)) == ([], True)
+    with pytest.raises(FileExistsError):
+        netlink.messages(acknowledged(errno.EEXIST))
 
 
 @pytest.mark.parametrize("length", [0, 15, 400])
@@ -117,8 +128,7 @@ def test_a_socket_with_a_connection(mode, peer):
 
 @pytest.mark.parametrize("state", ["INIT", "CLOSED", "LISTEN"])
 def test_a_socket_without_a_connection_has_no_mode(state):
-    found = smc_sockets.parse(smckernel.smc_socket("SMCR", state=state))
-    assert found.mode is None
+    assert smc_sockets.parse(smckernel.smc_socket("SMCR", state=state)).mode is None
 
 
 @pytest.mark.parametrize("peer_port, mode", [(3298, "TCP"), (0, None)])
@@ -128,27 +138,24 @@ def test_a_socket_that_fell_back_before_it_connected_stays_in_init(peer_port, mo
     assert smc_sockets.parse(told).mode == mode
 
 
+DEVICE = "0x03030000 (no SMC device found, neither for SMC-R nor for SMC-D)"
+
+
 @pytest.mark.parametrize(
-    "why, words",
+    "mode, why, words",
     [
-        ((NO_SMC, 0), "0x03010000 (the peer does not support SMC)"),
-        (
-            (PEER_DECLINED, NO_DEVICE),
-            "0x05000000 (the peer declined), the peer's reason: 0x03030000 (no SMC device found, neither for SMC-R nor "
-            "for SMC-D)",
-        ),
-        ((0, NO_DEVICE), "0x03030000 (no SMC device found, neither for SMC-R nor for SMC-D)"),
-        ((0x0A0B0C0D, 0), "0x0a0b0c0d (unknown reason)"),
-        ((0, 0), None),
-        (None, None),
+        ("TCP", (NO_SMC, 0), "0x03010000 (the peer does not support SMC)"),
+        ("TCP", (PEER_DECLINED, NO_DEVICE), "0x05000000 (the peer declined), the peer's reason: " + DEVICE),
+        ("TCP", (0, NO_DEVICE), DEVICE),
+        ("TCP", (0x0A0B0C0D, 0), "0x0a0b0c0d (unknown reason)"),
+        ("TCP", (0, 0), None),
+        ("TCP", None, None),
+        # a reason without a fallback says nothing
+        ("SMCR", (NO_SMC, 0), None),
     ],
 )
-def test_why_a_socket_fell_back(why, words):
-    assert smc_sockets.fallback(smc_sockets.parse(smckernel.smc_socket("TCP", why=why))) == words
-
-
-def test_a_reason_without_a_fallback_says_nothing():
-    assert smc_sockets.fallback(smc_sockets.parse(smckernel.smc_socket("SMCR", why=(NO_SMC, 0)))) is None
+def test_why_a_socket_fell_back(mode, why, words):
+    assert smc_sockets.fallback(smc_sockets.parse(smckernel.smc_socket(mode, why=why))) == words
 
 
 def test_a_socket_of_this_process_is_found_by_its_inode(monkeypatch):
@@ -175,8 +182,8 @@ def test_smc_is_there_when_the_kernel_lists_its_protocol(tmp_path):
 # the fact smc
 
 
-def generic(**changes):
-    found = {
+def generic():
+    return {
         5: [{5: smckernel.ism_device()}],
         6: [{6: smckernel.roce_device()}],
         7: [{7: smckernel.counters(client_v1=4, server_v2=2, bytes_sent=5 << 33, errors=1)}],
@@ -186,8 +193,6 @@ def generic(**changes):
         ],
         9: [{1: b"SAP.UEID".ljust(32) + b"\0"}],
     }
-    found.update(changes)
-    return found
 
 
 def test_everything_that_the_kernel_tells(monkeypatch):
@@ -226,15 +231,12 @@ def test_everything_that_the_kernel_tells(monkeypatch):
     ]
 
 
-def test_the_interface_of_a_device_is_named(monkeypatch):
-    smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=1, active=0)}]})
-    (device,) = smc_facts.smc()["devices"]
-    assert (device["interface"], device["active"]) == (socket.if_indextoname(1), False)
-
-
-def test_an_interface_that_is_gone_is_unknown(monkeypatch):
-    smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: smckernel.roce_device(interface=999999)}]})
-    assert smc_facts.smc()["devices"][0]["interface"] is None
+@pytest.mark.parametrize("number, name", [(1, socket.if_indextoname(1)), (999999, None)])
+def test_the_interface_of_a_device_is_named_unless_it_is_gone(monkeypatch, number, name):
+    device = smckernel.roce_device(interface=number, active=0)
+    smckernel.Answers(monkeypatch, netlink, generic={5: [], 6: [{6: device}]})
+    (found,) = smc_facts.smc()["devices"]
+    assert (found["interface"], found["active"]) == (name, False)
 
 
 def test_a_kernel_before_the_family_tells_of_sockets_only(monkeypatch):
@@ -251,15 +253,11 @@ def test_what_a_kernel_does_not_know_yet_is_null_and_the_rest_is_told(monkeypatc
     assert smc_facts.smc() == {"sockets": None, "devices": [], "ueids": None, "stats": None}
 
 
-def test_without_smc_nothing_is_asked(monkeypatch):
+def test_without_smc_and_in_a_captured_folder_nothing_is_asked(monkeypatch, tmp_path):
     smckernel.Answers(monkeypatch, netlink, error=AssertionError("asked"))
     host = LoadedHost()
     host.protocols = "protocol\nTCP\n"
     assert facts.smc(host) is None
-
-
-def test_a_captured_folder_is_not_asked_for_this_machines_sockets(monkeypatch, tmp_path):
-    smckernel.Answers(monkeypatch, netlink, error=AssertionError("asked"))
     host = KernelHost(tmp_path)
     host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
     assert facts.smc(host) is None

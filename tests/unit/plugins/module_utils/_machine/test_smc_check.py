@@ -35,8 +35,9 @@ def check(tmp_path, monkeypatch):
     """A function from TCP connections, SMC sockets and peers to the record SMC, or None."""
     monkeypatch.setattr(smc_checks, "_addresses", lambda peer: {"sapdb1": {PEER}}.get(peer, {peer}))
 
+    host = KernelHost(tmp_path)
+
     def record(tcp="", sockets=(), peers=(PEER,), system="Linux", tcp6="", loaded=True, error=None, generic=None):
-        host = KernelHost(tmp_path)
         host.fill("/proc/net/tcp", HEADER + tcp)
         host.fill("/proc/net/tcp6", HEADER + tcp6)
         if loaded:
@@ -53,39 +54,50 @@ def smc(mode, own_port, peer=PEER, why=(0, 0), peer_port=3200, **more):
     return smckernel.smc_socket(mode, "192.0.2.1", peer, (own_port, peer_port), why=why, **more)
 
 
-@pytest.mark.parametrize("mode", ["SMCR", "SMCD"])
-def test_connections_that_use_smc(check, mode):
-    found = check(line(PEER, 40001) + line(PEER, 40002), [smc(mode, 40001), smc(mode, 40002)])
-    assert (found["verdict"], found["restart"], found["undo"]) == ("compliant", "none", None)
-    assert found["before"]["running"] == {PEER: "2 " + mode}
-    assert found["wanted"] == {"smc_peers": [PEER]} and found["remarks"] == []
+ONE, TWO = line(PEER, 40001), line(PEER, 40002)
+FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fast open))"
 
 
-def test_a_connection_that_fell_back_is_named_with_the_reason(check):
-    sockets = [smc("SMCR", 40001), smc("TCP", 40002, why=(0x03010000, 0))]
-    found = check(line(PEER, 40001) + line(PEER, 40002), sockets)
-    assert found["verdict"] == "drifted"
-    assert "192.0.2.2: 1 SMCR, 1 TCP instead of SMC, %s" % NO_SMC in found["reason"]
-    assert "smc_run" not in found["reason"]
-
-
-def test_a_fallback_that_left_the_socket_in_its_first_state_is_no_plain_connection(check):
-    found = check(line(PEER, 40001), [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")])
-    assert found["before"]["running"] == {
-        PEER: "1 TCP instead of SMC, 0x03060000 (a socket option that SMC does not know was set (TCP fast open))"
-    }
-
-
-def test_plain_connections_alone_are_not_as_wanted(check):
-    found = check(line(PEER, 40001) + line(PEER, 40002), [])
-    assert found["verdict"] == "drifted"
-    assert "2 TCP, not opened as SMC" in found["reason"] and "smc_run" in found["reason"]
-
-
-def test_a_plain_connection_beside_smc_is_a_remark(check):
-    found = check(line(PEER, 40001) + line(PEER, 51000, 22), [smc("SMCR", 40001)])
-    assert found["verdict"] == "compliant"
-    assert found["remarks"] == ["192.0.2.2: 1 SMCR, 1 TCP, not opened as SMC"]
+@pytest.mark.parametrize(
+    "tcp, sockets, verdict, running",
+    [
+        (ONE + TWO, [smc("SMCR", 40001), smc("SMCR", 40002)], "compliant", "2 SMCR"),
+        (ONE + TWO, [smc("SMCD", 40001), smc("SMCD", 40002)], "compliant", "2 SMCD"),
+        (
+            ONE + TWO,
+            [smc("SMCR", 40001), smc("TCP", 40002, why=(0x03010000, 0))],
+            "drifted",
+            "1 SMCR, 1 TCP instead of SMC, " + NO_SMC,
+        ),
+        # a fallback that left the socket in its first state is no plain connection
+        (
+            ONE,
+            [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")],
+            "drifted",
+            "1 TCP instead of SMC, " + FAST_OPEN,
+        ),
+        (ONE + TWO, [], "drifted", "2 TCP, not opened as SMC"),
+        # a connection of the same ports to another host is another one
+        (ONE, [smc("SMCR", 40001, OTHER)], "drifted", "1 TCP, not opened as SMC"),
+        # a plain connection beside SMC is a remark
+        (ONE + line(PEER, 51000, 22), [smc("SMCR", 40001)], "compliant", "1 SMCR, 1 TCP, not opened as SMC"),
+        # without an open connection nothing can be told
+        (line(PEER, 40001, state="02") + line(OTHER, 40002), [], "not_applicable", "no connection"),
+        (line(PEER, 40001, state="06"), [], "not_applicable", "no connection"),
+        (line(PEER, 40001, state="0A"), [], "not_applicable", "no connection"),
+    ],
+)
+def test_how_the_connections_to_a_peer_are(check, tcp, sockets, verdict, running):
+    found = check(tcp, sockets)
+    assert (found["verdict"], found["restart"], found["undo"]) == (verdict, "none", None)
+    assert found["before"]["running"] == {PEER: running} and found["wanted"] == {"smc_peers": [PEER]}
+    plain = verdict == "compliant" and "TCP" in running
+    assert found["remarks"] == (["%s: %s" % (PEER, running)] if plain else [])
+    if verdict == "drifted":
+        assert "%s: %s" % (PEER, running) in found["reason"]
+        assert ("smc_run" in found["reason"]) is running.endswith("not opened as SMC")
+    if verdict == "not_applicable":
+        assert "no connection to 192.0.2.2 is open" in found["reason"]
 
 
 def test_one_peer_of_two_is_enough_to_be_wrong(check):
@@ -94,24 +106,10 @@ def test_one_peer_of_two_is_enough_to_be_wrong(check):
     assert OTHER in found["reason"] and "192.0.2.2" not in found["reason"]
 
 
-@pytest.mark.parametrize("state", ["02", "06", "0A"])
-def test_without_an_open_connection_nothing_can_be_told(check, state):
-    found = check(line(PEER, 40001, state=state) + line(OTHER, 40002), [])
-    assert found["verdict"] == "not_applicable" and "no connection to 192.0.2.2 is open" in found["reason"]
-    assert found["before"]["running"] == {PEER: "no connection"}
-
-
-def test_a_connection_of_the_same_ports_to_another_host_is_another_one(check):
-    found = check(line(PEER, 40001), [smc("SMCR", 40001, OTHER)])
-    assert found["verdict"] == "drifted" and "not opened as SMC" in found["reason"]
-
-
-@pytest.mark.parametrize("kernel_tells", ["::ffff:192.0.2.2", "192.0.2.2"])
-def test_an_ipv4_address_within_ipv6_is_the_same_peer(check, kernel_tells):
-    found = check(
-        tcp6=line("::ffff:192.0.2.2", 40001, own="::ffff:192.0.2.1"), sockets=[smc("SMCR", 40001, kernel_tells)]
-    )
-    assert found["verdict"] == "compliant"
+@pytest.mark.parametrize("told", ["::ffff:192.0.2.2", "192.0.2.2"])
+def test_an_ipv4_address_within_ipv6_is_the_same_peer(check, told):
+    tcp6 = line("::ffff:192.0.2.2", 40001, own="::ffff:192.0.2.1")
+    assert check(tcp6=tcp6, sockets=[smc("SMCR", 40001, told)])["verdict"] == "compliant"
 
 
 def test_a_peer_of_ipv6_by_its_name(check, monkeypatch):
@@ -168,21 +166,21 @@ def test_a_reason_without_a_count_is_shown_without_one():
     assert found == [start + NO_SMC]
 
 
-def test_a_kernel_without_devices_says_so(check):
-    found = check(line(PEER, 40001), [], generic={5: [], 6: []})
-    assert found["remarks"] == ["the kernel has no device for SMC-R or SMC-D"]
-
-
-def test_the_loopback_device_that_the_kernel_does_not_list_is_named(check):
-    """As kernel 6.12 with CONFIG_SMC_LO answers."""
-    found = check(line(PEER, 40001), [], generic={1: [{1: smckernel.number(3, 1, "B")}], 5: [], 6: []})
-    assert found["remarks"] == ["SMCD device loopback, for connections inside this host only"]
-
-
-@pytest.mark.parametrize("able, devices", [(0, []), (1, [{5: smckernel.ism_device()}])])
-def test_an_ism_device_or_a_kernel_without_loopback_is_not_taken_for_it(check, able, devices):
-    found = check(line(PEER, 40001), [], generic={1: [{1: smckernel.number(3, able, "B")}], 5: devices, 6: []})
-    assert found["remarks"] and "loopback" not in found["remarks"][0]
+@pytest.mark.parametrize(
+    "loopback, devices, remark",
+    [
+        (None, [], "the kernel has no device for SMC-R or SMC-D"),
+        (0, [], "the kernel has no device for SMC-R or SMC-D"),
+        # as kernel 6.12 with CONFIG_SMC_LO answers, which does not list it
+        (1, [], "SMCD device loopback, for connections inside this host only"),
+        (1, [{5: smckernel.ism_device()}], "SMCD device 0009:00:00.0, PNET id NET25"),
+    ],
+)
+def test_a_kernel_without_devices_says_so_and_names_loopback(check, loopback, devices, remark):
+    generic = {5: devices, 6: []}
+    if loopback is not None:
+        generic[1] = [{1: smckernel.number(3, loopback, "B")}]
+    assert check(line(PEER, 40001), [], generic=generic)["remarks"] == [remark]
 
 
 def test_smc_that_is_not_loaded_is_used_by_nobody(check):
@@ -191,14 +189,13 @@ def test_smc_that_is_not_loaded_is_used_by_nobody(check):
 
 
 def test_a_name_that_nobody_knows(check, monkeypatch):
+    def unknown(*_arguments):
+        raise socket.gaierror(-2, "Name or service not known")
+
     monkeypatch.undo()
-    monkeypatch.setattr(smc_checks.socket, "getaddrinfo", _unknown)
+    monkeypatch.setattr(smc_checks.socket, "getaddrinfo", unknown)
     found = check(peers=["nowhere"])
     assert found["verdict"] == "failed" and found["reason"] == "smc_peers: nowhere cannot be resolved"
-
-
-def _unknown(*_arguments):
-    raise socket.gaierror(-2, "Name or service not known")
 
 
 def test_a_peer_behind_a_router_is_a_remark(check, monkeypatch):
@@ -212,12 +209,9 @@ def test_a_peer_behind_a_router_is_a_remark(check, monkeypatch):
     ]
 
 
-def test_aix_is_not_applicable(check):
+def test_what_aix_and_a_kernel_that_refuses_say(check):
     found = check(system="AIX")
     assert found["verdict"] == "not_applicable" and "smc_r" in found["reason"]
-
-
-def test_a_kernel_that_refuses_to_tell(check):
     found = check(error=OSError(errno.ENOENT, "No such file or directory"))
     assert (found["verdict"], found["reason"]) == ("failed", "smc_peers: No such file or directory")
 
@@ -228,9 +222,7 @@ def test_without_peers_the_row_tells_of_all_sockets(check):
     assert (found["verdict"], found["wanted"]) == ("compliant", {})
     assert found["before"]["running"] == {"SMC sockets": 2, "that use SMC": 1}
     assert found["remarks"] == ["192.0.2.2: 1 SMCR", "192.0.2.3: 1 TCP instead of SMC, " + NO_SMC]
-
-
-def test_of_many_peers_twenty_are_told(check):
+    # of many peers, twenty are told
     sockets = [smc("SMCR", 40001, "192.0.2.%d" % number) for number in range(1, 26)]
     assert check(sockets=sockets, peers=())["remarks"][20:] == ["and 5 more peers"]
 

@@ -3,12 +3,11 @@
 """PNET IDs and UEIDs in the kernel: entries of others survive, and each trap of the kernel's interface is handled."""
 
 import errno
-import struct
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_tables
-from smckernel import Tables, attribute
+from smckernel import Tables
 
 
 @pytest.fixture
@@ -41,26 +40,23 @@ def test_an_entry_is_added_and_taken_away_and_others_of_its_id_stay(tables):
     assert tables.changes == []
 
 
-def test_another_id_replaces_the_first_one(tables):
+def test_another_id_replaces_the_first_one_unless_it_is_refused(tables, monkeypatch):
     tables.add("OLD", ethernet="enc1")
     tables.add("OLD", ethernet="enc2")
     smc_tables.set_pnet_id("interface", "enc1", ("NEW", 0))
-    assert smc_tables.pnet_ids() == {("interface", "enc1"): ("NEW", 0), ("interface", "enc2"): ("OLD", 0)}
-
-
-def test_a_refused_id_leaves_the_old_one(tables, monkeypatch):
-    tables.add("OLD", ethernet="enc1")
+    found = {("interface", "enc1"): ("NEW", 0), ("interface", "enc2"): ("OLD", 0)}
+    assert smc_tables.pnet_ids() == found
     add = smc_tables._add
 
-    def refuse_new(kind, name, entry):
-        if entry[0] == "NEW":
+    def refuse_newer(kind, name, entry):
+        if entry[0] == "NEWER":
             raise OSError(errno.EINVAL, "Invalid argument")
         add(kind, name, entry)
 
-    monkeypatch.setattr(smc_tables, "_add", refuse_new)
+    monkeypatch.setattr(smc_tables, "_add", refuse_newer)
     with pytest.raises(OSError, match="Invalid"):
-        smc_tables.set_pnet_id("interface", "enc1", ("NEW", 0))
-    assert tables.entries == [("OLD", "enc1", "n/a", 255)]
+        smc_tables.set_pnet_id("interface", "enc1", ("NEWER", 0))
+    assert smc_tables.pnet_ids() == found
 
 
 def test_an_error_while_others_come_back_is_told_after_all_were_tried(tables):
@@ -84,13 +80,11 @@ def test_ueids_keep_their_order(tables):
     assert tables.changes == []
 
 
-def test_the_last_ueid_of_an_s390_answers_eagain_and_is_gone(tables):
+def test_the_last_ueid_of_an_s390_answers_eagain_and_is_gone(tables, monkeypatch):
     tables.eids = ["ONLY"]
     smc_tables.set_ueid("ONLY", False)
     assert tables.eids == []
-
-
-def test_eagain_is_an_error_if_the_ueid_stays(tables, monkeypatch):
+    # it is an error if the UEID stays
     tables.eids = ["ONLY"]
     monkeypatch.setattr(tables, "_ueid", lambda command, values: errno.EAGAIN)
     with pytest.raises(BlockingIOError):
@@ -119,7 +113,7 @@ def unit(tmp_path):
 
     def write(*entries):
         lines = ["# X-SMC=ueid NO", "[Service]", "ExecStart=/bin/true", *("X-SMC=" + entry for entry in entries)]
-        (tmp_path / "unit").write_text("\n".join(lines) + "\n")
+        (tmp_path / "unit").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return str(tmp_path / "unit")
 
     return write
@@ -165,49 +159,7 @@ def test_place(kind, name, path):
     assert smc_tables.place(kind, name) == path
 
 
-# netlink
-
-
-def test_an_acknowledgement_is_the_end_of_the_answer():
-    def error(code):
-        body = struct.pack("=i", -code) + struct.pack("=IHHII", 16, 20, 5, 1, 0)
-        return struct.pack("=IHHII", 16 + len(body), 2, 0, 1, 0) + body
-
-    assert netlink.messages(error(0)) == ([], True)
-    with pytest.raises(FileExistsError):
-        netlink.messages(error(errno.EEXIST))
-
-
-def test_a_change_asks_for_an_acknowledgement(monkeypatch):
-    sent = []
-
-    class Link:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_error):
-            pass
-
-        def settimeout(self, seconds):
-            assert seconds
-
-        def send(self, data):
-            sent.append(data)
-
-        def recv(self, _size):
-            return struct.pack("=IHHIIi", 20, 2, 0, 1, 0, 0)
-
-    monkeypatch.setattr(netlink.socket, "socket", lambda *_args: Link())
-    netlink.change(30, 2, netlink.attribute(1, b"SAPNET\0"))
-    (data,) = sent
-    length, kind, flags = struct.unpack_from("=IHH", data)
-    assert (length, kind, flags, data[16:20]) == (len(data), 30, 5, b"\2\1\0\0")
-    assert data[20:] == attribute(1, b"SAPNET\0") and len(data) % 4 == 0
-
-
-def test_a_damaged_line_of_the_unit_keeps_no_other_from_being_set(tables, tmp_path):
-    unit = tmp_path / "x.service"
+def test_a_damaged_line_of_the_unit_keeps_no_other_from_being_set(tables, unit):
     lines = ("", "interface", "ueid", "interface enc1 SAPNET one", "interface enc\u00e41 SAPNET 0", "ueid UE1")
-    unit.write_text("".join("X-SMC=%s\n" % line for line in lines), encoding="utf-8")
-    assert len(smc_tables.main(str(unit))) == 5
+    assert len(smc_tables.main(unit(*lines))) == 5
     assert smc_tables.ueids() == ["UE1"]

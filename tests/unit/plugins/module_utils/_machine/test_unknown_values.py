@@ -25,10 +25,15 @@ LINE = "w /sys/devices/system/cpu/dispatching - - - - 1"
 OURS = "# zpower.sap_tuning begin dispatching\n%s\n# zpower.sap_tuning end dispatching\n" % LINE
 
 
-def written(folder, data, name="capture.tgz"):
-    path = folder / name
+def written(folder, data):
+    path = folder / "capture.tgz"
     path.write_bytes(data)
     return str(path)
+
+
+def vertical(folder):
+    """The path of a packed tree of an LPAR, without anything below /etc."""
+    return written(folder, captures.plain(captured.entries(VERTICAL)))
 
 
 def params(kind, **given):
@@ -51,31 +56,26 @@ def polarization(root, **given):
 
 
 def test_a_stored_value_that_the_capture_cannot_hold_is_unknown(tmp_path):
-    record = polarization(written(tmp_path, captures.plain(captured.entries(VERTICAL))))
+    record = polarization(vertical(tmp_path))
     assert record["verdict"] == "unknown"
     assert record["reason"] == "dispatching tmpfiles.d (stored): the tree has no /etc: it was not copied"
     assert record["before"]["running"] == {"dispatching": "vertical"}
     assert record["after"]["next_boot"] is None
     (remark,) = [text for text in record["remarks"] if text.startswith("not in this capture, so settings there are")]
     assert ": /etc, /lib, /run, " in remark
-
-
-def test_a_folder_is_read_as_an_archive(tmp_path):
+    # a difference that the capture shows is drift
+    record = polarization(vertical(tmp_path), mode="horizontal")
+    assert record["verdict"] == "drifted"
+    assert record["reason"].startswith("dispatching: vertical, wanted horizontal")
+    # a folder is read as an archive
     captured.grow(tmp_path, captured.entries(VERTICAL))
     assert polarization(str(tmp_path))["verdict"] == "unknown"
 
 
-def test_a_difference_that_the_capture_shows_is_drift(tmp_path):
-    record = polarization(written(tmp_path, captures.plain(captured.entries(VERTICAL))), mode="horizontal")
-    assert record["verdict"] == "drifted"
-    assert record["reason"].startswith("dispatching: vertical, wanted horizontal")
-
-
 def test_a_tree_with_all_values_is_judged_as_the_machine(tmp_path):
-    entries = dict(captured.entries(VERTICAL))
-    entries.update({TMPFILES: OURS, "/etc/hostname": "prdapp1\n"})
-    for folder in ("/usr/lib/tmpfiles.d", "/run/tmpfiles.d", "/lib/tmpfiles.d", "/usr/local/lib/tmpfiles.d"):
-        entries[folder] = {"folder": True}
+    entries = dict(captured.entries(VERTICAL), **{TMPFILES: OURS, "/etc/hostname": "prdapp1\n"})
+    folders = ("/usr/lib/tmpfiles.d", "/run/tmpfiles.d", "/lib/tmpfiles.d", "/usr/local/lib/tmpfiles.d")
+    entries.update(dict.fromkeys(folders, {"folder": True}))
     record = polarization(written(tmp_path, captures.plain(entries)))
     assert record["after"]["stored"] == {"tmpfiles.d": "vertical"}
     assert record["verdict"] == "compliant"
@@ -97,12 +97,6 @@ def test_an_interface_that_may_exist_is_unknown(tmp_path):
     assert record["verdict"] == "unknown" and "not in this capture: " in record["reason"]
 
 
-def test_an_sap_instance_that_the_capture_cannot_hold_is_unknown(tmp_path):
-    record = only(look(Smc, written(tmp_path, captures.dbginfo(captured.entries(VERTICAL))), instances=["PRD_00"]))
-    assert record["verdict"] == "unknown"
-    assert "not in this capture: /usr" in record["reason"] and "has no instance PRD_00" in record["reason"]
-
-
 def test_observed_values_of_a_capture_are_named(tmp_path):
     entries = {"/proc/sys/vm/max_map_count": "65530\n", "/etc/os-release": "ID=sles\nVERSION_ID=15.6\n"}
     entries.update({"/sys/kernel/x": "1", "/etc/sysctl.d/site.conf": "vm.swappiness = 10\n"})
@@ -112,24 +106,23 @@ def test_observed_values_of_a_capture_are_named(tmp_path):
     assert record["reason"].startswith("only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647")
 
 
-def test_a_mistake_in_the_request_stays_a_mistake(tmp_path):
-    root = written(tmp_path, captures.plain(captured.entries(VERTICAL)))
-    result = look(SmcSysctls, root, settings={"vmem": 1})
-    assert result["failed"] and "there is no setting 'vmem'" in result["msg"]
-
-
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("kind", "given", "said"),
     [
-        (dict(check=False), "give the task check_mode: true"),
-        (dict(state="restored"), "leave out state and checkpoint"),
-        (dict(state="confirmed"), "leave out state and checkpoint"),
-        (dict(checkpoint="x"), "leave out state and checkpoint"),
+        (SmcSysctls, dict(settings={"vmem": 1}), "there is no setting 'vmem'"),
+        # a capture is only compared
+        (CpuPolarization, dict(mode="vertical", check=False), "give the task check_mode: true"),
+        (CpuPolarization, dict(mode="vertical", state="restored"), "leave out state and checkpoint"),
+        (CpuPolarization, dict(mode="vertical", state="confirmed"), "leave out state and checkpoint"),
+        (CpuPolarization, dict(mode="vertical", checkpoint="x"), "leave out state and checkpoint"),
+        # what is no path
+        (CpuPolarization, dict(mode="vertical", root="nowhere"), "the capture"),
+        (CpuPolarization, dict(mode="vertical", root="\ud800"), "the capture"),
+        (CpuPolarization, dict(mode="vertical", root="a\0b"), "the capture"),
     ],
 )
-def test_a_capture_is_only_compared(tmp_path, given, said):
-    root = written(tmp_path, captures.plain(captured.entries(VERTICAL)))
-    result = look(CpuPolarization, root, mode="vertical", **given)
+def test_a_mistake_in_the_request_stays_a_mistake(tmp_path, kind, given, said):
+    result = look(kind, **dict({"root": vertical(tmp_path)}, **given))
     assert result["failed"] and said in result["msg"]
 
 
@@ -140,37 +133,32 @@ def test_what_is_no_capture_fails_with_one_sentence(tmp_path):
         host_and_system(str(tmp_path / "capture.tgz"))
 
 
-@pytest.mark.parametrize("root", ["nowhere", "\ud800", "a\0b"])
-def test_what_is_no_path_fails_with_one_sentence(root):
-    result = look(CpuPolarization, root, mode="vertical")
-    assert result["failed"] and "the capture" in result["msg"]
-
-
 def rows(root, **given):
     host, system = host_and_system(root)
     asked = dict(dict(threads_per_core=None, database_host=None, smc_peers=[], tunings=[]), **given)
     return {record["subject"]: record for record in checks.records(host, system, **asked)}
 
 
-def test_the_platform_says_what_the_capture_is(tmp_path):
+def test_the_platform_and_the_facts_of_a_capture(tmp_path):
     root = written(tmp_path, captures.dbginfo(captured.entries(VERTICAL)))
     found = rows(root, database_host="sapdb1", smc_peers=["sapdb1"])
     assert found["capture"]["verdict"] == "compliant"
     assert found["capture"]["reason"].startswith("dbginfo of prdapp1, taken 2026-11-20")
     assert found["SMT"]["verdict"] == "compliant"
     assert found["HiperSockets"]["verdict"] == found["SMC"]["verdict"] == "unknown"
+    host, system = host_and_system(root)
+    found = facts.facts(host, system)
+    assert (found["virtualization"], found["dispatching"]) == ("lpar", "vertical")
+    assert found["smc"] is None and host.summary() == []
+    # an SAP instance that the capture cannot hold
+    record = only(look(Smc, root, instances=["PRD_00"]))
+    assert record["verdict"] == "unknown"
+    assert "not in this capture: /usr" in record["reason"] and "has no instance PRD_00" in record["reason"]
 
 
 def test_smt_that_the_capture_does_not_tell_is_unknown(tmp_path):
     root = written(tmp_path, captures.supportconfig({"env.txt": captures.section("Command", "/sbin/sysctl -a")}))
     assert rows(root)["SMT"]["verdict"] == "unknown"
-
-
-def test_the_facts_of_a_capture(tmp_path):
-    host, system = host_and_system(written(tmp_path, captures.dbginfo(captured.entries(VERTICAL))))
-    found = facts.facts(host, system)
-    assert (found["virtualization"], found["dispatching"]) == ("lpar", "vertical")
-    assert found["smc"] is None and host.summary() == []
 
 
 def test_a_kernel_whose_own_value_is_unknown_needs_no_stored_one(tmp_path):

@@ -52,60 +52,60 @@ def conflicts(host, **params):
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/etc/rc.local",
-        "/etc/init.d/boot.local",
-        "/etc/sysconfig/network/scripts/rps",
-        "/etc/sysconfig/network/if-up.d/rps",
-        "/etc/networkd-dispatcher/routable.d/50-rps",
-        "/etc/networkd-dispatcher/configured.d/rps.sh",
-        "/usr/lib/networkd-dispatcher/carrier.d/rps",
-        "/etc/network/if-up.d/rps",
-        "/etc/network/if-pre-up.d/rps",
-        "/etc/network/interfaces.d/hsi0",
-        "/etc/NetworkManager/dispatcher.d/99-rps",
-        "/etc/NetworkManager/dispatcher.d/pre-up.d/rps",
-        "/etc/NetworkManager/dispatcher.d/no-wait.d/rps",
-        "/usr/lib/NetworkManager/dispatcher.d/pre-up.d/rps",
-        "/sbin/ifup-local",
-        "/etc/cron.d/rps",
-    ],
+    ["/etc/rc.local", "/etc/init.d/boot.local", "/sbin/ifup-local", "/etc/cron.d/rps"]
+    + ["/etc/sysconfig/network/" + name for name in ("scripts/rps", "if-up.d/rps")]
+    + ["/etc/networkd-dispatcher/" + name for name in ("routable.d/50-rps", "configured.d/rps.sh")]
+    + ["/usr/lib/networkd-dispatcher/carrier.d/rps", "/usr/lib/NetworkManager/dispatcher.d/pre-up.d/rps"]
+    + ["/etc/network/" + name for name in ("if-up.d/rps", "if-pre-up.d/rps", "interfaces.d/hsi0")]
+    + ["/etc/NetworkManager/dispatcher.d/" + name for name in ("99-rps", "pre-up.d/rps", "no-wait.d/rps")],
 )
 def test_a_script_is_found_wherever_the_network_service_looks(host, path):
     host.fill(path, "#!/bin/sh\n# rps_cpus for %s\n%s" % (path, ECHO))
-    record = run(host, check=True)["tuning"][0]
     assert conflicts(host) == [("boot script", path, "possible", "f")]
-    assert record["conflicts"][0]["line"] == 3
+    assert run(host, check=True)["tuning"][0]["conflicts"][0]["line"] == 3
 
 
-def test_a_script_is_found_through_the_line_that_calls_it(host):
+def test_a_script_is_found_through_the_line_that_calls_it(host, monkeypatch):
     host.fill("/etc/sysconfig/network/ifcfg-hsi0", "STARTMODE='auto'\nPOST_UP_SCRIPT='wicked:/usr/local/sbin/rps'")
     host.fill("/usr/local/sbin/rps", "#!/bin/sh\n" + ECHO)
     host.fill("/etc/network/interfaces", "iface eth0 inet dhcp\n  post-up /opt/site/net.sh")
     host.fill("/opt/site/net.sh", ECHO.replace("echo f", "echo 3"))
-    host.fill("/etc/rc.local", "(/root/missing; /home) &")
-    assert sorted(conflicts(host)) == [
+    host.fill("/etc/rc.local", "(/root/missing; /home) &\n/home/site/tune")
+
+    def hangs(path, reads):
+        """As on a network file system whose server is down."""
+        if path.startswith("/home"):
+            raise HostError("no answer from %s" % path)
+        return reads(path)
+
+    found = [
         ("boot script", "/opt/site/net.sh", "possible", "3"),
         ("boot script", "/usr/local/sbin/rps", "possible", "f"),
     ]
+    assert sorted(conflicts(host)) == found
+    for name in ("real", "size", "read"):
+        reads = getattr(host, name)
+        monkeypatch.setattr(host, name, lambda path, reads=reads: hangs(path, reads))
+    assert sorted(conflicts(host)) == found
+
+
+def files(host):
+    return [file for _what, file, _wins, _value in conflicts(host)]
 
 
 def test_a_script_in_etc_hides_that_of_the_distribution(host):
-    for top in ("/usr/lib", "/etc"):
-        host.fill(top + "/NetworkManager/dispatcher.d/10-rps", ECHO)
-        host.fill(top + "/networkd-dispatcher/routable.d/10-rps", ECHO)
-    assert [file for _what, file, _wins, _value in conflicts(host)] == [
-        "/etc/NetworkManager/dispatcher.d/10-rps",
-        "/etc/networkd-dispatcher/routable.d/10-rps",
-    ]
+    names = ["/NetworkManager/dispatcher.d/10-rps", "/networkd-dispatcher/routable.d/10-rps"]
+    for name in names:
+        host.fill("/usr/lib" + name, ECHO)
+        host.fill("/etc" + name, ECHO)
+    assert files(host) == ["/etc" + name for name in names]
 
 
 def test_a_link_and_its_target_are_one_script(host):
     host.fill("/etc/sysconfig/network/scripts/rps", ECHO)
     link(host, "/etc/sysconfig/network/if-up.d/rps", "../scripts/rps")
     host.fill("/etc/sysconfig/network/ifcfg-hsi0", "POST_UP_SCRIPT=/etc/sysconfig/network/scripts/rps")
-    assert [file for _what, file, _wins, _value in conflicts(host)] == ["/etc/sysconfig/network/scripts/rps"]
-    assert scripts(host) == ["/etc/sysconfig/network/scripts/rps"]
+    assert files(host) == scripts(host) == ["/etc/sysconfig/network/scripts/rps"]
 
 
 def test_a_script_for_another_interface_is_none_for_this_one(host):
@@ -123,21 +123,6 @@ def test_what_is_no_script_is_not_read(host):
     assert conflicts(host) == []
 
 
-def test_a_program_that_does_not_answer_is_left_out(host, monkeypatch):
-    """As one on a network file system whose server is down."""
-    host.fill("/etc/rc.local", ECHO + "\n/home/site/tune")
-
-    def hangs(path, reads):
-        if path.startswith("/home"):
-            raise HostError("no answer from %s" % path)
-        return reads(path)
-
-    for name in ("real", "size", "read"):
-        reads = getattr(host, name)
-        monkeypatch.setattr(host, name, lambda path, reads=reads: hangs(path, reads))
-    assert [file for _what, file, _wins, _value in conflicts(host)] == ["/etc/rc.local"]
-
-
 def test_a_sles_host_with_every_hook(host):
     """The layout of SLES with wicked, tuned and a unit of the site; each sets another mask."""
     mask = ECHO.replace("echo f", "echo %d").replace("hsi0", "$1")
@@ -150,9 +135,7 @@ def test_a_sles_host_with_every_hook(host):
     host.fill("/etc/udev/rules.d/70-rps.rules", 'SUBSYSTEM=="net", NAME=="hsi0", ATTR{queues/rx-0/rps_cpus}="5"')
     host.fill("/etc/systemd/system/rps.service", "[Service]\nExecStart=/usr/local/sbin/rps.sh hsi0")
     host.fill("/usr/local/sbin/rps.sh", mask % 6)
-    host.fill("/etc/tuned/active_profile", "site")
-    host.fill("/etc/tuned/site/tuned.conf", "[sysfs]\n/sys/class/net/hsi*/queues/rx-0/rps_cpus=7\n[sysctl]\na=1")
-    host.fill(ENABLED, "")
+    profile(host, "[sysfs]\n/sys/class/net/hsi*/queues/rx-0/rps_cpus=7\n[sysctl]\na=1")
     run(host)
     found = conflicts(host)
     assert sorted(found, key=lambda one: one[3]) == [
@@ -171,35 +154,33 @@ def test_a_sles_host_with_every_hook(host):
 # tuned
 
 
+def profile(host, text, enabled=True):
+    host.fill("/etc/tuned/active_profile", "site")
+    host.fill("/etc/tuned/site/tuned.conf", text)
+    if enabled:
+        host.fill(ENABLED, "")
+
+
 @pytest.mark.parametrize(
-    "section, expected",
+    "section, expected, verdict",
     [
-        ("[sysfs]\n/sys/class/net/hsi0/queues/rx-0/rps_cpus=3", [("yes", "3")]),
-        ("[sysfs]\n/sys/class/net/*/queues/rx-*/rps_cpus = ff,00000003", [("yes", "ff,00000003")]),
-        ("[sysfs]\n/sys/class/net/eth0/queues/rx-0/rps_cpus=3", []),
-        ("[sysctl]\nnet.core.rps_default_mask=3", [("no", "3")]),
-        ("[sysctl]\nnet.core.rps_default_mask=${not_isolated_cpumask}", [("no", None)]),
+        ("[sysfs]\n/sys/class/net/hsi0/queues/rx-0/rps_cpus=3", [("yes", "3")], "drifted"),
+        ("[sysfs]\n/sys/class/net/*/queues/rx-*/rps_cpus = ff,00000003", [("yes", "ff,00000003")], "drifted"),
+        # the same mask does no harm
+        ("[sysfs]\n/sys/class/net/*/queues/rx-*/rps_cpus=0000000f", [("yes", "0000000f")], "compliant"),
+        ("[sysfs]\n/sys/class/net/eth0/queues/rx-0/rps_cpus=3", [], "compliant"),
+        ("[sysctl]\nnet.core.rps_default_mask=3", [("no", "3")], "compliant"),
+        ("[sysctl]\nnet.core.rps_default_mask=${not_isolated_cpumask}", [("no", None)], "compliant"),
         # the net plugin has no option for it (tuned/plugins/plugin_net.py)
-        ("[net]\nchannels=combined 4\nring=rx 1024", []),
-        ("[net]\nrps_cpus=3", [("yes", "3")]),
+        ("[net]\nchannels=combined 4\nring=rx 1024", [], "compliant"),
+        ("[net]\nrps_cpus=3", [("yes", "3")], "drifted"),
     ],
 )
-def test_a_tuned_profile(host, section, expected):
+def test_a_tuned_profile(host, section, expected, verdict):
     run(host)
-    host.fill("/etc/tuned/active_profile", "site")
-    host.fill("/etc/tuned/site/tuned.conf", section)
-    host.fill(ENABLED, "")
+    profile(host, section)
     assert [(wins, value) for _what, _file, wins, value in conflicts(host)] == expected
-    verdict = "drifted" if "yes" in [wins for wins, _value in expected] else "compliant"
     assert only(run(host, check=True))["verdict"] == verdict
-
-
-def test_a_tuned_profile_that_sets_the_same_mask_does_no_harm(host):
-    run(host)
-    host.fill("/etc/tuned/active_profile", "site")
-    host.fill("/etc/tuned/site/tuned.conf", "[sysfs]\n/sys/class/net/*/queues/rx-*/rps_cpus=0000000f")
-    host.fill(ENABLED, "")
-    assert only(run(host, check=True))["verdict"] == "compliant"
 
 
 def test_the_default_mask_of_later_queues_is_told_as_such(host):
@@ -226,42 +207,39 @@ def rps_link(match, *masks):
 
 
 @pytest.mark.parametrize(
-    "masks, value",
+    "masks, values",
     [
-        (["0 2"], "5"),
-        (["0, 2-3"], "d"),
-        (["0", "3"], "9"),
-        (["0", "", "3"], "8"),
-        (["0", "disable"], "0"),
-        (["all"], "f"),
-        (["0", "words"], None),
+        (["0 2"], ["5"]),
+        (["0, 2-3"], ["d"]),
+        (["0", "3"], ["9"]),
+        (["0", "", "3"], ["8"]),
+        (["0", "disable"], ["0"]),
+        (["all"], ["f"]),
+        (["0", "words"], [None]),
+        # a reset mask is none
+        ([""], []),
     ],
 )
-def test_masks_of_a_link_file_are_merged(host, masks, value):
+def test_masks_of_a_link_file_are_merged(host, masks, values):
     host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", *masks))
-    assert conflicts(host) == [(".link file", "/etc/systemd/network/50-rps.link", "no", value)]
-
-
-def test_a_reset_mask_is_none(host):
-    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", ""))
-    assert conflicts(host) == []
+    assert conflicts(host) == [(".link file", "/etc/systemd/network/50-rps.link", "no", value) for value in values]
 
 
 def test_only_the_first_link_file_of_an_interface_counts_as_with_netplan(host):
     netplan = "/run/systemd/network/10-netplan-hsi0.link"
+    match = "[Match]\nPermanentMACAddress=02:00:00:00:00:0%d\n[Link]\nWakeOnLan=off"
     host.fill("/usr/lib/systemd/network/99-default.link", "[Match]\nOriginalName=*\n[Link]\nNamePolicy=keep")
     host.fill("/etc/systemd/network/99-rps.link", rps_link("OriginalName=*", "0"))
     assert conflicts(host) == []
     host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", "0"))
     assert [one[1:] for one in conflicts(host)] == [("/etc/systemd/network/50-rps.link", "no", "1")]
-    host.fill(netplan, "[Match]\nPermanentMACAddress=02:00:00:00:00:01\n[Link]\nWakeOnLan=off")
+    host.fill(netplan, match % 1)
     assert conflicts(host) == []
     # netplan itself knows no mask; sites give its file a drop-in
-    host.fill("/etc/systemd/network/10-netplan-hsi0.link.d/rps.conf", "[Link]\nReceivePacketSteeringCPUMask=1")
-    assert conflicts(host) == [
-        (".link file", "/etc/systemd/network/10-netplan-hsi0.link.d/rps.conf", "no", "2"),
-    ]
-    host.fill(netplan, "[Match]\nPermanentMACAddress=02:00:00:00:00:09\n[Link]\nWakeOnLan=off")
+    drop_in = "/etc/systemd/network/10-netplan-hsi0.link.d/rps.conf"
+    host.fill(drop_in, "[Link]\nReceivePacketSteeringCPUMask=1")
+    assert conflicts(host) == [(".link file", drop_in, "no", "2")]
+    host.fill(netplan, match % 9)
     assert [wins for _what, _file, wins, _value in conflicts(host)] == ["possible", "possible"]
 
 
@@ -291,15 +269,12 @@ def test_a_mask_in_a_link_file_needs_systemd_256(host, library, version):
 
 # /etc/sysctl.conf
 
-AUTOCORK = "/proc/sys/net/smc/autocorking_size"
-LINES = "net.smc.autocorking_size = 64"
-
 
 @pytest.fixture
 def smc(tmp_path):
     host = KernelHost(tmp_path)
-    host.fill(AUTOCORK, "65536")
-    host.fill("/etc/sysctl.conf", "# site\n" + LINES)
+    host.fill("/proc/sys/net/smc/autocorking_size", "65536")
+    host.fill("/etc/sysctl.conf", "# site\nnet.smc.autocorking_size = 64")
     return host
 
 
@@ -326,15 +301,12 @@ def test_without_systemd_procps_reads_it_last(smc):
 def test_systemd_does_not_read_it_without_a_link(smc, sign):
     smc.fill(sign, "")
     assert runs_systemd(smc)
+    # before a value is stored, an unread file does not set the next boot
+    assert only(set_smc(smc, check=True))["before"]["next_boot"] is None
     record, found = of_sysctl_conf(smc)
     assert (found["what"], found["file"], found["wins"]) == ("sysctl.conf", "/etc/sysctl.conf", "no")
     assert found["effect"].startswith("is not read at boot: systemd reads only sysctl.d")
     assert record["verdict"] == "compliant" and record["after"]["next_boot"] == {"net.smc.autocorking_size": "1024"}
-
-
-def test_before_a_value_is_stored_an_unread_file_does_not_set_the_next_boot(smc):
-    smc.fill("/usr/lib/systemd/systemd", "")
-    assert only(set_smc(smc, check=True))["before"]["next_boot"] is None
 
 
 @pytest.mark.parametrize(
@@ -356,7 +328,7 @@ def test_a_link_in_sysctl_d_decides_by_its_name(smc, path, wins, systemd):
 
 
 @pytest.mark.parametrize(
-    "profile, main, enabled, wins",
+    "text, main, enabled, wins",
     [
         ("[sysctl]\nvm.swappiness=10", "", True, "yes"),
         ("[main]\ninclude=base", "", True, "yes"),
@@ -366,14 +338,11 @@ def test_a_link_in_sysctl_d_decides_by_its_name(smc, path, wins, systemd):
         ("[sysctl]\nvm.swappiness=10", "", False, "no"),
     ],
 )
-def test_tuned_reads_it_after_its_own_sysctls(smc, profile, main, enabled, wins):
+def test_tuned_reads_it_after_its_own_sysctls(smc, text, main, enabled, wins):
     smc.fill("/usr/lib/systemd/systemd", "")
-    smc.fill("/etc/tuned/active_profile", "site")
-    smc.fill("/etc/tuned/site/tuned.conf", profile)
+    profile(smc, text, enabled)
     smc.fill("/usr/lib/tuned/base/tuned.conf", "[sysctl]\nvm.swappiness=10")
     smc.fill("/etc/tuned/tuned-main.conf", main)
-    if enabled:
-        smc.fill(ENABLED, "")
     record, found = of_sysctl_conf(smc)
     assert found["file"] == "/etc/sysctl.conf" and found["wins"] == wins
     assert found["what"] == ("sysctl.conf (tuned)" if wins == "yes" else "sysctl.conf")
