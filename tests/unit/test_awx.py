@@ -266,7 +266,7 @@ def test_an_empty_variable_of_the_site_is_not_given(variable, value):
 
 def test_the_image_has_the_versions_that_the_tests_use():
     described = yaml.safe_load((AWX / "execution-environment.yml").read_text())["dependencies"]
-    pinned = {(TOP / name).read_text() for name in ("requirements.txt", "requirements-dev.txt")}
+    pinned = {(TOP / name).read_text() for name in ("requirements.txt", "requirements-gate.txt")}
     for tool in ("ansible_core", "ansible_runner"):
         wanted = described[tool]["package_pip"]
         assert any(re.search(rf"^{re.escape(wanted)}\b", text, re.MULTILINE) for text in pinned), wanted
